@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from rote.annotate.script import glance, look, remarks
+from rote.annotate.script import (
+    SETTLED,
+    by_language,
+    declared,
+    detected,
+    glance,
+    language_name,
+    languages,
+    look,
+    remarks,
+)
+from rote.core.document import Document
+from rote.core.errors import OptionError
 
 
 @pytest.mark.parametrize(
@@ -64,3 +76,59 @@ def test_a_glance_looks_at_texts_all_over_the_piece() -> None:
     texts = ["The old harbour is quiet in the morning."] * 500 + ["Старый порт спокоен"] * 500
     seen = glance(texts)
     assert seen[""] == seen["in Cyrillic script"] == 20
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        ({"lang": "de"}, "de"),
+        ({"lang": "de-AT"}, "de"),
+        ({"language": "German"}, "de"),
+        ({"language": "eng"}, "en"),
+        ({"lang": "", "language": "fr"}, "fr"),
+        ({"language": "Python"}, ""),
+        ({"language": "sql"}, ""),
+        ({"lang": "de-en"}, ""),  # a pair: nobody knows which of the two
+        ({"lang": 7}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_a_record_says(record: dict[str, object], code: str) -> None:
+    assert declared(record) == code
+    assert declared({f"document_{name}": value for name, value in record.items()}) == ""
+    prefixed = {f"document_{name}": value for name, value in record.items()}
+    assert declared(prefixed, "document_") == code
+
+
+GERMAN = ["Der Hafen ist ruhig.", "Die Boote liegen im Nebel.", "Es ist noch nicht Tag.", "Aus."]
+ENGLISH = ["The harbour is quiet.", "It is not day yet.", "The boats lie in the fog.", "Off."]
+
+
+def test_sentences_that_are_too_short_alone_tell_together() -> None:
+    assert all(look(text) is None for text in GERMAN)
+    assert detected(GERMAN) == "de"
+    assert detected(ENGLISH) == "en"
+    assert detected(["Aus."]) == detected([]) == ""
+    assert detected([*GERMAN, *ENGLISH]) == ""
+    assert detected(["Старый порт спокоен, и лодки стоят в тумане."]) == "ru"
+    assert language_name("de") == "German"
+    assert language_name("xx") == "xx"
+
+
+def test_a_record_counts_before_looks() -> None:
+    documents = [Document(str(n), text) for n, text in enumerate(GERMAN)]
+    assert languages(documents) == ["de"] * 4
+    stated = Document("4", "Aus.", {"lang": "nl"})
+    assert languages([*documents, stated]) == ["de"] * 4 + ["nl"]
+    settled = Document("5", "Aus.", {"lang": "nl", SETTLED: "fr"})
+    assert languages([settled]) == ["fr"]
+
+
+def test_a_name_for_each_language() -> None:
+    assert by_language("rote", "rote") == {"": "rote"}
+    assert by_language("de=a:b", "rote") == {"": "rote", "de": "a:b"}
+    assert by_language("x,de=a:b, fr=c", "rote") == {"": "x", "de": "a:b", "fr": "c"}
+    assert by_language("spacy:/here,and=there", "rote") == {"": "spacy:/here,and=there"}
+    for wrong in ("de=a,de=b", "de=a,x,y", "de=a,"):
+        with pytest.raises(OptionError, match="names"):
+            by_language(wrong, "rote")

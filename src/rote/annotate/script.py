@@ -1,9 +1,12 @@
-"""Texts that the English models do not know: other scripts, other languages.
+"""Languages of texts: what a text looks like, what its record says, and who is to read it.
 
 A tagger gives tags to anything. `look` notices a text that is not English, so that
 whoever calls the models can say so. It is careful: a text is named only if most of its
 letters are of another script, or if it holds many of the small words of another
 language and few English ones. Short texts, lists, names and code are left in peace.
+
+`languages` gives a code (`de`) for each of some documents of one source, as their records say
+or as they look together; `by_language` reads a setting such as `de=spacy:NAME`.
 """
 
 from __future__ import annotations
@@ -11,8 +14,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
+
+from rote.core.document import Document
+from rote.core.errors import OptionError
 
 LOOKED_AT = 4000  # characters of a text; more would not change the answer
 FEWEST = 8  # letters, or words, below which nothing is said
@@ -59,6 +66,110 @@ _SMALL = {
 }
 
 
+_CODES = {
+    **dict(zip(_SMALL, "en fr de es it pt nl sv da pl cs tr id la".split())),
+    "in Cyrillic script": "ru",
+    "in Chinese or Japanese script": "zh",
+    "in Japanese script": "ja",
+    "in Korean script": "ko",
+    "in Arabic script": "ar",
+    "in Greek script": "el",
+    "in Hebrew script": "he",
+    "in Devanagari script": "hi",
+    "in Thai script": "th",
+}
+"""The code of what a text looks like; of a script that of the language that writes most in it."""
+_NAMED = {_CODES[name]: name.split(" or ")[0] for name in _SMALL}
+_NAMED |= {"ru": "Russian", "zh": "Chinese", "ja": "Japanese", "ko": "Korean", "ar": "Arabic"}
+_NAMED |= {"el": "Greek", "he": "Hebrew", "hi": "Hindi", "th": "Thai"}
+_LONGER = dict(
+    zip(
+        "eng fra fre deu ger spa ita por nld dut rus zho chi jpn kor ara pol ces cze".split(),
+        "en fr fr de de es it pt nl nl ru zh zh ja ko ar pl cs cs".split(),
+    )
+)
+# ISO 639-1. Fields of this name also hold programming languages, and pairs such as de-en.
+_KNOWN = frozenset(
+    "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy "
+    "da de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu "
+    "hy hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb "
+    "lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om "
+    "or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw "
+    "ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
+)
+_FIELDS = ("lang", "language")
+SETTLED = "(language)"
+"""The field in which a document carries the code that was settled for it; "" asks for its looks."""
+_KEY = re.compile(f"({'|'.join((*sorted(_KNOWN), *_LONGER))})=(.+)", re.DOTALL)
+
+
+def language_name(code: str) -> str:
+    """What a code stands for, in English; the code itself where it is not known."""
+    return _NAMED.get(code, code)
+
+
+def declared(record: Mapping[str, Any], before: str = "") -> str:
+    """The code in the field `lang` or `language` of a record; "" where there is none.
+
+    `before` stands before the name: `document_` for the language of another field's text.
+
+    >>> declared({"lang": "de-AT"}), declared({"language": "German"}), declared({})
+    ('de', 'de', '')
+    """
+    for field in _FIELDS:
+        said = record.get(f"{before}{field}")
+        code, *rest = re.split(r"[-_]", said.strip().lower()) if isinstance(said, str) else [""]
+        code = next((c for c, name in _NAMED.items() if name.lower() == code), code)
+        code = _LONGER.get(code, code)
+        if code in _KNOWN and rest[:1] != ["en"]:
+            return code
+    return ""
+
+
+def detected(texts: Sequence[str]) -> str:
+    """The code of what some texts of one source look like together; "" where nothing tells.
+
+    Together, since a single sentence is often too short to tell.
+    """
+    some = texts[:: max(1, len(texts) // GLANCE)]
+    each = LOOKED_AT // max(1, len(some))
+    name = _looks_like("\n".join(text[:each] for text in some))
+    return "" if name is None else _CODES.get(name, name)
+
+
+def languages(documents: Sequence[Document]) -> list[str]:
+    """The code of each document of one source; what a record says counts before looks."""
+    said = [
+        document.meta[SETTLED] if SETTLED in document.meta else declared(document.meta)
+        for document in documents
+    ]
+    open_ones = [document.text for document, code in zip(documents, said) if not code]
+    looks = detected(open_ones) if open_ones else ""
+    return [code or looks for code in said]
+
+
+def by_language(setting: str, default: str) -> dict[str, str]:
+    """A name for each language, from `NAME`, `de=NAME` or `NAME,de=NAME,fr=NAME`.
+
+    "" is for languages that are not named.
+
+    >>> by_language("de=spacy:de_core_news_sm", "rote")
+    {'': 'rote', 'de': 'spacy:de_core_news_sm'}
+    """
+    parts = [part.strip() for part in setting.split(",")]
+    if not any(map(_KEY.fullmatch, parts)):
+        return {"": setting}
+    found: dict[str, str] = {}
+    for part in parts:
+        given = _KEY.fullmatch(part)
+        code, name = (_LONGER.get(given[1], given[1]), given[2]) if given else ("", part)
+        if not name or code in found:
+            what = language_name(code) if code else "all other languages"
+            raise OptionError(f"'{setting}' names {'two' if name else 'nobody'} for {what}")
+        found[code] = name
+    return {"": default, **found}
+
+
 def glance(texts: Sequence[str]) -> Counter[str]:
     """What a few texts, spread evenly, look like; "" counts those that may well be English.
 
@@ -80,6 +191,12 @@ def remarks(seen: Counter[str]) -> list[str]:
 
 def look(text: str) -> str | None:
     """What one text looks like, if not like English: `in Cyrillic script`, `French`."""
+    name = _looks_like(text)
+    return None if name == "English" else name
+
+
+def _looks_like(text: str) -> str | None:
+    """English too, where it is plain to see."""
     text = text[:LOOKED_AT]
     if not text.isascii():
         scripts: Counter[str] = Counter()
@@ -105,7 +222,10 @@ def look(text: str) -> str | None:
         elif found > best and len(held) >= KINDS:
             best, what = found, language
     # Running text of any of these languages has a small word in every four or five.
-    return what if best > 0.12 * len(words) and best > 3 * english else None
+    least = 0.12 * len(words)
+    if best > least and best > 3 * english:
+        return what
+    return "English" if english > least and english > 3 * best else None
 
 
 _NAMES = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese"}

@@ -43,5 +43,9 @@ class Annotator(Protocol):
     def gives(self) -> tuple[str, ...]:
         """Names of the layers that it can make."""
 
+    @property
+    def language(self) -> str | None:
+        """The code of the one language that it knows; None where it takes any."""
+
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         """Annotate; only the layers asked for (and `word`, with sentence ends) need be made."""

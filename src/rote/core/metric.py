@@ -222,6 +222,10 @@ class Metric(Record):
     items: bool = False
     """Whether texts are items of a test: of each record of a benchmark (the options' field `items`
     may name it) the parts are measured, with SEVERAL between them."""
+    embeds: Callable[[Any], bool] = lambda options: False
+    """Whether values rest on the vectors of `options.embedder`."""
+    english: bool = False
+    """Whether its rules are about English, whoever makes the layers."""
     inputs: bool = True
     """Whether what the texts were made from (field `document`) is worth measuring as a source."""
 

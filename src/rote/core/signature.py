@@ -26,6 +26,11 @@ class Signature:
         pairs = [(name, _written(value)) for name, value in settings.items()]
         return cls((*pairs, ("rote", version())))
 
+    def with_setting(self, name: str, value: Any) -> Signature:
+        """The same with one setting more, before the version of rote."""
+        *settings, last = self.settings
+        return Signature((*settings, (name, _written(value)), last))
+
     @classmethod
     def parse(cls, line: str) -> Signature:
         """The reverse of `str()`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
 import numpy as np
@@ -61,6 +61,8 @@ class Collected:
     read: Mapping[str, int]
     files: Sequence[str] = ()
     """The file of each text, where there are several."""
+    languages: Mapping[tuple[str, str | None], str] = field(default_factory=dict)
+    """By source and field (None: the text) the code of the language of most, "" if not known."""
 
     @property
     def grouping(self) -> str:
@@ -126,19 +128,20 @@ def collect(
     fields: Fields,
     engine: Engine,
     reporter: Reporter,
+    languages: bool = True,
 ) -> Collected:
     """Read all texts once."""
     wanted, own_threads = tuple(dict.fromkeys(needs)), 1
     pieces: Iterator[Piece]
     if isinstance(texts, Store):
         here = replace(texts, path=texts.path.absolute())
-        stored = StoredPreparation(here, Preparation(wanted, words, fields, skip=False))
+        stored = StoredPreparation(here, Preparation(wanted, words, fields, False, languages))
         pieces = engine.map(stored, texts.files, doing="reading the store")
         stage = reporter.stage("reading", len(texts.files))
         duplicates = DuplicateIds("stop")
     else:
         skip = texts.options.on_error == "skip"
-        preparation = Preparation(wanted, words, fields, skip)
+        preparation = Preparation(wanted, words, fields, skip, languages)
         if 0 < texts.size < _SMALL and not engine.remote:  # of a pipe it is not known
             own_threads, engine = engine.jobs, get()
         pieces = map_shards(preparation, texts, engine, doing="reading texts")
@@ -156,11 +159,14 @@ def collect(
     known_inputs: set[bytes] = set()
     known_texts: dict[str, set[bytes]] = {}
     copies: Counter[str] = Counter()
+    codes: dict[tuple[str, str | None], Counter[str]] = {}
 
     def add(piece: Piece, kept: NDArray[np.int64]) -> None:
         for number in kept:
             group, text = piece.groups[number], piece.texts[number]
             members.setdefault(group, []).append(len(ids))
+            for name, own in piece.languages.items():
+                codes.setdefault((group, name), Counter())[own[number]] += 1
             known = known_texts.setdefault(group, set())
             copies[group] += text in known
             known.add(text)
@@ -202,6 +208,7 @@ def collect(
         copies=copies,
         read={name: len(numbers) for name, numbers in members.items()},
         files=files if len(set(files)) > 1 else [],
+        languages={name: own.most_common(1)[0][0] for name, own in codes.items()},
     )
 
 
@@ -239,8 +246,8 @@ class _Joined:
         self._words.append(sample.words)
         for need, layer in sample.layers.items():
             self._layers[need].append(layer)
-        for field, raw in sample.raws.items():
-            self._raws[field].append(raw)
+        for name, raw in sample.raws.items():
+            self._raws[name].append(raw)
 
     def finish(self) -> Sample:
         layers = {need: joined.finish(need.layer) for need, joined in self._layers.items()}

@@ -31,6 +31,7 @@ from rote.measure._flow import (
     take,
     tell_read,
 )
+from rote.measure._languages import UnknownLanguage
 from rote.measure._settings import Settings
 
 Measures = Mapping[str, Any] | Sequence[tuple[str, Any]]
@@ -63,6 +64,12 @@ class _Panel(Policy):
 
     def found(self, result: Result, tests: Tests, part: Collected) -> None:
         self.results.append((result, tests))
+
+    def failed(self, metric: Metric, problem: RoteError) -> None:
+        if not self.panel or not isinstance(problem, UnknownLanguage):
+            raise problem
+        self.left_out.append(str(problem))
+        self.reporter.say(self.left_out[-1])
 
 
 def compute(
@@ -102,6 +109,8 @@ def compute(
         policy.reporter.say(line)
     with_inputs = settings.inputs and all(metric.inputs for metric, _ in chosen)
     take(chosen, texts, policy, inputs=settings.inputs if with_inputs else None)
+    if not policy.results:
+        raise UnknownLanguage("; ".join(policy.left_out))
     first, *others = corrected(policy.results, settings.correction)
     notes = (*first.notes, *policy.left_out, *remarks(policy.collected.seen))
     return [replace(_with_copies(first, policy.collected), notes=notes), *others]
@@ -126,7 +135,7 @@ def _with_copies(result: Result, collected: Collected) -> Result:
     """Texts that occur there twice make a source look repetitive: said once, with the first."""
     sources = dict(result.sources)
     for source, copies in collected.copies.items():
-        if copies:
+        if copies and source in sources:
             found, texts = sources[source], collected.read[source]
             note = f"{copies:,} of {texts:,} texts are copies of another text of this source"
             sources[source] = replace(found, notes=(*found.notes, note))

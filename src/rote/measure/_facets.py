@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.errors import OptionError, UnknownName
+from rote.annotate.script import language_name
+from rote.annotate.store import Store
+from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, Facet, facets, reference_place
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure._collect import Collected
 from rote.measure._correct import Tests
+from rote.measure._languages import Part, parts_of, signed_languages
+from rote.measure._prepare import Words
 from rote.measure._settings import Settings
 from rote.measure._study import Study, measure
 from rote.measure._within import averaged_over_sets
@@ -26,42 +30,87 @@ def measure_facets(
     collected: Collected,
     *,
     settings: Settings,
+    words: Words,
     tokenizers: Mapping[str | None, str],
     reporter: Reporter,
     tests_of_source: int = 0,
+    store: Store | None = None,
 ) -> tuple[Result, Tests]:
-    """Every facet is a study of its own: equal sizes, tests and tables stay within it.
+    """Every facet is a study of its own: equal sizes, tests and tables stay within it. So are
+    sources that other models read, in the languages that they know.
 
     p-values are not corrected yet: `_correct.corrected` does it for all measures of a panel, in
     which a source has `tests_of_source`.
     """
     results, tests = [], Tests()
-    grouping = collected.grouping
-    for facet in facets(collected.groups, settings.reference):
-        part = _part(collected, facet)
-        study = Study(
-            sample=part.sample,
-            groups=part.groups,
-            strata=part.strata,
-            ids=part.ids,
-            files=part.files,
-            doc_ids=part.doc_ids,
-            settings=settings,
-            reference=facet.reference,
-            tokenizers=tokenizers,
-            fingerprint=part.fingerprint,
-            grouping=grouping,
-            reporter=reporter,
-            order=part.order,
-            tests=tests_of_source,
-        )
-        own = metric
-        if settings.within:
-            own, study = averaged_over_sets(metric, options, study, part.sets, part.set_names)
-        result, own_tests = measure(own, options, study)
-        results.append(result)
-        tests |= own_tests
-    return _joined(results, list(collected.groups), settings), tests
+    parts, notes = parts_of(
+        metric,
+        options,
+        collected,
+        words,
+        tokenizers,
+        reference=settings.reference,
+        store=store,
+    )
+    for place, part in enumerate(parts):
+        try:
+            if place and metric.check:
+                metric.check(part.options, str(part.tokenizers[None]))
+            for facet in facets(part.collected.groups, settings.reference):
+                study = _study(part, facet, collected.grouping, settings, reporter, tests_of_source)
+                own = metric
+                if settings.within:
+                    sets = part.collected.sets, part.collected.set_names
+                    own, study = averaged_over_sets(metric, part.options, study, *sets)
+                result, own_tests = measure(own, part.options, study)
+                results.append(result)
+                tests |= own_tests
+        except RoteError as problem:
+            if not place:
+                raise
+            notes.append(f"{metric.name} leaves out {', '.join(part.collected.groups)}: {problem}")
+        else:
+            notes += _read_apart(metric, part) if place else []
+    joined = _joined(results, list(collected.groups), settings)
+    signature = joined.signature
+    if languages := signed_languages(metric, options, collected, words):
+        signature = signature.with_setting("languages", languages)
+    return replace(joined, notes=(*joined.notes, *notes), signature=signature), tests
+
+
+def _study(
+    part: Part,
+    facet: Facet,
+    grouping: str,
+    settings: Settings,
+    reporter: Reporter,
+    tests_of_source: int,
+) -> Study:
+    own = _part(part.collected, facet)
+    return Study(
+        sample=own.sample,
+        groups=own.groups,
+        strata=own.strata,
+        ids=own.ids,
+        files=own.files,
+        doc_ids=own.doc_ids,
+        settings=settings,
+        reference=facet.reference,
+        tokenizers=part.tokenizers,
+        fingerprint=own.fingerprint,
+        grouping=grouping,
+        reporter=reporter,
+        order=own.order,
+        tests=tests_of_source,
+    )
+
+
+def _read_apart(metric: Metric, part: Part) -> list[str]:
+    named = ", ".join(part.collected.groups)
+    return [
+        f"{metric.name}: the texts of {named} are taken for {language_name(part.code)} and read "
+        "by other models, so that they are not tested against other sources"
+    ]
 
 
 def check_reference(collected: Collected, settings: Settings) -> list[Facet]:
@@ -94,7 +143,7 @@ def _joined(results: Sequence[Result], order: Sequence[str], settings: Settings)
     """The facets' results as one, groups in the order in which they were read."""
     first = results[0]
     sources = {name: found for result in results for name, found in result.sources.items()}
-    sources = {name: sources[name] for name in order}
+    sources = {name: sources[name] for name in order if name in sources}
     tables: dict[str, list[Any]] = {}
     for result in results:
         for name, rows in result.tables.items():

@@ -15,6 +15,7 @@ from typing import Any
 from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.layers import DERIVED
+from rote.annotate.script import by_language
 from rote.annotate.store import Store, is_store, open_store
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, is_input
@@ -26,6 +27,7 @@ from rote.corpus import Corpus, Input, ReadOptions, open_corpus
 from rote.measure._collect import Collected, collect
 from rote.measure._correct import Tests
 from rote.measure._facets import check_reference, measure_facets
+from rote.measure._languages import needs_language
 from rote.measure._matched import compared_names
 from rote.measure._prepare import Fields, Words, own_layers
 from rote.measure._settings import Settings
@@ -123,6 +125,7 @@ def take(
         fields=Fields(settings.by, inputs, settings.within, settings.cluster),
         engine=run.get(settings.engine, settings.jobs),
         reporter=reporter,
+        languages=any(needs_language(metric, options) for metric, options in chosen),
     )
     read = policy.seen(Read(collected, signatures))
     most = max(map(len, read.collected.groups.values()))
@@ -137,9 +140,11 @@ def take(
                 options,
                 part,
                 settings=replace(settings, sample=drawn),
+                words=source,
                 tokenizers=read.signatures,
                 reporter=reporter,
                 tests_of_source=tested,
+                store=texts if isinstance(texts, Store) else None,
             )
             policy.found(result, tests, part)
         except RoteError as problem:
@@ -196,7 +201,8 @@ def signatures_of(
         return {**found, None: texts.signature}
     if not source.annotates(needs):
         return {**found, None: words.get(source.tokenizer).signature}
-    annotator = annotators.get(source.annotator)
+    # Of those for single languages each source is told (`_languages.py`).
+    annotator = annotators.get(by_language(source.annotator, annotators.DEFAULT)[""])
     _known(own, annotator.gives, f"the annotator '{annotator.name}'")
     if source.tokenizer != words.DEFAULT:
         raise OptionError(

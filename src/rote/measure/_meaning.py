@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import embeddings, sentences, words
 from rote.annotate.embeddings import Embedder
-from rote.annotate.script import GLANCE, look, remarks
+from rote.annotate.script import GLANCE, by_language, look, remarks
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Work
@@ -71,12 +71,14 @@ class Embedded:
 
 def check(name: str) -> None:
     """Refuses an embedder that is not known, or whose packages are not installed."""
-    embeddings.get(name).check()
+    for own in by_language(name, embeddings.DEFAULT).values():
+        embeddings.get(own).check()
 
 
 def signed(name: str) -> str:
     """What a signature says of an embedder: which model, and which version of it."""
-    return embeddings.get(name).signature
+    names = by_language(name, embeddings.DEFAULT).items()
+    return " ".join(f"{code}=" * bool(code) + embeddings.get(own).signature for code, own in names)
 
 
 def embedded(sample: Sample, choice: Choice, work: Work) -> Embedded:

@@ -6,12 +6,12 @@ Shards are prepared in worker processes; `_collect` joins what comes back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from rote.annotate import annotators, layers, words
-from rote.annotate.script import glance
+from rote.annotate.script import SETTLED, declared, glance, languages
 from rote.annotate.store import Store
 from rote.annotate.trees import HEAD, head_layer
 from rote.core.annotation import Annotation
@@ -44,6 +44,8 @@ class Piece:
     fields: frozenset[str]
     seen: Counter[str]
     """What the texts look like, where the English models were used on them."""
+    languages: Mapping[str | None, list[str]]
+    """By field (None: the text itself) the code of each language, "" where it is not known."""
     inputs: Piece | None = None
     """What the texts were made from, where that is measured too."""
 
@@ -100,6 +102,8 @@ class Preparation:
     words: Words
     fields: Fields
     skip: bool
+    languages: bool = True
+    """Whether anybody asks for the languages of the texts."""
 
     def __call__(self, shard: Shard) -> Piece:
         return self.piece(shard.read(), shard.size)
@@ -111,24 +115,50 @@ class Preparation:
         else:
             self._checked(batch, skip=False)  # stored pieces cannot lose a document
         documents = batch.documents
+        groups = [_group(document, self.fields.by, batch.label) for document in documents]
+        codes = self._languages(documents, groups)
         seen: Counter[str] = Counter()
         if annotation is None and self.words.annotates(self.needs):
             if self.words.annotator == annotators.DEFAULT:
                 seen = glance([document.text for document in documents])
-            annotation = annotators.get(self.words.annotator)(documents, own_layers(self.needs))
+            settled = [
+                replace(document, meta={**document.meta, SETTLED: code})
+                for document, code in zip(documents, codes[None])
+            ]
+            annotation = annotators.get(self.words.annotator)(settled, own_layers(self.needs))
         return Piece(
             batch=batch.bare(),
             size=size,
             sample=self._sample(documents, annotation),
-            groups=[_group(document, self.fields.by, batch.label) for document in documents],
+            groups=groups,
             doc_ids=[_written(document.meta.get(self.fields.cluster)) for document in documents],
             sets=[_written(document.meta.get(self.fields.within or "")) for document in documents],
             digests=[self._digest(document) for document in documents],
             texts=[hashed(document.text, 0) for document in documents],
             fields=_own_fields(documents[0], batch.label) if documents else frozenset(),
             seen=seen,
+            languages=codes,
             inputs=self._inputs(batch),
         )
+
+    def _languages(
+        self, documents: Sequence[Document], groups: Sequence[str]
+    ) -> dict[str | None, list[str]]:
+        """The languages of the texts and of the fields that are read as texts."""
+        if not self.languages:
+            return {None: [""] * len(documents)}
+        fields = {field: self._field_texts(documents, field) for field in self._fields()}
+        return {
+            None: _by_source(documents, groups),
+            **{field: _by_source(texts, groups) for field, texts in fields.items()},
+        }
+
+    def _field_texts(self, documents: Sequence[Document], field: str) -> list[Document]:
+        """What a field holds as documents, with the language that the record states of it."""
+        return [
+            Document(d.id, _joined(d.meta[field]), {SETTLED: declared(d.meta, f"{field}_")})
+            for d in documents
+        ]
 
     def _inputs(self, batch: Batch) -> Piece | None:
         """What the texts were made from, each text once, as a piece of its own."""
@@ -141,6 +171,8 @@ class Preparation:
             if isinstance(text, str) and text.strip():
                 doc_id = _written(document.meta.get(DOC_ID))
                 meta = fields.as_source(document)
+                # The record's own language is that of the text, not of what it was made from.
+                meta[SETTLED] = declared(document.meta, f"{fields.inputs}_")
                 if document.meta.get(fields.cluster) is not None:
                     meta.setdefault(fields.cluster, _written(document.meta[fields.cluster]))
                 # Named by what it is, not by who answered it, so that it is known again.
@@ -185,12 +217,11 @@ class Preparation:
     def _beside(self, documents: Sequence[Document], field: str) -> _Layered:
         """What a field holds, with the layers that are needed of it."""
         own = [need for need in self.needs if need.field == field]
-        texts = [_joined(document.meta[field]) for document in documents]
+        plain = self._field_texts(documents, field)
         annotation = None
         if self.words.annotates(self.needs) and own_layers(own):
-            plain = [Document(d.id, text) for d, text in zip(documents, texts)]
             annotation = annotators.get(self.words.annotator)(plain, own_layers(own))
-        return _Layered(self.words, texts, annotation)
+        return _Layered(self.words, [document.text for document in plain], annotation)
 
     def _digest(self, document: Document) -> bytes:
         """Of all that is counted: the text, and the fields that are read as texts."""
@@ -291,6 +322,18 @@ def _remedy(document: Document, field: str) -> str:
     if field in document.meta:
         return f"Correct the record, or choose another field; {SKIP}"
     return f"The record has: {', '.join(document.meta) or 'no other field'}"
+
+
+def _by_source(documents: Sequence[Document], groups: Sequence[str]) -> list[str]:
+    """The language of each document: as its record says, or as the texts of its source look."""
+    codes = [""] * len(documents)
+    members: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        members.setdefault(group, []).append(place)
+    for places in members.values():
+        for place, code in zip(places, languages([documents[place] for place in places])):
+            codes[place] = code
+    return codes
 
 
 def _group(document: Document, by: tuple[str, ...], label: str) -> str:

@@ -42,7 +42,9 @@ class Settings:
     )
     tokenizer: str = option("ud", "Tokenizer by name, or the path of a tokenizer.json")
     annotator: str = option(
-        "rote", "Who makes tags and trees: rote, spacy:MODEL, stanza:LANG, given"
+        "rote",
+        "Who makes tags and trees: rote, spacy:MODEL, stanza:LANG, given; de=NAME,fr=NAME: of "
+        "German, of French texts (field lang, or as they look)",
     )
     sample: int | None = option(
         None, "At most this many texts of each source, drawn at random", least=1

@@ -288,6 +288,7 @@ METRIC = Metric(
         "Creativity and Diversity in Language Models"
     ),
     match=None,
+    embeds=lambda options: not options.partition and options.like == "cosine",
     notes=notes,
     tables=tables,
     check=check,

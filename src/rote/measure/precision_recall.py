@@ -70,7 +70,8 @@ class Options:
     pca: float = option(0.9, "share of the vectors' variance that is kept", above=0, most=1)
     embedder: str = option(
         embeddings.DEFAULT,
-        "who makes the vectors: minilm (English), sentence-transformers:NAME",
+        "who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
+        "texts",
         sign=meaning.signed,
     )
 
@@ -358,6 +359,7 @@ METRIC = Metric(
         "and coverage"
     ),
     match=None,
+    embeds=lambda options: "meaning" in options.on,
     whole="sentences are compared, and all samples are cut to as many of them already",
     notes=notes,
     tables=tables,

@@ -343,6 +343,7 @@ METRIC = Metric(
         "Padmakumar and He (2024), Does Writing with Language Models Reduce Content Diversity?"
     ),
     match=None,
+    embeds=lambda options: "cosine" in options.scores,
     whole="texts that answer the same prompt are compared as they are; --words N takes the first "
     "N words of each",
     undefined=undefined,

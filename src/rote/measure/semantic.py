@@ -52,7 +52,8 @@ class Options:
     )
     embedder: str = option(
         embeddings.DEFAULT,
-        "who makes the vectors: minilm (English), sentence-transformers:NAME",
+        "who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
+        "texts",
         sign=meaning.signed,
     )
     unit: Unit = option("sentence", "what gets a vector (variant package: a text)")
@@ -294,6 +295,7 @@ METRIC = Metric(
         "Friedman and Dieng (2023), The Vendi Score; Reimers and Gurevych (2019), Sentence-BERT"
     ),
     match="sentences",
+    embeds=lambda options: True,
     standard_errors=standard_errors,
     per_text=per_text,
     undefined=undefined,

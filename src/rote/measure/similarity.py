@@ -52,7 +52,7 @@ class Options:
     embedder: str = option(
         embeddings.DEFAULT,
         "who makes the vectors: minilm (English), sentence-transformers:NAME; none leaves the "
-        "cosine out",
+        "cosine out; de=NAME: of German texts",
         sign=_signed,
     )
     bertscore: str | None = option(
@@ -215,6 +215,7 @@ METRIC = Metric(
         "Framework for MT Evaluation"
     ),
     match=None,
+    embeds=lambda options: options.embedder != NONE,
     whole="a text is scored beside its whole reference",
     standard_errors=standard_errors,
     per_text=per_text,

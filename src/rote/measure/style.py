@@ -268,6 +268,7 @@ METRIC = Metric(
         "package for Biber's features; Nini (2019), The Multi-Dimensional Analysis Tagger"
     ),
     match="words",
+    english=True,
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

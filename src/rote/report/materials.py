@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
-from rote.core import distribution
+from rote.core import distribution, plugins
 from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Reporter
 from rote.core.record import Study
@@ -158,11 +158,16 @@ def tools(results: Sequence[Result]) -> list[Tool]:
 
 
 def _used(results: Sequence[Result]) -> Iterator[Tool]:
+    embedders = plugins.members("annotate.embeddings")
     for result in results:
         settings = dict(result.signature.settings)
         for signature in settings.get("tokenizer", "").split(","):
             if signature:
                 yield _maker(signature)
+        for signature in filter(None, settings.get("languages", "").split(",")):
+            signature = signature.partition("=")[2]
+            is_embedder = signature.partition("/")[0] in embedders
+            yield (_embedder if is_embedder else _maker)(signature)
         for name in ("embedder", "bertscore"):
             if settings.get(name, "None") not in ("None", "none"):
                 yield _embedder(settings[name])

@@ -86,7 +86,9 @@ class ReportOptions:
         least=10,
     )
     embedder: str = option(
-        embeddings.DEFAULT, "Who makes the vectors: minilm (English), sentence-transformers:NAME"
+        embeddings.DEFAULT,
+        "Who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
+        "texts",
     )
     title: str | None = option(None, "Title of the report")
 

@@ -4,6 +4,7 @@
 pipeline, `get("stanza:LANG")` Stanza's models of a language, `get("given")` the
 annotation that came with the input. An annotator is small and travels to worker
 processes as it is; each process loads the models once, when they are first needed.
+`get("de=spacy:MODEL")` has German texts read by another one (`_languages.py`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,12 @@ def entries() -> list[Entry]:
 
 def get(name: str = DEFAULT) -> Annotator:
     """The annotator of this name; what stands behind a colon is handed on to it."""
+    from rote.annotate.script import by_language
+
+    if len(names := by_language(name, DEFAULT)) > 1:
+        from rote.annotate.annotators._languages import ByLanguage
+
+        return ByLanguage(tuple(names.items()))
     kind, _, rest = name.partition(":")
     known = plugins.members(ROOM)
     if kind not in known:

@@ -41,6 +41,10 @@ class Brackets:
         return f"brackets:{self.field}"
 
     @property
+    def language(self) -> None:
+        return None
+
+    @property
     def signature(self) -> str:
         return f"{self.name}/{VERSION}"
 

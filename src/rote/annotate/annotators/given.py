@@ -29,6 +29,10 @@ class Given:
         return f"given:{self.labels}" if self.labels else "given"
 
     @property
+    def language(self) -> None:
+        return None
+
+    @property
     def signature(self) -> str:
         return f"{self.name}/{VERSION}"
 

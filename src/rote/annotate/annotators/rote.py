@@ -33,6 +33,10 @@ class Rote:
         return "rote"
 
     @property
+    def language(self) -> str:
+        return "en"
+
+    @property
     def signature(self) -> str:
         from rote.annotate import entities, glyphs, lemmas, parsing, sentences, tagging
         from rote.annotate.words import ud

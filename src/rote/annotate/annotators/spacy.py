@@ -52,6 +52,11 @@ class Spacy:
         return f"spacy:{self.model}"
 
     @property
+    def language(self) -> str | None:
+        code: str = _load(self.model).meta["lang"]
+        return None if code == "xx" else code
+
+    @property
     def signature(self) -> str:
         from importlib.metadata import version
 

@@ -29,7 +29,9 @@ class PanelOptions:
         "(1,000); variant paper: 3,000 and 2,000",
     )
     embedder: str = option(
-        embeddings.DEFAULT, "Who makes the vectors: minilm (English), sentence-transformers:NAME"
+        embeddings.DEFAULT,
+        "Who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
+        "texts",
     )
 
 
