@@ -70,6 +70,9 @@ def test_names_are_known_and_near_ones_suggested() -> None:
         get("spacy")
     with pytest.raises(OptionError, match="stanza:en"):
         get("stanza:")
+    for name in ("../en", "/models/en", "en/..", "."):
+        with pytest.raises(OptionError, match="by its code"):
+            get(f"stanza:{name}")
     with pytest.raises(OptionError, match="no variants"):
         get("rote:large")
     for name in ("rote", SMALL, "stanza:en", "given", "given:functions"):

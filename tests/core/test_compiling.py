@@ -43,7 +43,8 @@ def test_a_change_in_a_file_that_a_kernel_imports_compiles_it_again(tmp_path: Pa
     (package / "core").mkdir(parents=True)
     for name in ("__init__.py", "core/__init__.py"):
         (package / name).touch()
-    for name in ("kernels", "compiling", "cache", "progress"):
+    needed = ("kernels", "compiling", "cache", "progress")
+    for name in (*needed, "json_reader", "files", "errors", "distribution"):
         (package / "core" / f"{name}.py").write_text((SOURCE / "core" / f"{name}.py").read_text())
     (package / "first.py").write_text(
         "from rote.core.kernels import njit\nfrom rote.second import (\n    twice,\n)\n\n\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import rote
 from rote.core.errors import InputError
 from rote.core.files import open_regular
 from rote.core.json_reader import (
@@ -20,6 +22,25 @@ from rote.core.json_reader import (
     read_json,
     read_json_lines,
 )
+
+ROOT = Path(rote.__file__).parent
+OWN = {"core/json_reader.py"}
+STREAMS = {"corpus/json.py", "corpus/jsonl.py", "search/patterns.py"}
+"""They read corpora of any size a record at a time, or look for the line of an entry."""
+
+
+def test_json_is_read_in_one_place() -> None:
+    found = set()
+    for path in ROOT.rglob("*.py"):
+        name = path.relative_to(ROOT).as_posix()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module == "json":
+                found.add((name, "from json import"))
+            elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "json":
+                found.add((name, node.attr))
+    kept = ("dumps", "dump", "JSONDecodeError", "encoder")
+    left = {(name, attribute) for name, attribute in found if attribute not in kept}
+    assert left == {(name, "JSONDecoder") for name in OWN | STREAMS}
 
 
 def nested(levels: int) -> str:

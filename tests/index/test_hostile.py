@@ -18,9 +18,13 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from rote.annotate import annotators
+from rote.cli._index import check_layers
 from rote.core.errors import InputError
+from rote.index.folders.add_layer import add_layer
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.manifest import MANIFEST
+from rote.index.folders.remove import replace_documents
 from rote.index.folders.stamps import CHECKED
 from rote.index.folders.verify import verify_index
 from rote.index.opening import open_index
@@ -267,6 +271,53 @@ def double(held: list[Any]) -> None:
 
 def other_origin(held: dict[str, Any]) -> dict[str, Any]:
     return {**held["segments"][0]["origin"], "checksum": "0" * 32}
+
+
+@pytest.mark.parametrize("name", ["/tmp/elsewhere", "folder", "../folder", "pip", ""])
+def test_a_manifest_chooses_no_path_to_load_from(
+    index: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spacy = pytest.importorskip("spacy")
+    loaded = []
+    monkeypatch.setattr(spacy, "load", loaded.append)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(annotators.TRUSTED, raising=False)
+    (tmp_path / "folder").mkdir()
+    copy = tmp_path / "copy"
+    shutil.copytree(index, copy)
+    held = json.loads((copy / MANIFEST).read_text())
+    hostile.write_manifest(copy, {**held, "annotator": f"spacy:{name}"})
+    more = write_files(tmp_path / "in", 7, 8)
+    said = (
+        r"rote-index\.json, field 'annotator': is 'spacy:.* not installed.*ROTE_TRUSTED_ANNOTATOR"
+    )
+    for ask in (
+        lambda: open_index(copy).count("the"),
+        lambda: add_to_index(copy, corpus(more)),
+        lambda: replace_documents(copy, corpus(more)),
+        lambda: add_layer(copy, "upos"),
+        lambda: check_layers(open_index(copy), ["upos"]),
+    ):
+        with pytest.raises(InputError, match=said):
+            ask()
+    assert loaded == []
+
+
+def test_a_path_that_the_user_names_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spacy = pytest.importorskip("spacy")
+    monkeypatch.delenv(annotators.TRUSTED, raising=False)
+    made = spacy.blank("en")
+    made.to_disk(tmp_path / "mine")
+    name = f"spacy:{tmp_path / 'mine'}"
+    files = write_files(tmp_path / "in", 0, 3)
+    build_index(corpus(files[:2]), tmp_path / "idx", options(layers=("lower",), annotator=name))
+    with pytest.raises(InputError, match="is not installed"):
+        open_index(tmp_path / "idx").count("the")
+    add_to_index(tmp_path / "idx", corpus(files[2:]), annotator=name)
+    monkeypatch.setenv(annotators.TRUSTED, f"rote,{name}")
+    assert open_index(tmp_path / "idx").count("the") > 0
 
 
 def test_a_text_that_would_fill_the_memory_is_refused(index: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import builtins
 import importlib
 import json
 import shutil
+import struct
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,41 @@ def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:
     assert started.tokens.encode("the", special=True).ids == [
         0, *plain.tokens.encode("the", special=True).ids
     ]  # fmt: skip
+
+
+def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "deep.gguf"
+    name = struct.pack("<Q", 1) + b"a"
+    inner = struct.pack("<IQ", 9, 1) * 5_000 + struct.pack("<IQ", 4, 0)
+    header = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
+    path.write_bytes(header + name + struct.pack("<I", 9) + inner)
+    with pytest.raises(InputError, match=r"deep\.gguf: the file is damaged: a field holds lists"):
+        opened(path)
+
+
+@pytest.mark.parametrize("value", [0, 10**9, -1.5, True, "x", "", [], [0], ["x", "x"], [[1]]])
+def test_metadata_of_another_kind_is_an_error_with_the_file(tmp_path: Path, value: Any) -> None:
+    whole = opened(write_gguf(tmp_path / "a.gguf", CONFIG)).weights.shape
+    names = ("block_count", "context_length", "embedding_length", "feed_forward_length",
+             "attention.head_count", "attention.head_count_kv", "rope.freq_base",
+             "attention.layer_norm_rms_epsilon", "attention.key_length", "vocab_size")  # fmt: skip
+    tokens = ("bos_token_id", "eos_token_id", "eot_token_id", "model", "pre", "add_bos_token",
+              "tokens", "token_type", "merges")  # fmt: skip
+    fields = [f"llama.{name}" for name in names] + [f"tokenizer.ggml.{name}" for name in tokens]
+    for field in (*fields, "general.alignment", "general.name"):
+        path = tmp_path / "b.gguf"
+        try:
+            write_gguf(path, CONFIG, **{field: value})
+        except (ValueError, TypeError, AttributeError, struct.error):
+            continue  # the package writes no such thing
+        try:
+            shape = opened(path).weights.shape
+        except InputError as error:
+            assert "b.gguf" in str(error), field  # noqa: PT017
+        else:
+            assert shape == whole or field.endswith(
+                ("_id", "freq_base", "epsilon", "context_length")
+            )
 
 
 def test_a_damaged_file_is_told_from_another_kind(tmp_path: Path) -> None:

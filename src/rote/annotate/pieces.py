@@ -33,7 +33,7 @@ from rote.core.arrays import ENDING, Arrays, pack, unpack
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.files import read_regular, write_atomically
-from rote.core.json_reader import parse_json
+from rote.core.json_reader import DEEPEST, parse_json
 from rote.core.layer import Layer
 from rote.corpus import Batch, Corpus, DuplicateIds, Problems, Shard, digest, map_again
 from rote.run import Engine
@@ -161,6 +161,8 @@ def _parsed(data: NDArray[Any]) -> list[Any]:
 
 NOTHING = Batch([], "", "", [], [])
 _NAME = re.compile(rf"\d{{6}}-[0-9a-f-]+{re.escape(ENDING)}")
+_DEEPEST = DEEPEST - 10
+"""Levels of a field: pieces and indexes hold it a few levels down, and are to be read again."""
 _RESTORE = "Make it again, or restore a copy"
 KEPT = "Pieces that are annotated are kept: the same command goes on with the next"
 
@@ -369,15 +371,20 @@ def _plain_meta(document: Document) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any, document: Document, field: str) -> Any:
+def _plain(value: Any, document: Document, field: str, level: int = 0) -> Any:
+    if level > _DEEPEST:
+        problem = (
+            f"document '{document.id}' holds lists or objects more than {_DEEPEST} levels deep"
+        )
+        raise InputError(problem, field=field, remedy="Leave such fields out of the input")
     if value is None or isinstance(value, (str, int, float)):
         return value
     if isinstance(value, Integral):
         return int(value)  # of numpy, say
     if isinstance(value, Mapping):
-        return {str(key): _plain(each, document, field) for key, each in value.items()}
+        return {str(key): _plain(each, document, field, level + 1) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(each, document, field) for each in value]
+        return [_plain(each, document, field, level + 1) for each in value]
     if str(value) == object.__repr__(value):
         # Its text would be its address, another one in every run.
         raise InputError(

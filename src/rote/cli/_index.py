@@ -74,12 +74,14 @@ def lines_of(path: Path, what: str) -> list[tuple[int, str]]:
 def check_layers(index: Index, names: Sequence[str]) -> None:
     """Refuse a layer that the index does not have, and say how it gets there."""
     from rote.annotate import annotators
+    from rote.index.folders.manifest import MANIFEST
 
     assert index.manifest is not None
     for name in names:
         if name in index.layers or not index.segments:
             continue
-        can_be_made = annotators.get(index.manifest.annotator).gives
+        file = (index.path or Path()) / MANIFEST
+        can_be_made = annotators.get_recorded(index.manifest.annotator, file).gives
         if name not in can_be_made:
             raise UnknownName("layer of the index", name, {*index.layers, *can_be_made})
         raise OptionError(

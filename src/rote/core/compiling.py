@@ -16,7 +16,6 @@ from __future__ import annotations
 import atexit
 import fcntl
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -30,6 +29,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from rote.core import cache as user_cache
+from rote.core.json_reader import read_json
 
 ROOT = Path(__file__).resolve().parent.parent.parent  # the folder that holds the package
 BUILT = ROOT / "rote" / "compiled" / "rote"
@@ -73,7 +73,7 @@ def built_for() -> tuple[str, str, str] | None:
     if os.environ.get("ROTE_KERNELS") == "later":
         return None
     try:
-        system, processor, features, *_ = json.loads((_numba_folder(BUILT) / TARGET).read_text())
+        system, processor, features, *_ = read_json(_numba_folder(BUILT) / TARGET)
     except FileNotFoundError:
         return None
     import llvmlite.binding as llvm

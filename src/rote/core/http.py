@@ -22,7 +22,8 @@ from typing import Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from rote.core.distribution import version
-from rote.core.errors import OptionError, RoteError
+from rote.core.errors import InputError, OptionError, RoteError
+from rote.core.json_reader import parse_json
 from rote.core.progress import several
 
 Question = TypeVar("Question")
@@ -266,8 +267,8 @@ class Client:
     def _read(self, answer: bytes) -> Any:
         """What an answer holds; None where it is not JSON."""
         try:
-            return json.loads(answer)
-        except (ValueError, RecursionError):
+            return parse_json(answer)
+        except InputError:
             return None
 
     def _object(self, where: str, held: Any, answer: bytes) -> dict[str, Any]:
@@ -286,12 +287,12 @@ class Client:
         """What an error says, in one line, without the key."""
         text = answer.decode("utf-8", "replace")
         try:
-            held = json.loads(text)
+            held = parse_json(text)
             error = held.get("error", held) if isinstance(held, dict) else held
             text = error["message"] if isinstance(error, dict) else str(error)
             if isinstance(error, dict) and error.get("code"):
                 text = f"{text} ({error['code']})"
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (InputError, KeyError, TypeError):
             pass
         return self._shown(str(text)) or "nothing further"
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -39,41 +41,45 @@ def parse_json(
     >>> parse_json('{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
     """
-    place = line
+    held = ""
     try:
         held = text.decode("utf-8-sig") if isinstance(text, bytes) else text
         value = (_STRICT if strict else _PLAIN).decode(held)
-        if not is_too_deep(held, value):
+        if not isinstance(value, (dict, list)) or not is_too_deep(held, value):
             return value
         problem = TOO_DEEP
-    except UnicodeDecodeError as error:
-        problem = f"it is no text in UTF-8: byte {error.start:,}"
-    except json.JSONDecodeError as error:
-        problem = "it is empty" if not held or held.isspace() else error.msg.lower()
-        place = error.lineno if line is None and "\n" in held.strip() else line
-    except RecursionError:
-        problem = TOO_DEEP
-    except _Loose as error:
-        problem = str(error)
-    except ValueError:  # Python bounds the time that it takes to read an integer
-        problem = "a number has too many digits"
-    raise InputError(f"is not JSON ({problem})", file=file, line=place, remedy=remedy) from None
+    except (ValueError, RecursionError) as error:
+        problem = problem_of(error)
+        if isinstance(error, json.JSONDecodeError):
+            problem = "it is empty" if not held or held.isspace() else problem.lower()
+            line = error.lineno if line is None and "\n" in held.strip() else line
+    raise InputError(f"is not JSON ({problem})", file=file, line=line, remedy=remedy) from None
+
+
+def problem_of(error: ValueError | RecursionError) -> str:
+    """What a decoder's error says, in few words."""
+    if isinstance(error, RecursionError):
+        return TOO_DEEP
+    if isinstance(error, json.JSONDecodeError):
+        return error.msg
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is no text in UTF-8: byte {error.start:,}"
+    if isinstance(error, _Loose):
+        return str(error)
+    return "a number has too many digits"  # Python bounds the time that reading one takes
 
 
 def is_too_deep(text: str, value: Any) -> bool:
     """Whether a value, parsed from the text, nests deeper than anybody should have to walk."""
-    # Most texts have too few brackets for that, and counting them takes next to no time.
-    if text.count("[") + text.count("{") <= DEEPEST:
+    # Most texts are too short for that, or have too few brackets.
+    if len(text) <= 2 * DEEPEST or text.count("[") + text.count("{") <= DEEPEST:
         return False
     level = [value]
     for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            if type(outer) is dict or type(outer) is list
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) is dict or type(inner) is list
-        ]
+        inside = chain.from_iterable(
+            outer.values() if type(outer) is dict else outer for outer in level
+        )
+        level = [each for each in inside if type(each) is dict or type(each) is list]
         if not level:
             return False
     return True
@@ -92,8 +98,10 @@ def read_json(
     Without `regular` it may be a pipe, for a file that the user names: `<(command)`.
     """
     with open_regular(path) if regular else open(path, "rb") as file:
-        data = file.read(largest + 1)
-    if len(data) > largest:
+        # What is no file has no size before it is read.
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(largest + 1) if size <= largest else b""
+    if max(size, len(data)) > largest:
         problem = f"is larger than what is read as JSON ({largest:,} bytes)"
         raise InputError(problem, file=str(path), remedy=remedy)
     return parse_json(data, str(path), remedy=remedy, strict=strict)
@@ -211,9 +219,9 @@ class JsonObject:
         ]
 
     def check(self, fields: Mapping[str, Any]) -> None:
-        """Look at several fields, by type: str, int (a count), float, bool, list, dict; fields of
-        their own for an object, and a list of those for a list of objects. One whose name ends in
-        a question mark may be missing or null."""
+        """Look at several fields, by type: str, int (a count), float, bool, list, dict, tuple (of
+        strings, each once); fields of their own for an object, a list of those for a list of
+        objects. One whose name ends in a question mark may be missing or null."""
         for name, kind in fields.items():
             if name.endswith("?"):
                 if self.values.get(name[:-1]) is not None:
@@ -274,7 +282,8 @@ def _refuse_constant(name: str) -> None:
 
 
 _KINDS = {
-    str: "text", int: "count", float: "number", bool: "flag", list: "array", dict: "object",
+    str: "text", int: "count", float: "number", bool: "flag", list: "array", tuple: "texts",
+    dict: "object",
 }  # fmt: skip
 _PLAIN = json.JSONDecoder()
 _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant)

@@ -17,6 +17,7 @@ from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.facets import Facet, facets
 from rote.core.files import write_atomically
+from rote.core.json_reader import parse_json
 from rote.core.signature import Signature
 
 SCHEMA = 1
@@ -136,7 +137,7 @@ class Result:
 
     @classmethod
     def from_json(cls, text: str) -> Result:
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(parse_json(text))
 
     # Tables and pictures live in report/, which core must not import: they are looked up by name.
     def table(self) -> str:

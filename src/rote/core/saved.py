@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
+from rote.core.json_reader import JsonObject, kind_of, parse_json, read_json
 from rote.core.result import SCHEMA, Result
 
 _REMEDY = "Give what a measure wrote with --json, or with -o and a name that ends in .json"
 RESULT = "result.json"
 """Where a folder that a command made keeps what it found."""
 _ROWS = 1_000
-_KINDS = {Mapping: "an object", list: "a list", str: "a string", int: "a whole number"}
-_PARTS: dict[str, Any] = {
+_FIELDS: dict[str, Any] = {
     "measure": str,
     "signature": str,
-    "by": list,
-    "sources": Mapping,
-    "comparisons": list,
-    "tables": Mapping,
+    "by": tuple,
+    "reference?": str,
+    "interval?": {"level": float, "method": str},
+    "sources": dict,
+    "comparisons": [{}],
+    "tables": dict,
+    "notes?": list,
 }
-_OF_A_SOURCE: dict[str, Any] = {"texts": int, "words": int, "values": Mapping, "intervals": Mapping}
+_OF_A_SOURCE = {"texts": int, "words": int, "values": dict, "intervals": dict, "notes?": list}
 
 
 def read_results(path: Path, *, tables: bool = False) -> list[Result]:
@@ -40,9 +43,13 @@ def read_results(path: Path, *, tables: bool = False) -> list[Result]:
     if (path / RESULT).is_file():
         path = path / RESULT
     file = "standard input" if str(path) == "-" else str(path)
-    data = _parsed(path, file)
+    return results_in(_parsed(path, file), file, tables=tables)
+
+
+def results_in(data: Any, file: str, *, tables: bool = False) -> list[Result]:
+    """The results that the JSON of a file holds."""
     if not isinstance(data, Mapping):
-        _refuse(file, f"is no result: it holds {_named(data)}, not an object")
+        _refuse(file, f"is no result: it holds {kind_of(data)}, not an object")
     if "schema" not in data:
         _refuse(file, "is no result: it has no 'schema'")
     if data["schema"] != SCHEMA:
@@ -51,13 +58,12 @@ def read_results(path: Path, *, tables: bool = False) -> list[Result]:
             f"has schema {data['schema']!r}, but this version of rote reads schema {SCHEMA}",
             "Make the result again with this version",
         )
+    held = JsonObject(data, file, remedy=_REMEDY)
     if "panel" not in data:
-        return [_result(data, file, "", tables)]
-    if not isinstance(data["panel"], list) or not data["panel"]:
+        return [_result(held, tables)]
+    if not held.array("panel"):
         _refuse(file, "is a panel without any result")
-    return [
-        _result(part, file, f"panel[{place}].", tables) for place, part in enumerate(data["panel"])
-    ]
+    return [_result(part, tables) for part in held.objects("panel")]
 
 
 def save_result(result: Result, folder: Path) -> None:
@@ -71,73 +77,47 @@ def save_result(result: Result, folder: Path) -> None:
 
 def _parsed(path: Path, file: str) -> Any:
     try:
-        text = sys.stdin.read() if file == "standard input" else path.read_text(encoding="utf-8")
+        if file == "standard input":
+            return parse_json(sys.stdin.read(), file, remedy=_REMEDY)
+        return read_json(path, remedy=_REMEDY, regular=False)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         _refuse(file, f"cannot be read ({why})", "Check the path and its permissions")
     except UnicodeDecodeError:
         _refuse(file, "is not JSON: it is no text in UTF-8")
-    if not text.strip():
-        _refuse(file, "is empty")
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"is not JSON ({error.msg.lower()})", file=file, line=error.lineno, remedy=_REMEDY
-        ) from None
 
 
-def _result(data: Any, file: str, place: str, tables: bool) -> Result:
+def _result(held: JsonObject, tables: bool) -> Result:
     """One result; everything that `Result.from_dict` relies on is looked at first."""
-    if not isinstance(data, Mapping):
-        _refuse(file, f"holds {_named(data)} where a result should stand", field=place[:-1])
-    _check(data, _PARTS, file, place)
-    for name, source in data["sources"].items():
-        where = f"{place}sources.{name}."
-        if not isinstance(source, Mapping):
-            _refuse(file, f"holds {_named(source)}, not an object", field=where[:-1])
-        _check(source, _OF_A_SOURCE, file, where)
-        for value, number in source["values"].items():
+    held.check(_FIELDS)
+    sources, rows = held.object("sources"), held.object("tables")
+    for name in sources.values:
+        source = sources.object(name)
+        source.check(_OF_A_SOURCE)
+        values, intervals = source.object("values"), source.object("intervals")
+        for value, number in values.values.items():
             if not _is_number(number):
-                _refuse(file, f"holds {_named(number)}, not a number", field=f"{where}{value}")
-        for value, pair in source["intervals"].items():
-            if not (isinstance(pair, Sequence) and len(pair) == 2 and all(map(_is_number, pair))):
-                _refuse(file, "is no interval of two numbers", field=f"{where}{value}")
-    if not data["sources"] and not (tables and any(data["tables"].values())):
-        _refuse(file, "is a result without any source", field=f"{place}sources")
-    interval = data.get("interval")
-    if interval is not None and not (isinstance(interval, Mapping) and "level" in interval):
-        _refuse(file, "does not say the level of its intervals", field=f"{place}interval")
-    sources = {
-        name: {**source, "notes": source.get("notes", [])}
-        for name, source in data["sources"].items()
+                raise values.error(value, f"is {kind_of(number)}, not a number")
+        for value, pair in intervals.values.items():
+            if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_number, pair))):
+                raise intervals.error(value, "is no interval of two numbers")
+    for name in rows.values:
+        rows.objects(name)
+    if not sources.values and not (tables and any(rows.values.values())):
+        raise held.error("sources", "holds none: this is a result without any source")
+    whole = {"reference": None, "notes": [], "interval": None, **held.values}
+    whole["sources"] = {
+        name: {**source, "notes": source.get("notes") or []}
+        for name, source in sources.values.items()
     }
-    whole = {"reference": None, "notes": [], **data, "interval": interval, "sources": sources}
+    whole["notes"] = whole["notes"] or []
     return Result.from_dict(whole)
 
 
-def _check(data: Mapping[str, Any], parts: Mapping[str, Any], file: str, place: str) -> None:
-    for name, kind in parts.items():
-        if name not in data:
-            _refuse(file, "is missing: this is no result of a measure", field=f"{place}{name}")
-        if not isinstance(data[name], kind):
-            said = f"holds {_named(data[name])}, not {_KINDS[kind]}"
-            _refuse(file, said, field=f"{place}{name}")
-
-
-def _refuse(file: str, problem: str, remedy: str = _REMEDY, field: str | None = None) -> NoReturn:
-    raise InputError(problem, file=file, field=field, remedy=remedy)
+def _refuse(file: str, problem: str, remedy: str = _REMEDY) -> NoReturn:
+    raise InputError(problem, file=file, remedy=remedy)
 
 
 def _is_number(value: object) -> bool:
     """null stands for an undefined number."""
     return value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
-
-
-def _named(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return json.dumps(value)
-    for kind, name in _KINDS.items():
-        if isinstance(value, kind):
-            return name
-    return f"a {type(value).__name__}"

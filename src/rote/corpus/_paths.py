@@ -189,10 +189,15 @@ def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[Found | None, st
         if entry.is_dir():
             if not entry.name.startswith(".") and not entry.is_symlink():
                 yield from _walk(Path(entry.path), options)
-        elif entry.name.startswith("."):
+        elif entry.name.startswith(".") or _is_no_file(entry):
             yield None, entry.name
         else:
             yield _file(Path(entry.path), options, in_folder=True), entry.name
+
+
+def _is_no_file(entry: os.DirEntry[str]) -> bool:
+    """Whether this is a pipe or the like, which nobody has named: to read it would wait."""
+    return not entry.is_file() and os.path.exists(entry.path)
 
 
 def _file(

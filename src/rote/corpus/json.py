@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.json_reader import parse_json, problem_of
 from rote.corpus import jsonl
 from rote.corpus._linewise import MAX_UNIT, sampled, taken_shards
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard, kind_of
@@ -70,7 +71,7 @@ class JsonText:
                 self._at += ahead
                 raise self.broken(error.msg) from None
             except (ValueError, RecursionError) as error:
-                raise self.broken(str(error)) from None
+                raise self.broken(problem_of(error)) from None
             # A number at the very end of the window may go on behind it.
             length = end - self._at
             if end < len(self._window) or not self._more():
@@ -225,7 +226,7 @@ def _is_lines(part: Part, options: ReadOptions) -> bool:
     if not first.startswith(b"{") or not rest.lstrip().startswith(b"{"):
         return False
     try:
-        json.loads(first)
-    except ValueError:
+        parse_json(first)
+    except InputError:
         return False
     return True

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.json_reader import problem_of
 from rote.corpus._linewise import block_shards, decode, first_block, sampled
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard, kind_of
 from rote.corpus._streams import shard_encoding
@@ -48,12 +49,12 @@ def records(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iter
 
 def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.JSONDecoder().decode(line)
         problem = f"the line is {kind_of(record)}, not a JSON object"
     except json.JSONDecodeError as error:
         record, problem = None, f"broken JSON at column {error.colno} ({error.msg})"
     except (ValueError, RecursionError) as error:
-        record, problem = None, f"unusable JSON ({error})"
+        record, problem = None, f"unusable JSON ({problem_of(error)})"
     if type(record) is dict:
         return record
     remedy = f"Each line has to be one object in braces; {SKIP}"

@@ -23,6 +23,7 @@ from rote.annotate import words
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
+from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.progress import Reporter
 from rote.corpus import Corpus, Shard, map_shards
 from rote.corpus._shard import Part
@@ -378,10 +379,15 @@ def write_corpus(
 
 def _noted(note: Path, part: Part) -> Written | None:
     """What was made of this input, if it is finished."""
-    if not note.exists():
-        return None
-    held = json.loads(note.read_text(encoding="utf-8"))
-    return Written(**held["written"]) if held["input"] == identity_of(part) else None
+    try:
+        held = JsonObject.of(read_json(note), str(note))
+        written = held.object("written")
+        found = Written(written.text("file"), written.count("documents"), written.array("told"))
+    except (OSError, InputError):
+        return None  # not there, or damaged by a power cut, say: the file is made again
+    # As JSON holds it, so that tuples compare.
+    fits = held.values.get("input") == as_json(identity_of(part)) and found.file == note.stem
+    return found if fits else None
 
 
 def _remove(path: Path) -> None:

@@ -21,7 +21,7 @@ from rote.annotate import sentences, words
 from rote.core.distribution import version
 from rote.core.errors import OptionError
 from rote.core.files import check_parent
-from rote.core.json_reader import read_json_lines
+from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, fingerprint
@@ -51,7 +51,12 @@ _FIELDS = {
     "files": [{"file": str, "texts": int, "bytes": int}],
 }
 """What is read of the manifest."""
-LEDGER_FIELDS = {
+_TOLD = {
+    **dict.fromkeys(("rows", "problems", "digests"), list),
+    **dict.fromkeys(("texts", "characters"), int),
+}
+"""What is noted of a shard."""
+_LEDGER_FIELDS = {
     **dict.fromkeys(("id", "file", "item", "task", "part", "text", "item_text"), str),
     **dict.fromkeys(("score", "bits"), float),
     "line": int,
@@ -193,6 +198,8 @@ def decontaminate(
                 finished=finished,
             )
             told = [each for file in written for each in file.told]
+            # Some of it may come from notes of a run that was interrupted.
+            JsonObject({"told": told}, str(finished)).check({"told": [_TOLD]})
         rows = [row for each in told for row in each["rows"]]
         problems = [problem for each in told for problem in each["problems"]]
         seen = Fingerprint()
@@ -246,7 +253,7 @@ def _reported(
 
 def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:
     for _, row in read_json_lines(folder / LEDGER, remedy="Remove the folder, or choose a new one"):
-        row.check(LEDGER_FIELDS)
+        row.check(_LEDGER_FIELDS)
         yield dict(row.values)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.json_reader import parse_json
 from rote.corpus import Shard
 from rote.curate.cleaned import Cutting, Edits, Stage, Told, Words, known
 from rote.curate.dedup import Found, Ints
@@ -209,7 +210,7 @@ class Tellings:
         ).fetchone()
         if row is None:
             return None
-        said: dict[str, Any] = json.loads(row[0])
+        said: dict[str, Any] = parse_json(row[0])
         return said | {"file": Path(said["file"]).name}
 
     def close(self) -> None:

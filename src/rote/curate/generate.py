@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.core.files import check_parent, open_regular
 from rote.core.folder import refuse_links
+from rote.core.json_reader import parse_json
 from rote.core.metric import check_options, is_given, option
 from rote.core.model import Charging, Decoding, Model
 from rote.core.progress import Advance, Reporter
@@ -226,6 +227,15 @@ def lines_held(path: Path, total: int, check: Check) -> int:
     partial = partial_of(path)
     refuse_links((partial,))
     return _checked(partial, total, check) if partial.exists() else 0
+
+
+def record_in(line: bytes) -> dict[str, Any]:
+    """The record in a line of such a file; an empty one where it holds something else."""
+    try:
+        held = parse_json(line)
+    except InputError:
+        return {}
+    return held if isinstance(held, dict) else {}
 
 
 @contextmanager

@@ -51,6 +51,9 @@ def json_line(record: Mapping[str, Any]) -> bytes:
         return (json.dumps(record, ensure_ascii=False, default=_plain) + "\n").encode()
     except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
         return (json.dumps(record, default=_plain) + "\n").encode()
+    except RecursionError:
+        problem = f"the record '{record.get('id', '')}' nests too deep to be written"
+        raise InputError(problem, remedy="Leave such fields out of the input") from None
 
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
 from rote.annotate.folded_words import FoldedWords
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.files import write_atomically
+from rote.core.files import open_regular, write_atomically
+from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.corpus import Batch, Corpus, Shard
 from rote.corpus._shard import Part
@@ -45,9 +47,19 @@ class Stored:
     part: int
 
     def load(self) -> Piece:
-        with np.load(self.path, allow_pickle=False) as held:
-            arrays = {name: held[name] for name in held.files}
-        told = json.loads(arrays.pop("told").tobytes())
+        try:
+            with open_regular(self.path) as file, np.load(file, allow_pickle=False) as held:
+                arrays = {name: held[name] for name in held.files}
+            return self._piece(arrays, parse_json(arrays.pop("told").tobytes()))
+        except (
+            InputError, BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError,
+        ) as error:  # fmt: skip
+            problem = f"what an interrupted run has kept is damaged ({error})"
+            raise InputError(
+                problem, file=self.path, remedy="Remove the file, and run the command again"
+            ) from None
+
+    def _piece(self, arrays: dict[str, Any], told: dict[str, Any]) -> Piece:
         problems = [InputError(problem, **place) for problem, place in told["problems"]]
         lines = arrays["lines"].tolist()
         nothing, digests = np.empty(0, np.int32), arrays["digests"].tobytes()

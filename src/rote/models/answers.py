@@ -17,6 +17,7 @@ import numpy as np
 
 from rote.core.cache import Kept
 from rote.core.errors import OptionError, RoteError
+from rote.core.json_reader import parse_json
 from rote.core.model import (
     Charging,
     Continuation,
@@ -128,7 +129,7 @@ def generate_all(
         decoding.max_tokens,
         lambda some: model.generate(some, decoding),
         lambda one: json.dumps([one.text, one.tokens, one.ended, one.sent]).encode(),
-        lambda data: Generated(*json.loads(data)),
+        lambda data: Generated(*parse_json(data)),
     )
     made = _ask(model, wanted, way, reporter)
     filtered = sum(one.ended == "filtered" for one in made)

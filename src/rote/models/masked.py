@@ -59,8 +59,8 @@ def open_masked(name: str) -> Masked:
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForMaskedLM.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForMaskedLM.from_pretrained(name, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise OptionError(f"no masked model '{name}': {str(error).splitlines()[0]}") from None
     if tokenizer.mask_token is None:

@@ -14,6 +14,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
+from rote.core.json_reader import parse_json
 from rote.core.numbers import format_number
 from rote.report._room import give_room
 from rote.report.terminal import readable
@@ -53,7 +54,7 @@ def html_file(spec: str) -> str:
     from altair.utils.html import spec_to_html
 
     return spec_to_html(
-        json.loads(spec),
+        parse_json(spec),
         mode="vega-lite",
         vega_version=alt.VEGA_VERSION,
         vegaembed_version=alt.VEGAEMBED_VERSION,
@@ -114,7 +115,7 @@ def svg_file(spec: str) -> str:
     """The figure as a file of its own, on white. A page that is opened again is not drawn again."""
     import vl_convert
 
-    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(json.loads(spec)))
+    root = ElementTree.fromstring(vl_convert.vegalite_to_svg(parse_json(spec)))
     give_room(root)
     return ElementTree.tostring(root, encoding="unicode")
 

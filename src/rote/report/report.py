@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from rote.core import plugins
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
+from rote.core.json_reader import parse_json
 from rote.core.result import Result
+from rote.core.saved import results_in
 from rote.core.table import Column
 from rote.report.tables.sheet import Sheet, of_rows
 from rote.report.texts.highlight import Mark
@@ -161,7 +163,7 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        return cls.from_dict(json.loads(text))
+        return cls.from_dict(parse_json(text))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Report:
@@ -181,6 +183,19 @@ class Report:
             omitted=tuple(Omission(**one) for one in data["omitted"]),
             notes=tuple(data["notes"]),
         )
+
+
+def read_report(data: Any, file: str) -> Report:
+    """The report that the JSON of a file holds; what is wrong with it is an error of the file."""
+    results_in(data, file, tables=True)
+    try:
+        return Report.from_dict(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise InputError(
+            f"is no whole study ({type(problem).__name__}: {problem})",
+            file=file,
+            remedy="Make it again with `rote report ... -o FILE.json`",
+        ) from None
 
 
 def form_of(path: Path) -> Form:

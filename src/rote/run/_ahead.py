@@ -33,6 +33,7 @@ from rote.core.compiling import (
     locked,
     source_of,
 )
+from rote.core.json_reader import read_json
 from rote.core.progress import Reporter, several
 from rote.run import cores
 
@@ -173,7 +174,7 @@ def _missing(listed: Sequence[Listed]) -> list[Listed]:
 
 @cache
 def _lists() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(LISTS.read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_json(LISTS)
     return found
 
 

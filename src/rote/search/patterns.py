@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.json_reader import parse_json
 from rote.corpus.memory import to_rows
 from rote.index.index import DEFAULT
 from rote.index.query import is_plain, parse
@@ -34,7 +35,7 @@ def read_patterns(file: Any) -> Patterns:
     file = str(file)
     if file == KNOWN:
         text = (resources.files("rote.search") / "lists" / "patterns.json").read_text("utf-8")
-        return _checked(json.loads(text), file)
+        return _checked(parse_json(text), file)
     path = Path(file)
     try:
         text = path.read_text("utf-8-sig")
@@ -46,10 +47,10 @@ def read_patterns(file: Any) -> Patterns:
             held = _toml(text, file)
             return _checked(held.get("patterns", held), file)
         if path.suffix == ".json":
-            held = json.loads(text)
+            held = parse_json(text, file)
             _check_phrases(held, file, text)
             return _checked(held, file)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"the patterns cannot be read: {error}", file=file) from None
     lines = (line.strip() for line in text.splitlines())
     return _checked([line for line in lines if line and not line.startswith("#")], file)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -13,8 +12,9 @@ import numpy as np
 
 from rote.core.array_types import Floats
 from rote.core.folder import clear_errors
+from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.progress import Reporter
-from rote.curate.generate import growing, lines_held, partial_of
+from rote.curate.generate import growing, lines_held, partial_of, record_in
 from rote.curate.pairs import Pair, fingerprint
 from rote.curate.reading import json_line
 from rote.models.options import ModelOptions
@@ -104,7 +104,7 @@ def candidates(
     said = f"{loaded.signature} {how}"
 
     def wrong(number: int, line: bytes) -> str | None:
-        held = json.loads(line)
+        held = record_in(line)
         if held.get("id") != pairs[number].id:
             return f"'id' is {held.get('id')}, not {pairs[number].id}"
         return None if held.get("by") == said else f"'by' is {held.get('by')}, not {said}"
@@ -112,8 +112,7 @@ def candidates(
     write_resumed(loaded, [one.document for one in pairs], how, path, wanted.running.batch,
                   lambda number, own: {"id": pairs[number].id, "by": said, "candidates": own},
                   wrong, reporter)  # fmt: skip
-    with open(path, "rb") as file:
-        return [json.loads(line)["candidates"] for line in file]
+    return [_texts(row) for _, row in read_json_lines(path)]
 
 
 def write_resumed(
@@ -137,7 +136,8 @@ def write_resumed(
     beams = max(how.beams, how.candidates)
     with growing(path) as grow, reporter.stage(path.stem, len(documents), "documents") as advance:
         advance(held)
-        made = dict(zip(documents, map(_texts, partial_of(path).read_bytes().splitlines())))
+        rows = (_texts(row) for _, row in read_json_lines(partial_of(path)))
+        made = dict(zip(documents, rows))
         at = held
         while at < len(documents):
             begin, new = at, Counter[str]()
@@ -162,10 +162,14 @@ def _length(document: str, how: Any) -> int:
     return min(int(how.longest), len(document) // 3 + 2)
 
 
-def _texts(line: bytes) -> list[str]:
+def _texts(row: JsonObject) -> list[str]:
     """What a line that `write_resumed` wrote holds."""
-    own = json.loads(line)
-    return list(own["candidates"]) if "candidates" in own else [own["text"]]
+    if "candidates" not in row.values:
+        return [row.text("text")]
+    texts = row.array("candidates")
+    if not all(isinstance(text, str) for text in texts):
+        raise row.error("candidates", "holds something else than texts")
+    return texts
 
 
 _BLOCK = 256

@@ -11,7 +11,6 @@ the rows of one table may be given themselves.
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +20,7 @@ from typing import Any
 from rote.compare.intervals import quantile
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT
+from rote.core.json_reader import parse_json, read_json
 from rote.core.numbers import format_number
 from rote.core.record import Call
 from rote.core.registry import main_values
@@ -314,7 +314,7 @@ def _rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _saved(path: Path, file: str) -> list[Result]:
     """A saved result, or a panel."""
     try:
-        held = json.loads(path.read_text("utf-8"))
+        held = read_json(path, regular=False)
         return [Result.from_dict(one) for one in (held if isinstance(held, list) else [held])]
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("is no saved result of rote", file=file) from None
@@ -331,11 +331,7 @@ def _of_results(results: Sequence[Result]) -> list[Mapping[str, Any]]:
 
 
 def _parsed(line: str, file: str, number: int) -> Mapping[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        problem = f"is not JSON ({error.msg.lower()})"
-        raise InputError(problem, file=file, line=number) from None
+    row = parse_json(line, file, line=number)
     if not isinstance(row, Mapping):
         raise InputError("is not an object", file=file, line=number)
     return row

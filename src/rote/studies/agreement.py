@@ -15,7 +15,6 @@ or with fewer facts made up, by the same judge. Agreement is Krippendorff's alph
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -32,6 +31,7 @@ from rote.compare.intervals import around
 from rote.core.array_types import Floats
 from rote.core.chart import Chart
 from rote.core.errors import InputError, UnknownName
+from rote.core.json_reader import JsonObject, parse_json, read_json
 from rote.core.metric import check_options, option, unsigned
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
@@ -76,13 +76,14 @@ def read_answers(given: Sequence[str | Path | Mapping[str, Any]], key: Path | No
     names: Mapping[str, str] = {}
     if key is not None:
         try:
-            names = json.loads(key.read_text("utf-8"))["sources"]
-        except (OSError, ValueError, KeyError, TypeError):
+            held = JsonObject.of(read_json(key, regular=False), str(key)).object("sources")
+            names = {name: held.text(name) for name in held.values}
+        except (OSError, InputError):
             raise InputError("it is no key of a page", file=str(key)) from None
     found: dict[tuple[str, str, str], Answer] = {}
     for file, number, line in _lines(given):
         try:
-            held = json.loads(line) if isinstance(line, str) else line
+            held = parse_json(line) if isinstance(line, str) else line
             if held.get("kind") == "highlights":
                 continue
             said = str(held["summary"] if "summary" in held else held["source"])
@@ -94,7 +95,7 @@ def read_answers(given: Sequence[str | Path | Mapping[str, Any]], key: Path | No
             )  # fmt: skip
             if not 0 <= one.covered <= one.highlights or one.made_up < 0:
                 raise ValueError
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (InputError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 "no answer of a judge: it needs judge, doc_id, summary, highlights, covered "
                 "(at most as many), made_up",

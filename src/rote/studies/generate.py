@@ -19,12 +19,12 @@ all settings and its seed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.model import Model
 from rote.core.progress import Asking, Reporter, several
@@ -161,12 +161,12 @@ def _agreed(plan: Plan, how: ModelOptions, reporter: Reporter) -> ModelOptions:
 def _rows(path: Path) -> list[dict[str, Any]]:
     """For each source of the file: texts, tokens, and how they ended."""
     rows: dict[str, dict[str, Any]] = {}
-    with open(path, "rb") as file:
-        for record in map(json.loads, file):
-            nothing = dict.fromkeys(_COUNTED, 0)
-            row = rows.setdefault(record["source"], {"source": record["source"], **nothing})
-            for name, count in _COUNTED.items():
-                row[name] += count(record)
+    for _, record in read_json_lines(path):
+        record.check({"source": str, "tokens": int, "text?": str, "ended": str})
+        source, nothing = record.text("source"), dict.fromkeys(_COUNTED, 0)
+        row = rows.setdefault(source, {"source": source, **nothing})
+        for name, count in _COUNTED.items():
+            row[name] += count(dict(record.values))
     return list(rows.values())
 
 

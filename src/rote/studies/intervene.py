@@ -14,7 +14,6 @@ Choubey et al. (2023), appendix C, where people made the edits.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from rote.compare.clusters import numbered, share_interval
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, option, unsigned
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
@@ -101,6 +101,7 @@ def run(call: Call) -> Findings:
 
 def _summaries(made: Sequence[Edit], options: Options, call: Call) -> dict[str, list[list[str]]]:
     """By name of a model the summaries of each edit, one for each model of that name."""
+    from rote.curate.generate import record_in
     from rote.models.training.writing import Searching
     from rote.studies._calibration import write_resumed
     from rote.studies._training import opened
@@ -116,12 +117,11 @@ def _summaries(made: Sequence[Edit], options: Options, call: Call) -> dict[str, 
             loaded, [one.document for one in made], how, path, call.of(ModelOptions).batch * 4,
             lambda i, own, said=said: {"id": made[i].record["id"], "by": said, "new": made[i].new,
                                        "text": own[0]},
-            lambda i, line, said=said: None if json.loads(line).get("by") == said
-            and json.loads(line).get("new") == made[i].new else "another model or edit",
+            lambda i, line, said=said: None if record_in(line).get("by") == said
+            and record_in(line).get("new") == made[i].new else "another model or edit",
             call.reporter,
         )  # fmt: skip
-        with open(path, "rb") as lines:
-            texts = [str(json.loads(line)["text"]) for line in lines]
+        texts = [row.text("text") for _, row in read_json_lines(path)]
         own = found.setdefault(name if is_named else place, [[] for _ in made])
         for place_of, text in enumerate(texts):
             own[place_of].append(text)

@@ -6,20 +6,18 @@ that was not given at the start or uploaded since.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from rote.core.errors import InputError, UnknownName
+from rote.core.json_reader import read_json
 from rote.core.saved import RESULT
 from rote.web.store.uploads import uploaded
 
 _INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
-_LARGEST = 512 * 2**20
-"""Bytes up to which a JSON file is looked into; results are far smaller."""
 
 
 class Known(Mapping[str, Path]):
@@ -219,11 +217,9 @@ def _kind(name: str) -> str:
 
 def _holds_results(path: Path) -> bool:
     """Results and studies are objects with a schema; a file of texts is not."""
-    if path.stat().st_size > _LARGEST:
-        return False
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        data = read_json(path)
+    except InputError:
         return False
     return isinstance(data, dict) and "schema" in data and ("panel" in data or "measure" in data)
 

@@ -9,15 +9,19 @@ processes as it is; each process loads the models once, when they are first need
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import cast
 
 from rote.annotate.annotators._entry import Entry
 from rote.core import plugins
 from rote.core.annotation import Annotator
-from rote.core.errors import UnknownName
+from rote.core.errors import InputError, UnknownName
 
 ROOM = "annotate.annotators"
 DEFAULT = "rote"
+TRUSTED = "ROTE_TRUSTED_ANNOTATORS"
+"""Names, separated by commas, that are loaded whichever file names them."""
 
 
 def entries() -> list[Entry]:
@@ -38,3 +42,25 @@ def get(name: str = DEFAULT) -> Annotator:
     if kind not in known:
         raise UnknownName("annotator", kind, known)
     return cast(Annotator, plugins.load(ROOM, kind).annotator(rest))
+
+
+def get_recorded(name: str, file: Path) -> Annotator:
+    """The annotator that a file names, which may be somebody else's: none that is loaded from a
+    path, unless the user trusts it."""
+    kind, _, rest = name.partition(":")
+    if name in os.environ.get(TRUSTED, "").split(","):
+        return get(name)
+    known = kind in plugins.members(ROOM)
+    if not known or not getattr(plugins.load(ROOM, kind), "is_installed", _is_name)(rest):
+        raise InputError(
+            f"is '{name}', which is not installed, and a path in a file that may be somebody "
+            "else's is not loaded",
+            file=str(file),
+            field="annotator",
+            remedy=f"Install it; or, if you trust it, set {TRUSTED}={name}",
+        )
+    return get(name)
+
+
+def _is_name(rest: str) -> bool:
+    return "/" not in rest and "\\" not in rest

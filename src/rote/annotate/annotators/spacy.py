@@ -38,6 +38,7 @@ _NEEDS = {
     "entity": frozenset(("ner", "entity_ruler", "span_ruler")),
 }
 _OPTIONAL = frozenset().union(*_NEEDS.values(), ("senter", "sentencizer", "textcat", "spancat"))
+_BLANK = re.compile(r"blank:[a-z]{2,3}")
 _CUTS = (re.compile(r"\n\s*\n"), re.compile(r"\s+"))
 
 
@@ -107,6 +108,15 @@ def entries() -> list[Entry]:
         shown = f"{', '.join(accuracy)} (its own test set)" if accuracy else "not stated"
         found.append(Entry(f"spacy:{model}", layers, licence, shown))
     return found or [Entry("spacy:MODEL", (), "", "", "an installed pipeline")]
+
+
+def is_installed(model: str) -> bool:
+    """Whether this is a pipeline of a package, or an empty one; anything else could be a path."""
+    try:
+        import spacy.util as util
+    except ImportError:
+        raise MissingExtra("spacy", "spacy", f"The annotator spacy:{model}") from None
+    return bool(_BLANK.fullmatch(model)) or model in util.get_installed_models()
 
 
 def annotator(rest: str) -> Spacy:

@@ -6,6 +6,7 @@ stand at the parts of it that they spell, or all of them at the whole token.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -33,6 +34,7 @@ _PROCESSORS = {
     **dict.fromkeys(CONSTITUENTS, ("pos", "constituency")),
 }
 _ORDER = ("tokenize", "pos", "lemma", "depparse", "ner", "constituency")
+_LANGUAGE = re.compile(r"[A-Za-z][A-Za-z-]*")
 _FIELDS = ("lemma", "upos", "xpos", "deprel")
 
 
@@ -83,8 +85,9 @@ def entries() -> list[Entry]:
 
 def annotator(rest: str) -> Stanza:
     """The annotator `stanza:REST`."""
-    if not rest:
-        raise OptionError("name the language behind the colon: stanza:en")
+    # Stanza makes a path of it, and loads what is there.
+    if not _LANGUAGE.fullmatch(rest):
+        raise OptionError("name the language behind the colon, by its code: stanza:en")
     return Stanza(rest)
 
 

@@ -16,7 +16,6 @@ A study that was saved as JSON is shown again in another form without measuring.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -25,11 +24,12 @@ from rote.cli._flags import command_of, files_argument
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import read_json
 from rote.core.metric import option
 from rote.corpus import ReadOptions
 from rote.measure import Settings
 from rote.report.options import ReportOptions
-from rote.report.report import SCHEMA, Form, Report, form_of
+from rote.report.report import Form, Report, form_of, read_report
 
 _NAMES: dict[Form, str] = {
     "html": "report.html",
@@ -135,25 +135,12 @@ def saved_study(files: list[Path]) -> Report | None:
     if len(files) != 1 or not _may_be_saved(files[0]):
         return None
     try:
-        data = json.loads(files[0].read_text(encoding="utf-8"))
-    except (ValueError, UnicodeDecodeError):
+        data = read_json(files[0], strict=True)
+    except InputError:
         return None  # whoever reads the texts says what is wrong with it
     if not isinstance(data, dict) or not {"panel", "given", "evidence"} <= data.keys():
         return None
-    if data.get("schema") != SCHEMA:
-        raise InputError(
-            f"has schema {data.get('schema')!r}, but this version of rote reads schema {SCHEMA}",
-            file=str(files[0]),
-            remedy="Make the report again with this version",
-        )
-    try:
-        return Report.from_dict(data)
-    except (KeyError, TypeError, AttributeError) as problem:
-        raise InputError(
-            f"is no whole study ({type(problem).__name__}: {problem})",
-            file=str(files[0]),
-            remedy="Make it again with `rote report ... -o FILE.json`",
-        ) from None
+    return read_report(data, str(files[0]))
 
 
 def _may_be_saved(path: Path) -> bool:

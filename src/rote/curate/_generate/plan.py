@@ -13,7 +13,8 @@ from hashlib import blake2b
 from itertools import product
 from typing import Any, Literal
 
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import parse_json
 from rote.core.model import Decoding, Generated, Prompt
 from rote.curate._generate.prompts import Asked
 from rote.curate.reading import json_line
@@ -197,13 +198,13 @@ def _seed(*parts: object) -> int:
 def fits(line: bytes, wanted: Wanted, signature: str) -> str | None:
     """None if a line of a file is the record of this text; else what is different."""
     try:
-        held = json.loads(line)
-    except ValueError:
+        held = parse_json(line)
+    except InputError:
         held = None
     if not isinstance(held, dict):
         return "a line is no record"
     # As it would be written, so that tuples, dates and the like compare.
-    settled: Mapping[str, Any] = json.loads(json_line(wanted.settled(signature)))
+    settled: Mapping[str, Any] = parse_json(json_line(wanted.settled(signature)))
     # A setting says more than the id, which is made of settings.
     for name, value in sorted(settled.items(), key=lambda one: one[0] == "id"):
         if held.get(name) != value:

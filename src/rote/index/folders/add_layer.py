@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote import run
-from rote.annotate import annotators, words
+from rote.annotate import words
 from rote.annotate.pieces import Recipe
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
@@ -21,7 +21,14 @@ from rote.core.layer import Layer
 from rote.core.progress import Advance, Reporter, Silent
 from rote.index.folders.build import keep_tokenizer
 from rote.index.folders.folder import map_segments
-from rote.index.folders.manifest import SEGMENTS, Listed, Manifest, read_manifest, recipe_of
+from rote.index.folders.manifest import (
+    SEGMENTS,
+    Listed,
+    Manifest,
+    annotator_of,
+    read_manifest,
+    recipe_of,
+)
 from rote.index.folders.options import SUBWORDS, choose
 from rote.index.folders.origin import key_of
 from rote.index.folders.writing import publish, tidy, writing
@@ -96,7 +103,7 @@ def _recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
     recipe = recipe_of(path, manifest)
     if layer == SUBWORDS:
         return replace(recipe, layers=())
-    gives = annotators.get(manifest.annotator).gives
+    gives = annotator_of(path, manifest).gives
     if layer not in gives:
         raise UnknownName(f"layer for the annotator '{manifest.annotator}'", layer, gives)
     if manifest.annotator.partition(":")[0] in ("given", "brackets") and layer != "word":

@@ -29,7 +29,7 @@ from rote.index.folders.manifest import (
     TOKENIZERS,
     Manifest,
     Subwords,
-    check_signature,
+    annotator_of,
     is_index,
     read_manifest,
     recipe_of,
@@ -78,12 +78,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What building may use: places of a segment, threads, who annotates, and whom it tells."""
+    """What building may use: places of a segment, threads, where it is done, and whom it tells."""
 
     limit: int
     jobs: int
     engine: run.Engine
     reporter: Reporter
+    annotator: str | None = None
+    """As the user names it; else the manifest's own is asked."""
 
 
 def build_index(
@@ -103,7 +105,8 @@ def build_index(
         empty = _empty(source, path, chosen, options)
         if is_index(path):
             return _built_already(source, path, empty, reporter)
-        return _extend(source, path, empty, Means(limit, options.jobs, engine, reporter))
+        means = Means(limit, options.jobs, engine, reporter, options.annotator)
+        return _extend(source, path, empty, means)
 
 
 def add_to_index(
@@ -122,16 +125,19 @@ def add_to_index(
     read_manifest(path)
     with writing(path, "rote index add"):
         manifest = read_manifest(path)
-        check_source(source, manifest, annotator)
-        return _extend(source, path, manifest, Means(limit, jobs, works, reporter or Silent()))
+        check_source(source, path, manifest, annotator)
+        means = Means(limit, jobs, works, reporter or Silent(), annotator)
+        return _extend(source, path, manifest, means)
 
 
-def check_source(source: Source, manifest: Manifest, annotator: str | None = None) -> None:
+def check_source(
+    source: Source, path: Path, manifest: Manifest, annotator: str | None = None
+) -> None:
     """Refuse what would be annotated otherwise than the index was."""
     if isinstance(source, Store):
         check_store(source, manifest)
     else:
-        check_signature(manifest, annotators.get(annotator or manifest.annotator))
+        annotator_of(path, manifest, annotator)
 
 
 def joined(manifest: Manifest, held: Sequence[Sealed]) -> Manifest:
@@ -193,7 +199,7 @@ def _segments(
         found = stored_pieces(source, means.engine, done, ids)
     else:
         size, title, home = source.size, "annotating", path / PIECES
-        recipe = recipe_of(path.absolute(), manifest)
+        recipe = recipe_of(path.absolute(), manifest, means.annotator)
         work = PieceWork(home.absolute(), recipe, level=_LEVEL)
         found = new_pieces(source, work, means.engine, done, ids, problems)
     with Sealer(path, manifest, means.limit, means.jobs, means.engine) as sealer:

@@ -214,26 +214,32 @@ def _listed(held: JsonObject) -> Listed:
     return Listed(name_in(held, "name"), listed, PartRecord.from_json(origin))
 
 
-def check_signature(manifest: Manifest, annotator: Annotator) -> None:
-    """Refuse to mix: layers made by another tokenizer or tagger do not compare."""
+def annotator_of(path: Path, manifest: Manifest, asked: str | None = None) -> Annotator:
+    """Who annotated an index; refuses if that is not here. The user may ask for it by a name of
+    their own, which then need not be that of an installed one."""
+    if asked is not None:
+        annotator = annotators.get(asked)
+    else:
+        annotator = annotators.get_recorded(manifest.annotator, path / MANIFEST)
+    # Layers that were made by another tokenizer or tagger do not compare.
     if annotator.signature != manifest.signature:
         raise OptionError(
-            f"the index was made by {manifest.signature}, and '{annotator.name}' is "
+            f"the index {path} was made by {manifest.signature}, and '{annotator.name}' is "
             f"{annotator.signature} here: their layers do not compare. Use the version that made "
             "the index, or build the index again"
         )
+    return annotator
 
 
-def recipe_of(path: Path, manifest: Manifest) -> Recipe:
-    """What annotates a text exactly as the index was annotated; refuses if that is not here."""
-    annotator = annotators.get(manifest.annotator)
-    check_signature(manifest, annotator)
+def recipe_of(path: Path, manifest: Manifest, asked: str | None = None) -> Recipe:
+    """What annotates a text exactly as the index was annotated."""
+    annotator = annotator_of(path, manifest, asked)
     for each in manifest.subwords:
         if words.get(str(path / each.file)).signature != each.signature:
             raise _damaged(path / each.file, f"it was {each.signature} when the index was made")
     own = {each.layer for each in manifest.subwords}
     return Recipe(
-        annotator=manifest.annotator,
+        annotator=annotator.name,
         signature=" ".join((manifest.signature, *(s.signature for s in manifest.subwords))),
         layers=tuple(name for name in manifest.layers if name not in own and name != "word"),
         subwords=tuple((each.layer, str(path / each.file)) for each in manifest.subwords),

@@ -92,7 +92,7 @@ def replace_documents(
     read_manifest(path)
     with writing(path, "rote index replace"):
         manifest = read_manifest(path)
-        check_source(source, manifest)
+        check_source(source, path, manifest)
         held = documents(path, manifest.segments)
         given, same = [], True
         for document in _read(source):

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
+from rote.core.json_reader import read_json
 from rote.core.progress import Reporter, Silent
 from rote.index.segments.part import RESTORE, PartRecord, check_part
 
@@ -86,8 +87,8 @@ def _stamps(folder: Path) -> dict[str, list[int]]:
 
 def _read(path: Path) -> Stamps:
     try:
-        held = json.loads((path / CHECKED).read_text(encoding="ascii"))
-    except (OSError, ValueError):
+        held = read_json(path / CHECKED)
+    except (OSError, InputError):
         return {}
     return held if isinstance(held, dict) else {}
 

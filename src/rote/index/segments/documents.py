@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.json_reader import parse_json
 from rote.corpus import hash_id, hash_of
 from rote.index.columns.packed import Bytes
 from rote.index.columns.parts import Vocabulary, decoded
@@ -83,10 +84,10 @@ class Documents:
 
     def meta(self, i: int) -> dict[str, Any]:
         try:
-            found = json.loads(self.metas.text(i))
+            found = parse_json(self.metas.text(i))
             if isinstance(found, dict):
                 return found
-        except (ValueError, RecursionError):
+        except InputError:
             pass
         problem = f"the metadata of the document '{self.id(i)}' is damaged"
         raise InputError(problem, file=self.metas.where, remedy=RESTORE)

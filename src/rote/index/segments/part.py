@@ -153,7 +153,7 @@ def describe(folder: Path) -> PartRecord:
     """The record of a whole part, from its part.json."""
     name, kind, files = _read_seal(folder, None)
     size = sum(record.bytes for record in files.values())
-    return PartRecord(folder.name, name, kind, size, checksum((folder / SEAL).read_bytes()))
+    return PartRecord(folder.name, name, kind, size, checksum(read_regular(folder / SEAL)))
 
 
 def stream_length(folder: Path, record: PartRecord) -> int:

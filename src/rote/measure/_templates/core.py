@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -14,6 +13,7 @@ import numpy as np
 from rote.compare.intervals import shares
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, is_given, option
 from rote.core.sample import Need, RawText, Sample, Take
@@ -386,9 +386,9 @@ def signed_corpora(corpora: Any) -> tuple[str, ...]:
 
 def _from_json(text: str, name: str) -> list[str]:
     try:
-        held = json.loads(text)
+        held = parse_json(text)
         return [row["template"] for row in held["tables"]["templates"]]
-    except (ValueError, KeyError, TypeError) as error:
+    except (InputError, KeyError, TypeError) as error:
         raise InputError(
             f"this is no JSON result of `rote templates` ({error})",
             file=name,

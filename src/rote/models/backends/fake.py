@@ -18,6 +18,7 @@ import numpy as np
 
 from rote.core.choosing import choose, drawn_logs, generator
 from rote.core.errors import InputError
+from rote.core.json_reader import read_json
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.core.progress import Reporter
 from rote.models.near import near
@@ -119,9 +120,9 @@ class Fake:
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`fake:FILE.json`"""
     try:
-        table = json.loads(Path(name).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"no table of next words: {error}", file=name) from None
+        table = read_json(Path(name), regular=False)
+    except OSError as error:
+        raise InputError(f"no table of next words: {error.strerror}", file=name) from None
     try:
         chances = [chance for following in table.values() for chance in following.values()]
         fits = all(0 < chance <= 1 for chance in chances)

@@ -16,6 +16,7 @@ import numpy as np
 
 from rote.core.choosing import drawn_logs
 from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.files import open_regular
 from rote.core.model import Decoding, Floats
 from rote.core.progress import Reporter
 from rote.models.options import ModelOptions
@@ -47,7 +48,9 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
     device = device_of(options.device)
     kind = _type(options.dtype, device)
     where, revision = (name, "") if Path(name).exists() else _revision(name)
-    asked: dict[str, Any] = {"revision": revision} if revision else {}
+    # Code of a model is not run, and nobody is asked whether it should be.
+    asked: dict[str, Any] = {"trust_remote_code": False}
+    asked |= {"revision": revision} if revision else {}
     said = asked | _precision(kind, torch, transformers)
     with reporter.stage(f"loading {where}", None), quiet():
         try:
@@ -214,7 +217,7 @@ def _fingerprint(where: str, model: Any, reporter: Reporter) -> str:
     with reporter.stage("fingerprint of the weights", size, "B") as advance:
         for path in files:
             digest.update(f"{path.name}\n".encode())
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 while block := file.read(1 << 24):
                     digest.update(block)
                     advance(len(block))

@@ -24,6 +24,10 @@ from rote.models.tokens.gguf import gguf_tokens
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd"))
 _STRING, _ARRAY = 8, 9
 _VERSIONS = (2, 3)
+_DEEPEST = 8
+"""Levels of lists in lists; the format's own fields have none."""
+_MOST = 10_000
+"""Layers or heads; larger models than any there is have some hundred."""
 _LAYER = {
     "input_layernorm": "attn_norm",
     "self_attn.q_proj": "attn_q",
@@ -129,6 +133,10 @@ def read_gguf(path: GgufFile) -> Gguf:
     kind = fields.get("general.architecture")
     if kind != "llama":
         raise _refused(path, "general.architecture", kind, "llama can be run")
+    for field in ("block_count", "attention.head_count", "attention.head_count_kv"):
+        said = fields.get(f"llama.{field}", 0)
+        if type(said) is not int or not 0 <= said <= _MOST:
+            raise _refused(path, f"llama.{field}", said, f"a whole number up to {_MOST} is needed")
     turned = {
         f"model.layers.{number}.self_attn.{name}_proj.weight": fields.get(f"llama.{field}", 0)
         for number in range(fields.get("llama.block_count", 0))
@@ -163,7 +171,13 @@ def shape_of(held: Gguf) -> Shape:
             held.path, "llama.attention.head_count_kv", groups, f"there are {heads} heads"
         )
     tokens = held.fields.get("tokenizer.ggml.tokens") or ()
-    ends = (held.fields.get(f"tokenizer.ggml.{name}_token_id") for name in ("eos", "eot", "eom"))
+    ends = []
+    for name in ("eos", "eot", "eom"):
+        end = held.fields.get(f"tokenizer.ggml.{name}_token_id")
+        if end is not None and type(end) is not int:
+            field = f"tokenizer.ggml.{name}_token_id"
+            raise _refused(held.path, field, end, "the number of a token is needed")
+        ends.append(end)
     return Shape(
         vocabulary=said("vocab_size", len(tokens)),
         hidden=hidden,
@@ -208,7 +222,9 @@ class _Header:
         tensors, fields = self.number("Q"), self.number("Q")
         held = {self.string(): self.value(self.number("I")) for _ in range(fields)}
         found = [self.tensor() for _ in range(tensors)]
-        unit = int(held.get("general.alignment", 32))
+        unit = held.get("general.alignment", 32)
+        if type(unit) is not int or unit < 1:
+            raise _damaged(self.path, f"general.alignment is {unit!r}, not a number of bytes")
         first = -(-self.at // unit) * unit
         return held, {name: self.placed(name, place, first) for name, place in found}
 
@@ -236,7 +252,7 @@ class _Header:
     def string(self) -> str:
         return self.take(self.number("Q")).decode("utf-8", "replace")
 
-    def value(self, kind: int) -> Any:
+    def value(self, kind: int, level: int = 0) -> Any:
         if kind in _NUMBERS:
             return self.number(_NUMBERS[kind])
         if kind == _STRING:
@@ -251,7 +267,9 @@ class _Header:
             return list(
                 struct.unpack(f"<{count}{letter}", self.take(count * struct.calcsize(letter)))
             )
-        return [self.value(inner) for _ in range(count)]
+        if level >= _DEEPEST:
+            raise _damaged(self.path, f"a field holds lists more than {_DEEPEST} levels deep")
+        return [self.value(inner, level + 1) for _ in range(count)]
 
     def take(self, size: int) -> bytes:
         first, self.at = self.at, self.at + size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
-from rote.models.tokens.reading import read_json
+from rote.core.files import open_regular
+from rote.core.json_reader import parse_json
+from rote.models.tokens.reading import read_object
 
 _TYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -68,19 +69,21 @@ def read_tensors(path: Path) -> Tensors:
     """What is in a file, checked; no numbers are read yet."""
     try:
         size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             length = int.from_bytes(file.read(8), "little")
             if size < 8 or length > min(size - 8, _LONGEST_HEADER):
                 raise _damaged(path, "it ends within its header")
-            header = json.loads(file.read(length), object_pairs_hook=_once)
+            header = parse_json(file.read(length), strict=True)
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror})",
             file=str(path),
             remedy="Weights in several files or of another kind are read by transformers:FOLDER",
         ) from None
-    except ValueError as error:
-        raise _damaged(path, f"its header is not what the format asks for: {error}") from None
+    except InputError as error:
+        if error.file is not None:
+            raise
+        raise _damaged(path, f"its header {error.problem}") from None
     if not isinstance(header, dict):
         raise _damaged(path, "its header is no JSON object")
     header.pop("__metadata__", None)
@@ -93,13 +96,6 @@ def read_tensors(path: Path) -> Tensors:
     if 8 + length + reached != size:
         raise _damaged(path, f"it should hold {8 + length + reached} bytes and holds {size}")
     return Tensors(path, places, 8 + length)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name stands there twice")
-    return found
 
 
 def _place(path: Path, name: str, said: Any) -> _Place:
@@ -144,12 +140,15 @@ class Shape:
     ends: frozenset[int]
 
 
+_LARGEST_SIZE = 2**31 - 1
+
+
 def read_shape(folder: Path) -> Shape:
     """What config.json says, refused where the numbers would come out wrong."""
     path = folder / "config.json"
-    said = read_json(path)
-    _check(path, said)
+    said = read_object(path)
     try:
+        _check(path, said)
         heads = int(said["num_attention_heads"])
         hidden = int(said["hidden_size"])
         shape = Shape(
@@ -169,10 +168,14 @@ def read_shape(folder: Path) -> Shape:
             start=_start(said),
             ends=_ends(folder, said),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"a size is missing or no number: {error}", file=str(path)) from None
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        problem = f"a size or setting is missing or something else: {error!r}"
+        raise InputError(problem, file=str(path)) from None
     sizes = (shape.vocabulary, shape.hidden, shape.inner, shape.layers, shape.groups, shape.longest)
-    if min(*sizes, shape.head) < 1 or shape.heads % shape.groups or shape.head % 2:
+    if not (0 < shape.theta < math.inf and 0 <= shape.epsilon < math.inf):
+        raise InputError("rope_theta or rms_norm_eps is no number above 0", file=str(path))
+    odd = shape.heads % shape.groups or shape.head % 2 if shape.groups > 0 else True
+    if odd or min(*sizes, shape.head) < 1 or max(*sizes, shape.head) > _LARGEST_SIZE:
         raise InputError("its sizes do not fit together", file=str(path))
     return shape
 
@@ -214,7 +217,7 @@ def _start(said: dict[str, Any]) -> int | None:
 
 def _ends(folder: Path, said: dict[str, Any]) -> frozenset[int]:
     path = folder / "generation_config.json"
-    generating = read_json(path) if path.is_file() else {}
+    generating = read_object(path) if path.is_file() else {}
     found = generating.get("eos_token_id", said.get("eos_token_id"))
     if found is None:
         return frozenset()

@@ -40,9 +40,9 @@ def gguf_tokens(path: str, fields: Mapping[str, Any]) -> Library:
         raise MissingExtra("tokenizers", "gguf", "The tokenizer of a GGUF file") from None
     found = (fields.get(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos"))
     start = next((one for one in found if one is not None), None)
-    if start is None:
+    if type(start) is not int:
         raise InputError(
-            "neither tokenizer.ggml.bos_token_id nor tokenizer.ggml.eos_token_id is there",
+            "neither tokenizer.ggml.bos_token_id nor tokenizer.ggml.eos_token_id is a number",
             file=path,
             remedy="Convert the model again",
         )

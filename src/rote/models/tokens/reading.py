@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.json_reader import JsonObject, read_json
 from rote.models.tokens.byte_bpe import ByteBPE, carried_over, letters
 from rote.models.tokens.encoding import Library, Tokens, open_library
 
@@ -30,32 +30,35 @@ def read_tokens(folder: Path, start: int | None) -> Tokens:
     """The tokenizer of `tokenizer.json`. `start` is what config.json says, if it does; the
     tokenizer's own settings go before it, as in transformers."""
     path = folder / "tokenizer.json"
-    described = read_json(path)
-    first = _first(folder, described, start)
-    return _own(path, described, first) or Library(open_library(str(path)), first)
+    described = read_object(path)
+    try:
+        first = _first(folder, described, start)
+        own = _own(described, first)
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"it, or tokenizer_config.json, does not fit together ({error!r})",
+            file=str(path),
+            remedy="Save the tokenizer again",
+        ) from None
+    return own or Library(open_library(str(path)), first)
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """An object in a file of a model's folder."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        return dict(JsonObject.of(read_json(path), str(path)).values)
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror})",
             file=str(path),
             remedy="The folder of a model holds config.json, tokenizer.json, model.safetensors",
         ) from None
-    except ValueError as error:
-        raise InputError(f"is not JSON: {error}", file=str(path)) from None
-    if not isinstance(found, dict):
-        raise InputError("holds no JSON object", file=str(path))
-    return found
 
 
 def _first(folder: Path, described: Mapping[str, Any], start: int | None) -> int:
     """The start token: that of tokenizer_config.json, or its end token, or config.json's."""
     settings = folder / "tokenizer_config.json"
-    said = read_json(settings) if settings.is_file() else {}
+    said = read_object(settings) if settings.is_file() else {}
     added = {one.get("content"): one.get("id") for one in described.get("added_tokens") or ()}
     for name in ("bos_token", "eos_token"):
         token = said.get(name)
@@ -71,7 +74,7 @@ def _first(folder: Path, described: Mapping[str, Any], start: int | None) -> int
     return start
 
 
-def _own(path: Path, described: Mapping[str, Any], start: int) -> ByteBPE | None:
+def _own(described: Mapping[str, Any], start: int) -> ByteBPE | None:
     """Read here, if it is byte-level BPE whose expression means the same in Python."""
     model = described.get("model") or {}
     said = {name: model.get(name) or default for name, default in _PLAIN.items()}
@@ -91,15 +94,8 @@ def _own(path: Path, described: Mapping[str, Any], start: int) -> ByteBPE | None
             return None
         added[one["content"]] = int(one["id"])
     names = {number: name for name, number in added.items()}
-    try:
-        found = _built(model, words, added, start, names.get(start, ""))
-        return found and replace(found, before=before)
-    except (KeyError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"its vocabulary and its merges do not fit together ({error!r})",
-            file=str(path),
-            remedy="Save the tokenizer again",
-        ) from None
+    found = _built(model, words, added, start, names.get(start, ""))
+    return found and replace(found, before=before)
 
 
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized")
@@ -151,6 +147,8 @@ def _built(
     letter_of = letters()
     bytes_of = {letter: byte for byte, letter in letter_of.items()}
     vocabulary: dict[str, int] = model["vocab"]
+    if not all(type(number) is int and number >= 0 for number in vocabulary.values()):
+        raise ValueError("the number of a token is none")
     if not set(letter_of.values()) <= set(vocabulary):
         return None  # bytes without a token would be lost: the package knows how
     texts = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError, OptionError
+from rote.core.json_reader import read_json
 from rote.models.hub.computing import Loaded, libraries
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -62,8 +62,10 @@ def random_model(config: Any, tokenizer: Any, seed: int, device: str) -> Loaded:
         setattr(config, name, value)
     torch.manual_seed(seed)
     kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
+    auto = getattr(transformers, f"AutoModelFor{kind}")
+    made = auto.from_config(config, trust_remote_code=False)
     return Loaded(
-        model=getattr(transformers, f"AutoModelFor{kind}").from_config(config).to(device),
+        model=made.to(device),
         tokenizer=tokenizer,
         device=device,
         signature=f"random-seed{seed}",
@@ -79,8 +81,8 @@ def _config(named: str, transformers: Any) -> Any:
             f"--from-config takes {', '.join(SHAPES)} or a config.json, not '{named}'"
         )
     try:
-        return transformers.AutoConfig.for_model(**json.loads(path.read_text("utf-8")))
-    except (ValueError, TypeError, KeyError) as error:
+        return transformers.AutoConfig.for_model(**read_json(path))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(f"transformers cannot read it: {error}", file=str(path)) from None
 
 

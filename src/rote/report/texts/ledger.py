@@ -5,15 +5,15 @@ As a page for itself, no network, no script made from data; the app shows the sa
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
-from rote.core.errors import UnknownName
+from rote.core.errors import InputError, UnknownName
 from rote.core.files import write_atomically
+from rote.core.json_reader import read_json, read_json_lines
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.record import Study
@@ -54,12 +54,30 @@ _SCRIPT = """
 """
 
 
+_SIDE = {"text?": str, "before?": str, "after?": str, "file?": str}
+_OF_ITEMS = {
+    **_SIDE,
+    **dict.fromkeys(("item", "task", "part", "item_text"), str),
+    **dict.fromkeys(("score", "bits"), float),
+    "twins?": tuple,
+}
+_OF_WORDS = {
+    **_SIDE,
+    "kind?": str,
+    "words": int,
+    "similarity?": float,
+    "pass?": int,
+    "kept?": _SIDE,
+}
+"""What is read of the rows of ledgers."""
+
+
 def ledger_of(folder: Path) -> Study | None:
     """The command that made this folder, if it is one that keeps a ledger."""
     try:
-        made = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["made_by"]
+        made = read_json(folder / _MANIFEST)["made_by"]
         record = find(str(made).removeprefix(_COMMAND))
-    except (OSError, ValueError, KeyError, TypeError, UnknownName):
+    except (OSError, InputError, KeyError, TypeError, UnknownName):
         return None
     kept = isinstance(record, Study) and record.ledger and (folder / record.ledger).is_file()
     return record if kept and isinstance(record, Study) else None
@@ -67,14 +85,26 @@ def ledger_of(folder: Path) -> Study | None:
 
 def read_ledger(folder: Path, ledger: str) -> list[dict[str, Any]]:
     """The rows of a folder's ledger, those that are least sure first."""
-    with (folder / ledger).open(encoding="utf-8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = []
+    for _, row in read_json_lines(folder / ledger):
+        row.check(_OF_ITEMS if "item" in row.values else _OF_WORDS)
+        rows.append(_without_nulls(row.values))
     return sorted(rows, key=sureness)
+
+
+def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What is null is as good as missing."""
+    return {
+        name: _without_nulls(value) if isinstance(value, dict) else value
+        for name, value in row.items()
+        if value is not None
+    }
 
 
 def sureness(row: Mapping[str, Any]) -> float:
     """The score of an item, or how similar documents are; a run of words is the same for sure."""
-    return float(row.get("score", row.get("similarity", 1.0)))
+    found = row.get("score", row.get("similarity"))
+    return 1.0 if found is None else float(found)
 
 
 def fields_of(row: Mapping[str, Any]) -> dict[str, str]:
@@ -132,7 +162,7 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
             f"score {format_number(row['score'], '.2f')}",
             f"{format_number(row['bits'], '.0f')} bits",
         ]
-        if row["answered"] is not None:
+        if row.get("answered") is not None:
             sure.append("its answer follows" if row["answered"] else "without its answer")
         if row.get("twins"):
             sure.append(f"nearly also {', '.join(row['twins'])}")

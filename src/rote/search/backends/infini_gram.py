@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
+from rote.core.files import open_regular
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
@@ -211,7 +212,8 @@ def pointer_width(size: int) -> int:
 
 def _mapped(path: Path, kind: Any) -> NDArray[Any]:
     try:
-        return np.asarray(np.memmap(path, kind, mode="r"))
+        with open_regular(path) as file:
+            return np.asarray(np.memmap(file, kind, mode="r"))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot be mapped ({why})", file=str(path), remedy=_AS_BUILT) from None

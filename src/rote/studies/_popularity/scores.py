@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
+from rote.core.json_reader import read_json
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.index.grams import Grams, window_starts
@@ -211,9 +212,9 @@ class Scale:
     def read(cls, path: Path) -> Scale:
         """The reverse of `write`."""
         try:
-            held = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or "it is no JSON"
+            held = read_json(path, regular=False)
+        except (OSError, InputError) as error:
+            why = getattr(error, "strerror", None) or getattr(error, "problem", None)
             problem = f"the deciles cannot be read ({why})"
             raise InputError(problem, file=str(path), remedy=_REMEDY) from None
         try:
@@ -225,7 +226,7 @@ class Scale:
             }
             named = {n: str(held[n]) for n in ("backend", "tokenizer", "index", "signature")}
             return cls(n=int(held["n"]), **named, tasks=tasks)
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             problem = "this is no file of deciles"
             raise InputError(problem, file=str(path), remedy=_REMEDY) from None
 

@@ -14,9 +14,10 @@ from rote.core.array_types import Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.folder import clear_errors, inside, refuse_links
-from rote.core.json_reader import JsonObject, as_json, parse_json, read_json
+from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.progress import Reporter, several
 from rote.corpus import open_corpus
+from rote.curate.generate import record_in
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
 from rote.curate.pairs import (
@@ -319,7 +320,7 @@ def _texts(
         }  # fmt: skip
 
     def wrong(number: int, line: bytes) -> str | None:
-        held = parse_json(line, str(path), line=number + 1).get("doc_id")
+        held = record_in(line).get("doc_id")
         return None if held == found.test[number].id else f"'doc_id' is {held}"
 
     loaded = opened(str(model), running, reporter)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import uuid4
 
+from rote.core.json_reader import parse_json
 from rote.web.store.database import NotKept, connected, held_open, insert, now, own_folder, storable
 
 State = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted", "deleted"]
@@ -202,7 +203,7 @@ def _kept(name: str, value: Any) -> Any:
 
 def _job(row: Any) -> Job:
     held = {one.name: row[one.name] for one in fields(Job)}
-    parsed = {name: json.loads(held[name]) for name in _JSON}
+    parsed = {name: parse_json(held[name]) for name in _JSON}
     parsed["remarks"] = tuple(parsed["remarks"])
     job = Job(**{**held, **parsed, "progress": Progress(**parsed["progress"])})
     gone = job.state == "done" and row["gone"]

@@ -28,6 +28,7 @@ from uuid import uuid4
 from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError, RoteError
+from rote.core.json_reader import parse_json
 from rote.web.errors import Busy
 from rote.web.files import fingerprint, hashed
 from rote.web.forms.run import Form, class_of
@@ -278,7 +279,7 @@ class Jobs:
             self._order(self.get(id), process, folder)
             ended = False
             for line in process.stdout or ():
-                message = json.loads(line)
+                message = parse_json(line)
                 with self._lock:
                     # One whose job was cancelled is about to be killed.
                     again = id in self._now and message.get("again", False)

@@ -26,8 +26,9 @@ from queue import SimpleQueue
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rote.core.errors import RoteError
+from rote.core.errors import InputError, RoteError
 from rote.core.files import write_atomically
+from rote.core.json_reader import JsonObject, parse_json, read_json
 from rote.core.progress import Advance, Reporter
 from rote.web.files import in_words
 from rote.web.jobs.plan import Before, Whole, steps_of
@@ -204,7 +205,7 @@ def _peak() -> int:
 
 def _listen(orders: SimpleQueue[Mapping[str, Any]]) -> None:
     for line in sys.stdin:
-        order = json.loads(line)
+        order = parse_json(line)
         os.environ["TMPDIR"] = order["folder"]
         orders.put(order)
     # The app would have removed it; it was killed.
@@ -276,10 +277,20 @@ def _planned(
         yield
     else:
         path = store / "steps" / f"{kind}-{settings.get('name', '')}.json"
-        before = reporter.recall(json.loads(path.read_bytes()) if path.exists() else ())
+        before = reporter.recall(_stages_in(path))
         yield
         own_folder(path.parent)
         write_atomically(path, json.dumps(before.taken))
+
+
+def _stages_in(path: Path) -> list[tuple[str, float]]:
+    """The stages of such work before, and how long they took; none where nobody can say."""
+    try:
+        held = JsonObject({"stages": read_json(path)}, str(path))
+        rows = [(JsonObject(dict(zip("ab", row)), "", str(path))) for row in held.array("stages")]
+        return [(row.text("a"), row.number("b")) for row in rows]
+    except (OSError, InputError, TypeError):
+        return []
 
 
 def _draw(history: History, id: str, reporter: Reporter) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 
 from rote.core import saved
 from rote.core.errors import InputError
+from rote.core.json_reader import parse_json, read_json
 from rote.core.result import Result, Row, panel_to_json, plain
-from rote.report.report import Report
+from rote.report.report import Report, read_report
 from rote.web.files import file_name, hashed
 from rote.web.store.database import NotKept, connected, insert, now, storable
 
@@ -69,7 +70,7 @@ def _text_row(row: Any) -> dict[str, Any]:
     """The values of one text; `excerpt` is its beginning, `file` the name of its file where there
     are several."""
     held = {name: row[name] for name in _OF_TEXTS}
-    return {**held, "numbers": json.loads(row["numbers"])}
+    return {**held, "numbers": parse_json(row["numbers"])}
 
 
 def _path(name: str) -> str:
@@ -159,20 +160,13 @@ class History:
     def read_in(self, path: Path) -> str:
         """Keep what the shell wrote: one measure, a panel, or a study."""
         results = saved.read_results(path, tables=True)
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = read_json(path, strict=True)
         written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
         made = written.isoformat(timespec="seconds")
         if "given" not in data:
             name = path.parent.name if path.name == saved.RESULT else path.stem
             return self.add(results, title=name, kind="file", made=made)
-        try:
-            study = Report.from_dict(data)
-        except (KeyError, TypeError) as error:
-            raise InputError(
-                f"is no whole study ({error} is wrong or missing)",
-                file=str(path),
-                remedy="Make the report again with this version",
-            ) from None
+        study = read_report(data, str(path))
         return self.add(study, title=study.title, kind="file", made=made)
 
     def get(self, id: str) -> Entry:
@@ -285,7 +279,7 @@ class History:
         query = "select place, numbers from texts where result = ? and source = ? and id = ?"
         with connected(self._store) as held:
             rows = held.execute(f"{query} and file = ?", (id, source, text, file))
-            return {row["place"]: json.loads(row["numbers"]) for row in rows}
+            return {row["place"]: parse_json(row["numbers"]) for row in rows}
 
     def delete(self, ids: Iterable[str]) -> int:
         """How many there were."""
@@ -301,7 +295,7 @@ class History:
         query = "select data from sections where result = ? and maker = ?"
         with connected(self._store) as file:
             row = file.execute(query, (id, maker)).fetchone()
-        found: list[list[str]] | None = json.loads(_unpacked(row["data"])) if row else None
+        found: list[list[str]] | None = parse_json(_unpacked(row["data"])) if row else None
         return found
 
     def keep_drawn(self, id: str, maker: str, parts: Sequence[Sequence[str]]) -> None:
@@ -314,7 +308,7 @@ class History:
             row = file.execute("select form, data from results where id = ?", (id,)).fetchone()
         if row is None:
             raise NotKept("result", id)
-        return row["form"], json.loads(_unpacked(row["data"]))
+        return row["form"], parse_json(_unpacked(row["data"]))
 
 
 def _forget_parts(file: sqlite3.Connection, id: str) -> None:
@@ -325,7 +319,7 @@ def _forget_parts(file: sqlite3.Connection, id: str) -> None:
 def _entry(row: Any) -> Entry:
     held = {name: row[name] for name in _COLUMNS}
     for name in ("settings", "files", "signatures", "sources"):
-        held[name] = json.loads(held[name])
+        held[name] = parse_json(held[name])
     return Entry(**held)
 
 
