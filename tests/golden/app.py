@@ -199,5 +199,5 @@ def _templates(app: App) -> None:
 
 
 def _after(app: App) -> None:
-    for address in ("/", "/history", "/jobs", "/api/results"):
-        app.get(f"{address}?after")
+    for address in ("/?after", "/history?after", "/jobs?after", "/api/results"):
+        app.get(address)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -154,3 +155,45 @@ def test_times_are_those_of_the_clock_on_the_wall(monkeypatch: pytest.MonkeyPatc
         monkeypatch.undo()
         time.tzset()
     assert shown == '<time datetime="2026-11-05T23:04:05+00:00">6 Nov 2026, 08:04</time>'
+
+
+def described(client: TestClient) -> list[tuple[str, str, dict[str, Any]]]:
+    """Method, address and description of everything that the API answers."""
+    paths = client.get("/api/openapi.json").json()["paths"]
+    return [
+        (method, re.sub(r"\{[^}]*\}", "x", path), one)
+        for path, held in paths.items()
+        for method, one in held.items()
+    ]
+
+
+def test_a_misspelt_parameter_of_any_address_is_named(client: TestClient) -> None:
+    for method, place, one in described(client):
+        known = [given["name"] for given in one.get("parameters", ()) if given["in"] == "query"]
+        for wrong in (f"{name}x" for name in known or ["nothing"]):
+            answer = client.request(method, place, params={wrong: "1"})
+            if "x-fields" in one:  # further ones are fields of what it lists
+                assert answer.status_code == 404
+                continue
+            assert answer.status_code == 400, place
+            assert answer.json()["error"]["message"].startswith(f"unknown option `{wrong}`; ")
+        right = client.request(method, place, params=dict.fromkeys(known, "1"))
+        assert "unknown option" not in right.text, place
+
+
+def test_a_misspelt_member_of_any_body_is_named(client: TestClient) -> None:
+    schemas = client.get("/api/openapi.json").json()["components"]["schemas"]
+    members = 0
+    for method, place, one in described(client):
+        body = one.get("requestBody", {}).get("content", {}).get("application/json")
+        if body is None:
+            continue
+        shape = schemas[body["schema"]["$ref"].rpartition("/")[2]]
+        assert shape["additionalProperties"] is False, place
+        for name in shape["properties"]:
+            answer = client.request(method, place, json={f"{name}x": "1"})
+            assert answer.status_code == 400
+            said = answer.json()["error"]["message"]
+            assert said == f"unknown option `{name}x`; did you mean `{name}`?", place
+            members += 1
+    assert members > 20

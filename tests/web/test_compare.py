@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
@@ -69,7 +70,7 @@ def test_every_measure_has_a_form_that_gives_its_defaults(name: str) -> None:
     options = plugins.load("measure", name).METRIC.options
     fields = forms.fields_of(options)
     assert all(field.help and field.label for field in fields)
-    assert forms.read(options, {field.name: field.default for field in fields}) == {}
+    assert forms.read(fields, {field.name: field.default for field in fields}) == {}
 
 
 def test_the_usual_measures_come_first() -> None:
@@ -126,6 +127,52 @@ class TestPage:
         assert client.post("/api/compare", json=wrong).status_code == 400
         assert client.post("/api/compare", json={}).status_code == 400
         assert client.get("/api/measures").json()[0]["options"]
+
+    @pytest.mark.parametrize(
+        ("more", "says"),
+        [
+            ({"settings": {"refrence": "human"}}, "`refrence`; did you mean `reference`?"),
+            ({"settings": {"output": "x"}}, "option `output` cannot be set here"),
+            ({"settings": {"jobs": 9}}, "option `jobs` cannot be set here: `rote serve --jobs`"),
+            ({"options": {"lexical": {"windw": 9}}}, "`windw`; did you mean `window`?"),
+            ({"options": {"style": {}}}, "not a measure chosen"),
+            ({"setings": {}}, "`setings`; did you mean `settings`?"),
+            ({"settings": {"tokenizer": "/etc/x.json"}}, "a place on the machine"),
+        ],
+    )
+    def test_what_the_api_does_not_know_is_refused(
+        self, client: TestClient, more: dict[str, Any], says: str
+    ) -> None:
+        asked = {"files": ["texts.jsonl"], "measures": ["lexical"], **more}
+        answer = client.post("/api/compare", json=asked)
+        assert answer.status_code == 400
+        assert says in answer.json()["error"]["message"]
+
+    def test_every_setting_of_python_is_taken(self, opened: Workspace, tmp_path: Path) -> None:
+        more = tmp_path / "more.jsonl"
+        ids = [f"{source}-{n}" for source in ("human", "model") for n in range(3)]
+        moods = [{"id": id, "mood": "sad" if id.endswith("0") else "glad"} for id in ids]
+        more.write_text("".join(json.dumps(one) + "\n" for one in moods))
+        held = replace(opened, files={**opened.files, "more.jsonl": more})
+        settings = {
+            "where": ["source=human"],
+            "join": "file:more.jsonl",
+            "join_on": "id",
+            "by": "mood",
+            "tokenizer": "whitespace",
+            "permutations": 0,
+            "matched": False,
+        }
+        form = CompareForm.of(["texts.jsonl"], ["lexical"], settings, {"lexical": {"window": 4}})
+        query = parse_qsl(urlsplit(form.address).query, keep_blank_values=True)
+        assert CompareForm.read(query) == form
+        assert form.places() == (["texts.jsonl", "more.jsonl"], [])
+        form.check(held)
+        (result,) = form.perform(held, Silent()).results
+        assert {name: one.texts for name, one in result.sources.items()} == {"sad": 1, "glad": 2}
+        assert "tokenizer:whitespace" in str(result.signature)
+        page = TestClient(make_app(held), **HERE).get(form.address).text
+        assert 'value="source=human"' in page, "the form lost a setting"
 
 
 class TestUploads:

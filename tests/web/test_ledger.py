@@ -77,6 +77,9 @@ def test_entries_are_chosen_by_fields_words_and_score(app: TestClient) -> None:
     assert "No entry is like that" in app.get("/ledger/clean?q=nowhere").text
     assert app.get("/ledger/other").status_code == 404
     assert app.get("/ledger/clean?least=x").status_code == 400
+    wrong = app.get("/api/ledger/clean?sourc=b")
+    assert wrong.status_code == 400
+    assert "did you mean `source`?" in wrong.json()["error"]["message"]
 
 
 def test_what_is_kept_of_a_folder_can_be_looked_at(app: TestClient) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import html
 import json
 import os
@@ -9,11 +10,12 @@ import re
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -23,8 +25,12 @@ from fastapi.testclient import TestClient
 
 from rote.core import plugins, registry
 from rote.core.errors import OptionError, RoteError, UnknownName
+from rote.core.metric import bare
 from rote.core.progress import Silent
+from rote.studies._driver import kinds
+from rote.studies._functions import keywords_of
 from rote.web.app import make_app
+from rote.web.forms import options as forms
 from rote.web.forms.options import from_json
 from rote.web.forms.run import RunForm, fields_of, offered, record_of, takes_of
 from rote.web.jobs import worker as work
@@ -72,6 +78,7 @@ def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -
     assert page.status_code == 200, page.text
     names = [field.name for field in fields_of(name)]
     assert len(set(names)) == len(names), "two options have one name"
+    assert not {"jobs", "output", "per_text"} & set(names)
     for field in fields_of(name):
         assert f'name="{field.name}"' in page.text
         assert field.label.lower().replace(" ", "_") != field.name, (
@@ -87,21 +94,129 @@ def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -
     assert "nothing is chosen" in nothing.text
 
 
+INSIDE = {
+    *("by", "reference", "within", "cluster", "inputs", "layer", "tags", "to", "on", "codecs"),
+    *("scores", "control", "normalize_to", "document_field", "reference_field", "correct"),
+    *("member", "items", "over", "order", "pair", "facet", "without", "values", "text_field"),
+    *("id_field", "prompt_field", "join_on", "where", "partition", "quality", "newest", "prefer"),
+    *("frequency", "random", "quality_columns", "comet_source", "highlight", "pos", "encoding"),
+    *("memory", "equivalent", "device", "dtype"),
+}
+"""Strings that name something inside the texts, or are compared with what is known: no file is
+opened by their name."""
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, name: str) -> None:
-    """Whatever is in an address, only what the app was started with is read."""
+    """Whatever is in a request, only what the app was started with is read."""
     found = registry.find(name)
-    kinds = [found.options, *getattr(found, "more", ())]
-    every = [(one.name, "/etc/passwd") for kind in kinds for one in fields(kind)]
-    offered = {field.name for field in fields_of(name)}
-    hidden = [pair for pair in every if pair[0] not in offered]
-    assert RunForm.read(name, hidden).options == {}
+    key = {"results": "none", "index": "idx"}.get(takes_of(found), "texts.jsonl")
     for field in fields_of(name):
-        if field.kind in ("place", "models"):
-            key = "texts.jsonl" if takes_of(found) in ("texts", "items") else "idx"
-            form = RunForm.read(name, [("input", key), (field.name, "/etc/passwd")])
-            with pytest.raises(RoteError, match=r"etc/passwd|unknown|no result"):
-                form.check(held)
+        if field.choices or field.step:
+            continue
+        assert field.kind in ("text", "name", "place", "file", "models")
+        numbers = bare(field.type)[0] in ((), tuple[int, ...], tuple[float, float])
+        assert field.kind != "text" or field.name in INSIDE or numbers, field.name
+        for place in ("/etc/passwd", "../texts.jsonl", "~/x", "numpy:/etc", "model:openai://x"):
+            if field.kind != "text":
+                with pytest.raises(RoteError):
+                    RunForm.of(name, [key], {field.name: place}).check(held)
+    for writing in ({"output": "/tmp/x"}, {"write": "x.jsonl"}, {"jobs": 99}, {"engine": "spark"}):
+        with pytest.raises(OptionError, match=r"cannot be set here|unknown option"):
+            RunForm.of(name, [key], writing)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_option_of_python_is_taken_or_refused_by_name(app: TestClient, name: str) -> None:
+    listed = {one["name"]: one for one in app.get("/api/run").json()}[name]["options"]
+    taken = {one["name"] for one in listed}
+    record = registry.find(name)
+    kept = forms.refused(*kinds(record))
+    known = {field.name for field, _ in keywords_of(record)}
+    assert taken | (kept.keys() & known) == known
+    assert not taken & kept.keys()
+    for option, why in kept.items():
+        answer = sent(app, name, option)
+        assert answer.status_code == 400
+        said = f"option `{option}` cannot be set here: {why}"
+        assert answer.json()["error"] == {"kind": "OptionError", "message": said}
+
+
+def sent(app: TestClient, name: str, option: str, value: Any = 1) -> Any:
+    asked = {"inputs": ["texts.jsonl"], "options": {option: value}}
+    return app.post(f"/api/run/{name}", json=asked)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_misspelt_option_is_refused_with_the_nearest_name(app: TestClient, name: str) -> None:
+    known = [one.name for one in fields_of(name)]
+    for option in known:
+        turned = option[:-2] + option[:-3:-1]
+        wrong = turned if len(option) > 3 and turned not in known else f"{option}x"
+        with pytest.raises(OptionError) as error:
+            RunForm.of(name, ["texts.jsonl"], {wrong: 1})
+        said = str(error.value)
+        near = said.removeprefix(f"unknown option `{wrong}`; did you mean `").removesuffix("`?")
+        assert near in difflib.get_close_matches(wrong, known, n=3), said
+    answer = sent(app, name, wrong)
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, said)
+    assert app.get("/api/jobs").json() == []
+
+
+def test_the_four_that_were_dropped(app: TestClient) -> None:
+    wrong = sent(app, "lexical", "refrence", "human").json()["error"]["message"]
+    assert wrong == "unknown option `refrence`; did you mean `reference`?"
+    assert sent(app, "lexical", "where", ["source=human"]).json()["state"] == "waiting"
+    assert sent(app, "lexical", "tokenizer", "whitespace").json()["state"] == "waiting"
+    for name in ("lexical", "dedup"):
+        refused = sent(app, name, "output", "x").json()["error"]["message"]
+        assert refused.startswith("option `output` cannot be set here: it writes a file")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"window": 7.5}, "window wants a number, not '7.5'"),
+        ({"window": "7"}, None),
+        ({"window": 7}, None),
+        ({"window": True}, "window wants a number"),
+        ({"window": None}, "window must not be null"),
+        ({"sample": None}, None),
+        ({"threshold": "nan"}, "threshold wants a number"),
+        ({"matched": False}, None),
+        ({"matched": "maybe"}, "matched is one of yes, no"),
+        ({"matched": 0}, "matched is one of yes, no"),
+        ({"by": ["source", "id"]}, None),
+        ({"by": "source,id"}, None),
+        ({"by": [["source"]]}, "by wants a text, not list"),
+        ({"variant": "none"}, "variant is one of"),
+        ({"where": "source=a,b"}, None),
+        ({"where": ["source=a,b", "words>3"]}, None),
+        ({"where": "source"}, "write FIELD=VALUE"),
+        ({"join": ["file:texts.jsonl"], "join_on": "id"}, None),
+        ({"join": ["file:none.jsonl"]}, "unknown file 'none.jsonl'"),
+        ({"join": "texts.jsonl.gz/../../etc"}, "a place on the machine"),
+        ({"ngram_max": 1_000_000}, "ngram_max must be at most 100"),
+    ],
+)
+def test_values_of_json_are_taken_as_they_are(
+    app: TestClient, options: dict[str, Any], says: str | None
+) -> None:
+    asked = {"inputs": ["texts.jsonl"], "options": options}
+    answer = app.post("/api/run/lexical", json=asked)
+    if says is None:
+        assert answer.status_code == 200, answer.text
+        # The form has the same settings, and they come back from its address.
+        place = answer.json()["address"]
+        app.post(f"/api{place}/cancel")
+        (place,) = re.findall(r'href="(/run/lexical\?[^"]*)"', app.get(place).text)
+        query = parse_qsl(urlsplit(html.unescape(place)).query)
+        kept = from_json(RunForm, answer.json()["settings"])
+        assert RunForm.read("lexical", query) == kept
+        assert app.get(html.unescape(place)).status_code == 200
+    else:
+        assert answer.status_code in (400, 404)
+        assert says in answer.json()["error"]["message"]
 
 
 def test_what_writes_a_data_set_is_left_to_the_shell(app: TestClient) -> None:
@@ -245,6 +360,8 @@ def served(world: World) -> Iterator[TestClient]:
     hidden.mkdir()
     (hidden / "torch.py").write_text("raise ModuleNotFoundError('not here', name='torch')")
     files = {name: Path(getattr(world, name)) for name in ("texts", "items", "sampled")}
+    moods = [{"doc_id": n, "mood": "odd" if n % 2 else "even"} for n in range(5)]
+    files["scores"] = Path(world.lines("scores.jsonl", moods))
     models = {"torch": "torch=transformers:none", "endpoint": "endpoint=openai:http://[::1]:9/v1#m"}
     opened = Workspace(
         {"idx": Path(world.index)}, files, world.path / "store", at_once=1, models=models
@@ -261,12 +378,12 @@ FAST |= {"n": "2"}
 NEEDS: dict[str, dict[str, str]] = {
     "contamination": {"n": "2,3"},
     "correlate": {"values": "all"},
-    "decontaminate": {"against": "file:items", "answers": ""},
+    "decontaminate": {"against": "file:items"},
     "distinct": {"input": "sampled"},
     "factors": {"values": "all", "over": "temperature"},
     "overlap": {"layer": "lower"},
     "style-memorization": {"prompt": "4", "words": "3"},
-    "templates": {"model": ""},
+    "templates": {"perplexity": "yes"},
 }
 """What some commands want beside texts, items or results, an index and a model."""
 
@@ -276,7 +393,7 @@ def asked(name: str, kept: str, model: str = "index:idx") -> dict[str, str]:
     takes = takes_of(record_of(name))
     given = {"input": {"results": kept, "index": "idx"}.get(takes, takes)}
     for one in fields_of(name):
-        if one.kind in ("place", "models"):
+        if one.kind in ("place", "models") and not one.further:
             given[one.name] = "index:idx" if one.kind == "place" else model
         elif one.name in FAST and (takes == "texts" or one.name not in ("by", "reference")):
             given[one.name] = FAST[one.name]
@@ -333,14 +450,14 @@ def test_every_command_runs_in_a_worker_and_its_result_is_shown(
     assert beside.status_code == 200
 
 
-ASKING = [name for name in NAMES if "model" in asked(name, "") and name != "templates"]
+ASKING = [name for name in NAMES if "model" in asked(name, "")]
 # Each waits some seconds before it gives up: a measure and a study stand for all.
 ENDPOINTS = [name for name in ASKING if name in ("perplexity", "evaluate")]
 
 
 @pytest.mark.parametrize(
     ("name", "model", "says"),
-    [(name, "torch", "needs the package 'torch'. Install it in a checkout") for name in ASKING]
+    [(name, "torch", "needs the package 'torch'. Install it ") for name in ASKING]
     + [(name, "endpoint", "http://[::1]:9/v1") for name in ENDPOINTS],
 )
 def test_a_model_that_cannot_be_asked_is_named(
@@ -352,3 +469,30 @@ def test_a_model_that_cannot_be_asked_is_named(
     page = served.get(f"/jobs/{job['id']}")
     assert page.status_code == 200
     assert job["error"] in html.unescape(re.sub(r"</?code>", "", page.text)).replace("`", "")
+
+
+def test_reading_options_reach_the_work(served: TestClient, world: World) -> None:
+    """Which records, which field, what is joined to them, and how they are cut into words."""
+    options = {
+        "text_field": "reference",
+        "where": ["doc_id<3", f"source={HUMAN}|llama[instruct]"],
+        "join": "file:scores",
+        "by": "mood",
+        "tokenizer": "whitespace",
+        "inputs": "",
+        "permutations": 0,
+        "interval": 0,
+        "matched": False,
+    }
+    asked = {"inputs": ["texts"], "options": options}
+    job = served.post("/api/run/lexical", json=asked).json()
+    while (job := served.get(f"/api/jobs/{job['id']}").json())["open"]:
+        time.sleep(0.02)
+    assert job["state"] == "done", job["error"]
+    (panel,) = served.get(f"{job['result']}/result.json").json()["panel"]
+    assert {name: one["texts"] for name, one in panel["sources"].items()} == {"even": 4, "odd": 2}
+    assert panel["sources"]["odd"]["words"] == 22  # "A cat sat on the mat by a door. Day 1."
+    assert "tokenizer:whitespace" in panel["signature"]
+    listed = served.get(leading(served.get(job["result"]).text, "texts")[0]).text
+    text = served.get(leading(listed, "text")[0]).text
+    assert "A cat sat on the mat by a door." in text

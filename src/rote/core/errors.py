@@ -77,6 +77,16 @@ class OptionError(RoteError):
     """A setting that makes no sense, or that does not fit the data."""
 
 
+def check_options_known(given: Iterable[str], known: Iterable[str]) -> None:
+    """Refuse an option that is not known, and name the nearest one that is."""
+    names = sorted(known)
+    for name in given:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names) or 'none'}"
+            raise OptionError(f"unknown option `{name}`; {hint}")
+
+
 class UnknownName(RoteError):
     """A name that is not known, with the nearest one that is."""
 

@@ -33,7 +33,7 @@ class ReadOptions:
     where: tuple[str, ...] = where_option()
     join: tuple[str, ...] = option(
         (),
-        "add the fields of this file's records (references, documents, scores) to the records "
+        "add the fields of this file's records: references, documents, scores, to the records "
         "that share the field --join-on names; may be given again",
         metavar="FILE",
         repeated=True,

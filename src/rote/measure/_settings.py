@@ -40,7 +40,7 @@ class Settings:
         "it; '' leaves it out",
         metavar="FIELD",
     )
-    tokenizer: str = option("ud", "Tokenizer by name, or the path of a tokenizer.json")
+    tokenizer: str = option("ud", "Tokenizer by name; or the path of a tokenizer.json")
     annotator: str = option(
         "rote",
         "Who makes tags and trees: rote, spacy:MODEL, stanza:LANG, given; de=NAME,fr=NAME: of "

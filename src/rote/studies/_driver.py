@@ -7,13 +7,12 @@ The shell, Python (`rote.memorization`), the app and the report all come this wa
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import InputError, OptionError, check_options_known
 from rote.core.metric import Metric, bare, check_types, hints_of
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
@@ -66,12 +65,7 @@ def kinds(record: Metric | Study) -> tuple[type, ...]:
 
 def options_of(kinds: Sequence[type], given: Mapping[str, Any]) -> dict[type, Any]:
     """The options objects; an unknown name is refused, and what is meant is said."""
-    known = {field.name for kind in kinds for field in fields(kind)}
-    for name in given:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f": did you mean '{near[0]}'?" if near else ""
-            raise OptionError(f"unknown option '{name}'{hint}")
+    check_options_known(given, {field.name for kind in kinds for field in fields(kind)})
     return {kind: _built(kind, given) for kind in kinds}
 
 

@@ -75,8 +75,8 @@ class Options(TableOptions):
 
     quality: tuple[Path, ...] = handle(
         (),
-        "Tables (.csv, .tsv, .jsonl) with a column `source` and columns of numbers, or a saved "
-        "result (.json) whose values are taken",
+        "Tables of the quality of the sources: .csv, .tsv or .jsonl with a column `source` and "
+        "columns of numbers, or a saved result (.json) whose values are taken",
         "FILE,...",
         takes="table",
     )

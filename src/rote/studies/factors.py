@@ -265,9 +265,9 @@ class Options(TableOptions):
     )
     random: tuple[str, ...] = option(
         (),
-        "Also fit a mixed model to the values of single texts (results of `rote lexical "
-        "--per-text` and the like), with random effects of these: doc_id, a field of the sources, "
-        "or several together (doc_id:source)",
+        "Also fit a mixed model with random effects of these: doc_id, a field of the sources, or "
+        "several together (doc_id:source); to the values of single texts, in results of `rote "
+        "lexical --per-text` and the like",
         metavar="FIELD,...",
         sign=if_given,
     )

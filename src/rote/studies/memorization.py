@@ -64,8 +64,8 @@ class Options:
     )
     reference_model: str | None = handle(
         None,
-        "A model with the same tokenizer that was not trained on the items, such as an earlier "
-        "checkpoint: how far --model moved from it",
+        "A model with the same tokenizer that was not trained on the items: an earlier checkpoint, "
+        "for one, and how far those of --model moved from it",
         "M",
     )
     neighbours: str = handle(

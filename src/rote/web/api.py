@@ -6,11 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import Request, Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from rote.web.errors import AnyJSON
 from rote.web.indexes import OpenIndex
 from rote.web.state import bounded, index_of
+
+
+class Question(BaseModel):
+    """What a request sends as JSON: a name that is not known is refused, with the nearest one."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class Problem(BaseModel):

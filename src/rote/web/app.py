@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 
@@ -73,7 +73,9 @@ def _routes() -> list[BaseRoute]:
     which takes longer than most answers."""
     every = FastAPI(default_response_class=errors.AnyJSON, responses=REFUSED, openapi_url=None)
     for name in plugins.members("web.routes"):
-        every.include_router(plugins.load("web.routes", name).router)
+        every.include_router(
+            plugins.load("web.routes", name).router, dependencies=[Depends(errors.known_parameters)]
+        )
     return every.routes
 
 

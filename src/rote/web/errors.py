@@ -5,16 +5,24 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from rote.core.errors import MissingExtra, RoteError, UnknownName
+from rote.core.errors import (
+    MissingExtra,
+    OptionError,
+    RoteError,
+    UnknownName,
+    check_options_known,
+)
 from rote.core.result import plain
 from rote.web.files import in_words
 from rote.web.pages.render import page
@@ -91,8 +99,29 @@ def _http(request: Request, error: Any) -> Response:
 
 def _invalid(request: Request, error: Any) -> Response:
     """A parameter that is no number, or is missing: named, with what is wrong about it."""
+    extra = [one["loc"][-1] for one in error.errors() if one["type"] == "extra_forbidden"]
+    try:
+        check_options_known(extra, _names(request.scope["route"].dependant))
+    except OptionError as unknown:
+        return _known(request, unknown)
     problems = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
     return answer(request, 400, "Invalid", problems)
+
+
+def known_parameters(request: Request) -> None:
+    """Refuse a parameter of the API's addresses that is not known: its page would be another."""
+    route = request.scope["route"]
+    if request.url.path.startswith("/api/") and not route.openapi_extra:
+        check_options_known(request.query_params, _names(route.dependant))
+
+
+def _names(needs: Dependant) -> Iterator[str]:
+    """What a request may send: parameters of its address, and members of its body."""
+    for one in (*needs.query_params, *needs.body_params):
+        members = getattr(one.field_info.annotation, "model_fields", {one.alias: one.field_info})
+        yield from (about.alias or name for name, about in members.items())
+    for further in needs.dependencies:
+        yield from _names(further)
 
 
 class _Unexpected:

@@ -149,6 +149,12 @@ class Workspace:
             return str(self.file(place[len(_FILE) :]))
         raise UnknownName("corpus", place, self.grounds())
 
+    def named(self, place: str) -> str:
+        """The path of `file:KEY`; anything else is a name that rote knows."""
+        if place.startswith(_INDEX):
+            raise UnknownName("file", place, [_FILE + key for key in self.all_files()])
+        return str(self.file(place[len(_FILE) :])) if place.startswith(_FILE) else place
+
     def speakers(self) -> dict[str, str]:
         """Models that can be asked: by key, what `open_models` takes. An index speaks as well."""
         indexes = {f"{_INDEX}{key}": f"{key}=index:{path}" for key, path in self.indexes.items()}

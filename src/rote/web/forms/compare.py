@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -16,11 +16,15 @@ from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
+from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
+from rote.measure._speaking import named
 from rote.report.report import Report
-from rote.web.files import glimpse
+from rote.studies._driver import options_of
+from rote.web.files import Reader, batches, glimpse
 from rote.web.forms import options as forms
 from rote.web.store.history import RESULT
+from rote.web.store.uploads import check_unpacked
 from rote.web.workspace import Workspace, keys_of
 
 SHARED = (
@@ -72,9 +76,10 @@ class CompareForm:
         pairs += [
             (n, place) for n, place in (("corpus", self.corpus), ("train", self.train)) if place
         ]
-        pairs += [(name, forms.written(value)) for name, value in self.settings.items()]
+        pairs += forms.pairs_from(settings_fields(), self.settings)
         for measure, own in self.own.items():
-            pairs += [(f"{measure}.{name}", forms.written(value)) for name, value in own.items()]
+            given = forms.pairs_from(own_fields(measure), own)
+            pairs += [(f"{measure}.{name}", value) for name, value in given]
         # An empty one says that it was left empty: without it the form would guess.
         return pairs + [("by", "")] * ("by" not in self.settings)
 
@@ -82,7 +87,7 @@ class CompareForm:
     def read(cls, pairs: Iterable[tuple[str, str]]) -> CompareForm:
         """From an address or a posted form; unknown names are left alone, wrong values refused."""
         given = list(pairs)
-        single = dict(given)
+        single = forms.joined(given, settings_fields())
         several = {
             one: tuple(dict.fromkeys(value for name, value in given if name == one))
             for one in ("file", "measure")
@@ -91,15 +96,44 @@ class CompareForm:
         for name in several["measure"]:
             if name not in offered():
                 raise UnknownName("measure", name, offered())
-            if mine := forms.read(_metric(name).options, single, prefix=f"{name}."):
+            if mine := forms.read(own_fields(name), single, prefix=f"{name}."):
                 own[name] = mine
         return cls(
             files=several["file"],
             measures=several["measure"],
             corpus=single.get("corpus", ""),
             train=single.get("train", ""),
-            settings=forms.read(Settings, single, SHARED),
+            settings=forms.read(settings_fields(), single),
             own=own,
+        )
+
+    @classmethod
+    def of(
+        cls,
+        files: Iterable[str],
+        measures: Iterable[str],
+        settings: Mapping[str, Any],
+        own: Mapping[str, Mapping[str, Any]],
+        **places: str,
+    ) -> CompareForm:
+        """From JSON; an option that a measure does not have is refused."""
+        chosen = tuple(dict.fromkeys(measures))
+        for name in chosen:
+            if name not in offered():
+                raise UnknownName("measure", name, offered())
+        for name in own:
+            if name not in chosen:
+                raise OptionError(f"options are given for '{name}', which is not a measure chosen")
+            options = _metric(name).options
+            forms.check_names(own[name], own_fields(name), forms.refused(options))
+        forms.check_names(settings, settings_fields(), forms.refused(Settings, ReadOptions))
+        read = {name: forms.read(own_fields(name), given) for name, given in own.items()}
+        return cls(
+            tuple(dict.fromkeys(files)),
+            chosen,
+            settings=forms.read(settings_fields(), settings),
+            own={name: given for name, given in read.items() if given},
+            **places,
         )
 
     def check(self, opened: Workspace) -> None:
@@ -111,11 +145,16 @@ class CompareForm:
         for key in self.files:
             opened.file(key)
         for name in self.measures:
-            _metric(name).options(**self.own.get(name, {}))
+            _metric(name).options(**resolved(own_fields(name), self.own.get(name, {}), opened))
             if lacking := self.lacks(name):
                 title = _metric(name).title
                 raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
-        Settings(**self.settings)
+        settings = self._settings(opened)
+        if "format" in self.settings:
+            for key in self.files:
+                if key not in opened.files:
+                    path, read = opened.file(key), settings[ReadOptions]
+                    check_unpacked(path, opened.upload_limit, read)
         for place in (self.corpus, self.train):
             opened.ground(place)
 
@@ -127,13 +166,25 @@ class CompareForm:
         return wanted if wanted in chosen and not chosen[wanted] else ""
 
     def places(self) -> tuple[Sequence[str], Sequence[str]]:
-        return keys_of(self.files, (self.corpus, self.train))
+        named = named_in(settings_fields(), self.settings)
+        for name, given in self.own.items():
+            named += named_in(own_fields(name), given)
+        return keys_of(self.files, (self.corpus, self.train, *named))
+
+    def reader(self, opened: Workspace) -> Reader:
+        """How a file of texts is read."""
+        return partial(batches, read=self._settings(opened)[ReadOptions])
+
+    def _settings(self, opened: Workspace) -> dict[type, Any]:
+        given = resolved(settings_fields(), self.settings, opened)
+        return options_of((Settings, ReadOptions), given)
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Report:
         from rote.report.make import make_report
         from rote.report.options import ReportOptions
 
         paths = [opened.file(key) for key in self.files]
+        settings = self._settings(opened)
         return make_report(
             paths,
             ReportOptions(
@@ -143,11 +194,54 @@ class CompareForm:
                 title=self.title,
             ),
             settings=replace(
-                Settings(**self.settings), per_text=per_text(paths, reporter), jobs=opened.jobs
+                settings[Settings], per_text=per_text(paths, reporter), jobs=opened.jobs
             ),
-            own=self.own,
+            read=settings[ReadOptions],
+            own={
+                name: resolved(own_fields(name), given, opened) for name, given in self.own.items()
+            },
             reporter=reporter,
         )
+
+
+@cache
+def settings_fields() -> tuple[forms.Field, ...]:
+    """How texts are compared and read: what the form offers, in its order, then the others."""
+    every = [one for kind in (Settings, ReadOptions) for one in forms.fields_of(kind, open=True)]
+    found = {one.name: replace(one, further=one.name not in SHARED) for one in every}
+    return tuple(found[name] for name in (*SHARED, *(n for n in found if n not in SHARED)))
+
+
+@cache
+def own_fields(measure: str) -> tuple[forms.Field, ...]:
+    """The options of a measure; what it is held against is chosen for all of them."""
+    every = forms.fields_of(_metric(measure).options, open=True)
+    usual = {one.name for one in forms.fields_of(_metric(measure).options)}
+    chosen = (one for one in every if one.name not in ("against", "train", "corpus"))
+    return tuple(replace(one, further=one.name not in usual) for one in chosen)
+
+
+def resolved(
+    fields: Iterable[forms.Field], given: Mapping[str, Any], opened: Workspace
+) -> dict[str, Any]:
+    """Options with paths and models in place of their keys."""
+    found = dict(given)
+    for one in fields:
+        turns = {"place": opened.ground, "file": opened.named, "models": opened.speaker}
+        turn, value = turns.get(one.kind), found.get(one.name)
+        if turn is None or value is None:
+            continue
+        found[one.name] = tuple(map(turn, value)) if one.several else turn(value)
+        if one.kind == "models" and not one.several:
+            found[one.name] = named([found[one.name]])[0].spec  # one alone needs no name
+    return found
+
+
+def named_in(fields: Iterable[forms.Field], given: Mapping[str, Any]) -> list[str]:
+    """The keys of files, indexes and models that options name."""
+    kinds = ("place", "file", "models")
+    held = [given[one.name] for one in fields if one.kind in kinds and given.get(one.name)]
+    return [one for value in held for one in forms.written(value).split(",")]
 
 
 def needs(metric: Metric) -> str:

@@ -1,41 +1,72 @@
 """Forms made from options dataclasses, and read back: the fields are those of the shell's flags.
 
-Only kinds of values that cannot name a file are taken from a request: numbers, choices, and the
-few strings that name a field, a layer or a source.
+Whatever a request sends, it names no file, model or corpus but those that the app was started with
+or that were uploaded, by their keys; what writes a file is refused.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+import os
 import re
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.datastructures import FormData
 
-from rote.core.errors import OptionError
+from rote.core import plugins
+from rote.core.errors import OptionError, check_options_known
 from rote.core.metric import bare, hints_of
+from rote.studies._driver import default_of
 from rote.web.files import in_words
 
 _NAMES = frozenset(
     "by reference within cluster inputs layer tags to on codecs scores control normalize_to "
     "document_field reference_field".split()
 )
-"""Strings that name something inside the texts. Others (a file, a package) are left out, unless
-their option says `form=True`."""
-_OPEN = {
-    **dict.fromkeys(("corpus", "against", "train", "answers"), "place"),
-    "model": "models",
-    **dict.fromkeys("correct member items over order pair facet without values".split(), "text"),
-    **dict.fromkeys("device dtype text_field id_field prompt_field".split(), "text"),
+"""Strings that name something inside the texts, on every form; any other of an option that says
+`form=True`."""
+_OPEN = frozenset(
+    "corpus against train answers model correct member items over order pair facet without values "
+    "device dtype text_field id_field prompt_field".split()
+)
+"""Those that only the form of a single command has."""
+_TEXTS = _NAMES | frozenset(
+    "correct member items over order pair facet without values device dtype text_field id_field "
+    "prompt_field prefer pos quality_columns encoding".split()
+)
+"""Strings that are no names of files, whatever they hold."""
+_METAVARS = {
+    **dict.fromkeys(("FIELD", "FIELD,...", "FIELD=VALUE", "ID", "MARGIN", "SIZE"), "text"),
+    **dict.fromkeys(("IDX", "TRAIN", "NAME=IDX,..."), "place"),
+    **dict.fromkeys(("FILE", "FILE,...", "ITEMS,...", "N|FILE"), "file"),
+    **dict.fromkeys(("M", "M,...", "M1,M2,..."), "models"),
 }
-"""The same for what is run by itself, and strings that name an index, a file or a model."""
+"""What an option names, by the word that the shell's help has for its value."""
+_ROOMS = {
+    "tokenizer": "annotate.words",
+    "annotator": "annotate.annotators",
+    "embedder": "annotate.embeddings",
+    "format": "corpus",
+}
+_KEPT = {
+    "jobs": "`rote serve --jobs` sets it",
+    "engine": "the app works on this machine",
+    "per_text": "the app stores the values of each text by itself",
+    "key_variable": "it names a variable of the machine that the app runs on",
+    "api": "it names another machine",
+}
+"""Options that no request sets, and why."""
+_WRITES = "it writes a file, and the app writes into its own folder alone"
 _BEYOND = re.compile(r"[;:] | +[(\[](?=[^)\]]*[)\]](?:$|;))")
 _CLOSED = re.compile(r"[)\]]")
 Form = TypeVar("Form")
-_YES = {"yes": True, "no": False}
+_YES = {"yes": True, "no": False, True: True, False: False}
+FILE = "file:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,48 +81,93 @@ class Field:
     rest: str
     """What the help says beyond the label."""
     kind: str
-    """number, text or choice; place: what texts are held against; models."""
+    """number, text or choice; place: what texts are held against; file: one that is open; models;
+    name: anything that rote knows by a name."""
     default: str
+    type: Any
+    usual: Any
+    """What it is where nothing is given."""
     choices: tuple[str, ...] = ()
     step: str = ""
+    several: bool = False
+    repeated: bool = False
+    """Whether each value is given by itself: a comma is part of one."""
+    further: bool = False
+    """Whether it is asked for only where somebody looks for it."""
 
 
 def fields_of(
     options: type, only: Iterable[str] | None = None, *, open: bool = False
 ) -> list[Field]:
     """The fields that a form can have, in their order; with `open` also those that name an index,
-    a file or a model, to be chosen among what the app was started with."""
+    a file or a model, to be chosen among what the app was started with, and those that few ask
+    for."""
     hints = hints_of(options)
     chosen = None if only is None else set(only)
-    found = (
+    found = [
         _field(one, hints[one.name])
         for one in dataclasses.fields(options)
-        if chosen is None or one.name in chosen
-    )
-    return [one for one in found if one is not None and (open or one.name not in _OPEN)]
+        if (chosen is None or one.name in chosen)
+        and "help" in one.metadata
+        and one.name not in refused(options)
+    ]
+    return [one for one in found if open or (not one.further and one.name not in _OPEN)]
 
 
-def read(
-    options: type,
-    given: Mapping[str, str],
-    only: Iterable[str] | None = None,
-    prefix: str = "",
-    *,
-    open: bool = False,
-) -> dict[str, Any]:
-    """The values that differ from the defaults; a wrong one is named."""
-    hints = hints_of(options)
+def refused(*options: type) -> dict[str, str]:
+    """The options that no request may set, and why."""
+    every = [one for kind in options for one in dataclasses.fields(kind)]
+    writing = ["output", *(one.name for one in every if one.metadata.get("writes"))]
+    return {**_KEPT, **dict.fromkeys(writing, _WRITES)}
+
+
+def check_names(given: Iterable[str], fields: Iterable[Field], kept: Mapping[str, str]) -> None:
+    """Refuse what no request may set, by its reason, and what there is not."""
+    for name in given:
+        if name in kept:
+            raise OptionError(f"option `{name}` cannot be set here: {kept[name]}")
+    check_options_known(given, (one.name for one in fields))
+
+
+def read(fields: Iterable[Field], given: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The values that differ from the defaults, from a form or from JSON; a wrong one is named."""
     found = {}
-    for field in fields_of(options, only, open=open):
-        text = given.get(prefix + field.name)
-        if text is not None and text.strip() != field.default:
-            found[field.name] = _value(hints[field.name], text.strip(), field)
+    for field in fields:
+        if prefix + field.name in given:
+            value = _value(given[prefix + field.name], field)
+            if value != field.usual:
+                found[field.name] = value
     return found
 
 
-def filled(fields: Iterable[Field], given: Mapping[str, Any]) -> list[tuple[Field, str]]:
-    """Fields with what is in them: what was given, or the default."""
-    return [(f, written(given[f.name]) if f.name in given else f.default) for f in fields]
+def joined(pairs: Iterable[tuple[str, str]], fields: Sequence[Field]) -> dict[str, Any]:
+    """Several values of one name, as a form sends them, are one text with commas; those of a
+    repeated field are a list."""
+    apart = {one.name for one in fields if one.repeated}
+    given: dict[str, list[str]] = {}
+    for name, value in pairs:
+        given.setdefault(name, []).append(value)
+    return {
+        name: list(filter(None, values))
+        if name in apart
+        else ",".join(dict.fromkeys(filter(None, values)))
+        for name, values in given.items()
+    }
+
+
+def listed(fields: Iterable[Field]) -> list[dict[str, Any]]:
+    """What the API says of them."""
+    told = ("name", "help", "kind", "default", "choices", "several")
+    return [{name: getattr(one, name) for name in told} for one in fields]
+
+
+def filled(fields: Iterable[Field], given: Mapping[str, Any]) -> list[tuple[Field, Any]]:
+    """Fields with what is in them, what was given or the default: of a repeated one a list."""
+    return [(f, _shown(f, given[f.name]) if f.name in given else f.default) for f in fields]
+
+
+def _shown(field: Field, value: Any) -> Any:
+    return list(map(written, value)) if field.repeated else written(value)
 
 
 def from_json(form: type[Form], data: Mapping[str, Any]) -> Form:
@@ -102,6 +178,14 @@ def from_json(form: type[Form], data: Mapping[str, Any]) -> Form:
 def pairs_of(form: FormData) -> list[tuple[str, str]]:
     """A posted form without its files."""
     return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]
+
+
+def pairs_from(fields: Iterable[Field], given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Values as they are in an address."""
+    repeated = {one.name for one in fields if one.repeated}
+    for name, value in given.items():
+        for part in value if name in repeated else (value,):
+            yield name, written(part)
 
 
 def written(value: Any) -> str:
@@ -121,31 +205,47 @@ def _tupled(value: Any) -> Any:
     return tuple(map(_tupled, value)) if isinstance(value, list) else value
 
 
-def _field(one: dataclasses.Field[Any], hint: Any) -> Field | None:
-    if not one.metadata.get("form", True):
-        return None
+def _field(one: dataclasses.Field[Any], hint: Any) -> Field:
     kind, _ = bare(hint)
+    several = typing.get_origin(kind) is tuple
+    item = typing.get_args(kind)[0] if several else kind
     help = one.metadata["help"]
     begins, rest = _cut(in_words(help))
-    base: dict[str, Any] = {
-        "name": one.name,
-        "label": _capital(begins),
-        "help": _capital(help),
-        "rest": rest,
-        "default": written(one.default),
-    }
+    choices: tuple[str, ...] = ()
     if kind is bool:
-        return Field(**base, kind="choice", choices=("yes", "no"))
-    if typing.get_origin(kind) is typing.Literal:
-        return Field(**base, kind="choice", choices=tuple(map(str, typing.get_args(kind))))
-    if kind in (int, float):
-        return Field(**base, kind="number", step="1" if kind is int else "any")
-    item = typing.get_args(kind)[0] if typing.get_origin(kind) is tuple else kind
-    if item is str and one.name in _OPEN:
-        return Field(**base, kind=_OPEN[one.name])
-    if item is str and one.name not in _NAMES and not one.metadata.get("form", False):
-        return None
-    return Field(**base, kind="text") if item in (int, str) else None
+        choices = ("yes", "no")
+    elif typing.get_origin(item) is typing.Literal:
+        choices = tuple(map(str, typing.get_args(item)))
+    # What is asked for on every form: plain values, and strings that name something in the texts.
+    asked = one.metadata.get("form", item is not str or one.name in _NAMES | _OPEN)
+    return Field(
+        name=one.name,
+        label=_capital(begins),
+        help=_capital(help),
+        rest=rest,
+        default=written(default_of(one)),
+        type=hint,
+        usual=default_of(one),
+        kind=_kind(one, item, several, choices),
+        choices=choices,
+        step="" if several else {int: "1", float: "any"}.get(item, ""),
+        several=several,
+        repeated=bool(one.metadata.get("repeated")),
+        further=not asked or item is Path,
+    )
+
+
+def _kind(one: dataclasses.Field[Any], item: Any, several: bool, choices: Sequence[str]) -> str:
+    if choices and not several:
+        return "choice"
+    if item in (int, float):
+        return "text" if several else "number"
+    if one.name in _TEXTS or typing.get_origin(item) is typing.Literal:
+        return "text"
+    found = _METAVARS.get(one.metadata.get("metavar", ""), "")
+    # An index is named in `corpus` whatever its package calls it.
+    usual = {"model": "models", **dict.fromkeys(("corpus", "against", "train"), "place")}
+    return "file" if item is Path else found or usual.get(one.name, "name")
 
 
 def _cut(help: str) -> tuple[str, str]:
@@ -161,19 +261,66 @@ def _capital(text: str) -> str:
     return text if text.startswith("n-") else text[:1].upper() + text[1:]
 
 
-def _value(hint: Any, text: str, field: Field) -> Any:
-    kind, optional = bare(hint)
-    if not text and optional:
+def _value(given: Any, field: Field) -> Any:
+    """From a form, where all is text, or from JSON."""
+    kind, optional = bare(field.type)
+    given = given.strip() if isinstance(given, str) else given
+    if given is None or (given == "" and optional):
+        if not optional:
+            raise OptionError(f"{field.name} must not be null")
         return None
-    if field.choices and text not in field.choices:
-        raise OptionError(f"{field.name} is one of {', '.join(field.choices)}, not '{text}'")
+    if not field.several:
+        return _single(kind, given, field)
+    if isinstance(given, str):
+        given = [given] if field.repeated else [part.strip() for part in given.split(",")]
+    parts = given if isinstance(given, (list, tuple)) else [given]
+    return tuple(_single(typing.get_args(kind)[0], one, field) for one in parts if one != "")
+
+
+def _single(kind: Any, given: Any, field: Field) -> Any:
+    if field.choices and kind is not bool:
+        if given not in field.choices:
+            raise OptionError(f"{field.name} is one of {', '.join(field.choices)}, not '{given}'")
+        return given
     if kind is bool:
-        return _YES[text]
+        if not isinstance(given, (str, bool)) or given not in _YES:
+            raise OptionError(f"{field.name} is one of yes, no, not '{given}'")
+        return _YES[given]
+    if kind in (int, float):
+        return _number(kind, given, field)
+    if not isinstance(given, (str, int, float)) or isinstance(given, bool):
+        raise OptionError(f"{field.name} wants a text, not {type(given).__name__}")
+    text = str(given)
+    if field.kind in ("name", "file") and text != field.default and is_path(text, field.name):
+        raise OptionError(
+            f"{field.name} names '{text}', a place on the machine that the app runs on: the app "
+            f"reads what it was started with, and uploads; name one of those as {FILE}KEY"
+        )
+    return text
+
+
+def _number(kind: type, given: Any, field: Field) -> Any:
     try:
-        if typing.get_origin(kind) is tuple:
-            item = typing.get_args(kind)[0]
-            return tuple(item(part.strip()) for part in text.split(",") if part.strip())
-        return kind(text) if kind in (int, float) else text
-    except ValueError:
-        wanted = "whole numbers with commas" if field.kind == "text" else "a number"
-        raise OptionError(f"{field.name} wants {wanted}, not '{text}'") from None
+        number = kind(given) if isinstance(given, (str, int, float)) else None
+        whole = kind is float or isinstance(given, str) or number == given
+    except (ValueError, OverflowError):
+        number = whole = None
+    if number is None or not whole or isinstance(given, bool) or math.isnan(number):
+        wanted = "whole numbers with commas" if field.several else "a number"
+        raise OptionError(f"{field.name} wants {wanted}, not '{given}'")
+    return number
+
+
+def is_path(text: str, option: str) -> bool:
+    """Whether a text, or what stands in it behind a colon, names a place of this machine; a name
+    that rote knows does not, nor does the key of a file."""
+    first, _, rest = text.partition(":")
+    if text.startswith(FILE):
+        return False
+    if option in _ROOMS and first in plugins.members(_ROOMS[option]):
+        text = rest
+    for part in (text, *text.split(":")):
+        outside = part.startswith(("/", "\\", "~", ".")) or ".." in re.split(r"[/\\]", part)
+        if outside or (part and os.path.lexists(part)):
+            return True
+    return False

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from dataclasses import fields as options_fields
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
@@ -27,11 +28,12 @@ from rote.report.report import Report
 from rote.studies._driver import kinds, options_of, run
 from rote.web.files import Reader, batches, batches_of, fingerprint, hashed
 from rote.web.forms import options as forms
-from rote.web.forms.compare import SHARED, CompareForm, per_text
+from rote.web.forms.compare import SHARED, CompareForm, named_in, per_text, resolved
 from rote.web.forms.index import IndexForm
 from rote.web.forms.options import from_json
 from rote.web.forms.templates import TemplatesForm
 from rote.web.store.history import RESULT, History
+from rote.web.store.uploads import check_unpacked
 from rote.web.workspace import Workspace, keys_of
 
 
@@ -49,16 +51,17 @@ class RunForm:
 
     @classmethod
     def read(cls, name: str, pairs: Iterable[tuple[str, str]]) -> RunForm:
-        """From an address or a posted form; several values of one name are joined by commas."""
-        given: dict[str, list[str]] = {}
-        for key, value in pairs:
-            given.setdefault(key, []).append(value)
-        single = {key: ",".join(dict.fromkeys(filter(None, held))) for key, held in given.items()}
-        found: dict[str, Any] = {}
-        taken = {one.name: single[one.name] for one in fields_of(name) if one.name in single}
-        for kind in kinds(record_of(name)):
-            found |= forms.read(kind, taken, _offered(kind), open=True)
-        return cls(name, tuple(dict.fromkeys(given.get("input", ()))), found)
+        """From an address or a posted form; what else there is in it is left alone."""
+        given, fields = list(pairs), fields_of(name)
+        inputs = tuple(dict.fromkeys(value for key, value in given if key == "input"))
+        return cls(name, inputs, forms.read(fields, forms.joined(given, fields)))
+
+    @classmethod
+    def of(cls, name: str, inputs: Iterable[str], options: Mapping[str, Any]) -> RunForm:
+        """From JSON; an option that the command does not have is refused."""
+        fields = fields_of(name)
+        forms.check_names(options, fields, forms.refused(*kinds(record_of(name))))
+        return cls(name, tuple(dict.fromkeys(inputs)), forms.read(fields, options))
 
     @property
     def title(self) -> str:
@@ -69,7 +72,7 @@ class RunForm:
     def address(self) -> str:
         """The form with these settings."""
         pairs = [("input", key) for key in self.inputs]
-        pairs += [(name, forms.written(value)) for name, value in self.options.items()]
+        pairs += forms.pairs_from(fields_of(self.name), self.options)
         return f"/run/{quote(self.name)}?" + urlencode(pairs, errors="replace")
 
     @property
@@ -79,15 +82,15 @@ class RunForm:
     def check(self, opened: Workspace) -> None:
         if not self.inputs:
             raise OptionError("nothing is chosen that could go in")
-        self._inputs(opened)
-        options_of(kinds(record_of(self.name)), self._given(opened))
+        inputs = self._inputs(opened)
+        options = options_of(kinds(record_of(self.name)), self._given(opened))
+        if "format" in self.options:
+            for key, path in zip(self.files, inputs):
+                if key not in opened.files:
+                    check_unpacked(path, opened.upload_limit, options.get(ReadOptions))
 
     def places(self) -> tuple[Sequence[str], Sequence[str]]:
-        grounds = []
-        for one in fields_of(self.name):
-            if one.kind in ("place", "models") and one.name in self.options:
-                grounds += forms.written(self.options[one.name]).split(",")
-        files, indexes = keys_of(self.files, grounds)
+        files, indexes = keys_of(self.files, named_in(fields_of(self.name), self.options))
         return files, [
             *indexes,
             *(self.inputs if takes_of(record_of(self.name)) == "index" else ()),
@@ -96,12 +99,14 @@ class RunForm:
     def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         given, inputs = self._given(opened), self._inputs(opened)
         record = record_of(self.name)
+        if any(one.name == "jobs" for kind in kinds(record) for one in options_fields(kind)):
+            given["jobs"] = opened.jobs
         if isinstance(record, Metric):
-            given |= {"jobs": opened.jobs, "per_text": per_text(inputs, reporter)}
+            given["per_text"] = per_text(inputs, reporter)
         elif record.ledger:
             opened.made.mkdir(exist_ok=True)
             refuse_links((self.folder(opened),))
-            given |= {"jobs": opened.jobs, "output": self.folder(opened)}
+            given["output"] = self.folder(opened)
         return [run(self.name, inputs, given, reporter=reporter)]
 
     def reader(self, opened: Workspace) -> Reader:
@@ -115,13 +120,7 @@ class RunForm:
 
     def _given(self, opened: Workspace) -> dict[str, Any]:
         """The options, with paths in place of keys."""
-        found = dict(self.options)
-        for one in fields_of(self.name):
-            turn = {"place": opened.ground, "models": opened.speaker}.get(one.kind)
-            if turn and one.name in found:
-                value = found[one.name]
-                found[one.name] = turn(value) if isinstance(value, str) else tuple(map(turn, value))
-        return found
+        return resolved(fields_of(self.name), self.options, opened)
 
     def folder(self, opened: Workspace) -> Path:
         """Where a command with a ledger writes what it makes of all it reads, as that is now."""
@@ -169,13 +168,10 @@ def fields_of(name: str) -> list[forms.Field]:
     record = record_of(name)
     found: dict[str, forms.Field] = {}
     for kind in kinds(record):
-        for one in forms.fields_of(kind, _offered(kind), open=True):
-            found.setdefault(one.name, one)
+        for one in forms.fields_of(kind, open=True):
+            usual = kind is not Settings or one.name in SHARED
+            found.setdefault(one.name, one if usual else replace(one, further=True))
     return [one for one in found.values() if one.name not in getattr(record, "without", ())]
-
-
-def _offered(kind: type) -> Sequence[str] | None:
-    return SHARED if kind is Settings else None
 
 
 class Form(Protocol):
@@ -226,7 +222,8 @@ def address_of(kind: str, settings: Mapping[str, Any]) -> str:
 
 def reader_of(kind: str, settings: Mapping[str, Any], opened: Workspace) -> Reader:
     """How the texts of a result were read."""
-    return from_json(RunForm, settings).reader(opened) if kind == RunForm.kind else batches
+    form = form_of(kind, settings) if kind in (RunForm.kind, CompareForm.kind) else None
+    return form.reader(opened) if isinstance(form, (RunForm, CompareForm)) else batches
 
 
 def class_of(kind: str) -> type[Form]:

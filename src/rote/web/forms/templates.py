@@ -55,7 +55,7 @@ class TemplatesForm:
         """From an address or a posted form."""
         given = list(pairs)
         files = tuple(value for name, value in given if name == "file")
-        return cls(files, **options.read(cls, dict(given)))
+        return cls(files, **options.read(options.fields_of(cls), dict(given)))
 
     @property
     def title(self) -> str:

@@ -318,6 +318,7 @@ class Jobs:
                 "store": str(opened.store),
                 "jobs": opened.jobs,
                 "models": dict(opened.models),
+                "upload_limit": opened.upload_limit,
             },
         }
         assert process.stdin is not None

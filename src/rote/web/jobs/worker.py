@@ -170,6 +170,7 @@ def _answer(order: Mapping[str, Any], tell: Tell) -> tuple[dict[str, Any], bool]
         store=Path(given["store"]),
         jobs=given["jobs"],
         models=given.get("models", {}),
+        upload_limit=given["upload_limit"],
     )
     # Indexes and folders that are made here have their name alone.
     built, made = f"{opened.known.place('')}{os.sep}", f"{opened.made}{os.sep}"

@@ -9,17 +9,25 @@ from typing import Any
 from fastapi import APIRouter, Request, Response, UploadFile
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.datastructures import FormData
 from starlette.datastructures import UploadFile as Uploaded
 
 from rote.core import plugins
-from rote.core.errors import OptionError, RoteError
-from rote.measure import Settings
+from rote.core.errors import RoteError
+from rote.web.api import Question
 from rote.web.errors import status_of
 from rote.web.files import ALL, glimpse
 from rote.web.forms import options as forms
-from rote.web.forms.compare import SHARED, USUAL, CompareForm, guessed, needs, offered
+from rote.web.forms.compare import (
+    USUAL,
+    CompareForm,
+    guessed,
+    needs,
+    offered,
+    own_fields,
+    settings_fields,
+)
 from rote.web.forms.options import pairs_of
 from rote.web.forms.reading import Reading
 from rote.web.jobs.queue import job_response
@@ -137,19 +145,17 @@ def _form(
         given=set(opened.files),
         new=new,
         measures=[_measure(name, comparison) for name in offered()],
-        shared=forms.filled(_shared(), comparison.settings),
+        shared=[
+            pair
+            for pair in forms.filled(settings_fields(), comparison.settings)
+            if not pair[0].further or pair[0].name in comparison.settings
+        ],
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=sorted({value for look in chosen for _, some in look.values for value in some}),
         before=state(request).jobs.done(comparison),
         limit=opened.upload_limit,
     )
-
-
-def _shared() -> list[forms.Field]:
-    """In the order in which they are asked for."""
-    found = {one.name: one for one in forms.fields_of(Settings, SHARED)}
-    return [found[name] for name in SHARED]
 
 
 def _measure(name: str, comparison: CompareForm) -> dict[str, Any]:
@@ -159,14 +165,18 @@ def _measure(name: str, comparison: CompareForm) -> dict[str, Any]:
         "name": name,
         "title": metric.title,
         "says": plugins.summary("measure", name),
-        "fields": forms.filled(forms.fields_of(metric.options), own),
+        "fields": [
+            pair
+            for pair in forms.filled(own_fields(name), own)
+            if not pair[0].further or pair[0].name in own
+        ],
         "changed": bool(own),
         "usual": name in USUAL,
         "needs": needs(metric),
     }
 
 
-class Asked(BaseModel):
+class Asked(Question):
     """What is to be measured."""
 
     files: list[str] = Field(description="Keys of files, as /api/opened lists them")
@@ -175,10 +185,10 @@ class Asked(BaseModel):
         default="", description="index:KEY or file:KEY, for novelty and originality"
     )
     train: str = Field(default="", description="index:KEY or file:KEY, for overlap")
-    settings: dict[str, str] = Field(
-        default={}, description="by, reference, sample, permutations, seed, interval, matched"
+    settings: dict[str, Any] = Field(
+        default={}, description="by, reference, where, … : every setting of `rote report`"
     )
-    options: dict[str, dict[str, str]] = Field(
+    options: dict[str, dict[str, Any]] = Field(
         default={}, description="Options of single measures: measure -> name -> value"
     )
     again: bool = Field(default=False, description="Compute even if the same was done before")
@@ -186,15 +196,15 @@ class Asked(BaseModel):
 
 @router.post("/api/compare", tags=["compare"], summary="Measure files; gives the job that does it")
 def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
-    pairs = [("file", key) for key in asked.files]
-    pairs += [("measure", name) for name in asked.measures]
-    pairs += [("corpus", asked.corpus), ("train", asked.train), *asked.settings.items()]
-    for measure, own in asked.options.items():
-        if measure not in asked.measures:
-            raise OptionError(f"options are given for '{measure}', which is not among the measures")
-        pairs += [(f"{measure}.{name}", value) for name, value in own.items()]
-    job = state(request).jobs.ask(CompareForm.read(pairs), again=asked.again)
-    return job.to_dict()
+    form = CompareForm.of(
+        asked.files,
+        asked.measures,
+        asked.settings,
+        asked.options,
+        corpus=asked.corpus,
+        train=asked.train,
+    )
+    return state(request).jobs.ask(form, again=asked.again).to_dict()
 
 
 @router.get("/api/measures", tags=["compare"], summary="The measures and their options")
@@ -202,12 +212,8 @@ def list_measures() -> list[dict[str, Any]]:
     shown = []
     for name in offered():
         about = _measure(name, CompareForm(()))
-        options = [
-            {"name": f.name, "help": f.help, "default": f.default, "choices": list(f.choices)}
-            for f, _ in about["fields"]
-        ]
         kept = {key: about[key] for key in ("name", "title", "says", "needs")}
-        shown.append({**kept, "options": options})
+        shown.append({**kept, "options": forms.listed(own_fields(name))})
     return shown
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rote.core.errors import RoteError
+from rote.web.api import Question
 from rote.web.errors import status_of
 from rote.web.files import ALL, Glimpse, fields_of, glimpse, in_words
 from rote.web.forms.compare import CompareForm, guessed
@@ -54,7 +55,7 @@ async def read_page(request: Request, key: str) -> Response:
     return RedirectResponse(address + "&new=true#files", 303)
 
 
-class Asked(BaseModel):
+class Asked(Question):
     """How a file is read; what is left out is guessed."""
 
     text: str = Field(default="", description="Field that holds the text")

@@ -8,9 +8,10 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rote.core.errors import RoteError, UnknownName
+from rote.web.api import Question
 from rote.web.errors import status_of
 from rote.web.files import glimpse
 from rote.web.forms.index import LAYERS, IndexForm
@@ -21,7 +22,7 @@ from rote.web.state import index_of, state
 router = APIRouter(tags=["indexes"])
 
 
-class IndexAsked(BaseModel):
+class IndexAsked(Question):
     """What goes into which index."""
 
     files: list[str] = Field(description="Keys of files, as /api/opened lists them")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, check_options_known
 from rote.report.texts.ledger import choices_of, entry, fields_of, ledger_of, read_ledger, sureness
 from rote.web.pages.render import page
 from rote.web.state import bounded, state
@@ -65,13 +65,19 @@ async def ledger_page(
     )
 
 
-@router.get("/api/ledger/{key}", summary="What was taken out of a corpus, or found in it")
+@router.get(
+    "/api/ledger/{key}",
+    summary="What was taken out of a corpus, or found in it",
+    openapi_extra={"x-fields": "further parameters are fields of this ledger"},
+)
 async def ledger_rows(
     request: Request, key: str, q: Text = "", least: Score = 0, most: Score = 1, number: Number = 1
 ) -> LedgerPage:
     """Further parameters are fields to choose by: source, what, kept in; or task, part, source."""
     title, rows = await bounded(request, _read, state(request).workspace.ledger(key))
-    asked = {name: request.query_params.get(name, "") for name in choices_of(rows)}
+    choices = choices_of(rows)
+    check_options_known(request.query_params, ("q", "least", "most", "number", *choices))
+    asked = {name: request.query_params.get(name, "") for name in choices}
     found = _chosen(rows, q, asked, least, most)
     return LedgerPage(
         title=title,

@@ -8,13 +8,15 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rote.core import registry as records
 from rote.core.errors import RoteError
+from rote.web.api import Question
 from rote.web.errors import status_of
+from rote.web.forms import options as forms
 from rote.web.forms.compare import guessed
-from rote.web.forms.options import pairs_of, written
+from rote.web.forms.options import pairs_of
 from rote.web.forms.run import RunForm, fields_of, offered, record_of, takes_of
 from rote.web.jobs.queue import job_response
 from rote.web.pages.render import page
@@ -33,13 +35,13 @@ _SECTIONS = {
 }
 
 
-class RunQuestion(BaseModel):
+class RunQuestion(Question):
     """What goes in, and options."""
 
     inputs: list[str] = Field(
         min_length=1, description="Keys of files or of an index, or ids of kept results"
     )
-    options: dict[str, str] = Field(default={}, description="By name, as /api/run lists them")
+    options: dict[str, Any] = Field(default={}, description="By name, as /api/run lists them")
     again: bool = Field(default=False, description="Compute even if the same was done before")
 
 
@@ -80,24 +82,13 @@ async def start_page(request: Request, name: str) -> Response:
 
 @router.get("/api/run", summary="Everything that can be run, with its options")
 def list_records() -> list[dict[str, Any]]:
-    return [
-        {
-            **one,
-            "options": [
-                {"name": f.name, "help": f.help, "default": f.default, "choices": list(f.choices)}
-                for f in fields_of(one["name"])
-            ],
-        }
-        for one in _listed()
-    ]
+    return [{**one, "options": forms.listed(fields_of(one["name"]))} for one in _listed()]
 
 
 @router.post("/api/run/{name}", summary="Run a command; gives the job that does it")
 def start_run(request: Request, name: str, asked: RunQuestion) -> dict[str, Any]:
-    pairs = [("input", key) for key in asked.inputs]
-    form = RunForm.read(name, [*pairs, *asked.options.items()])
-    job = state(request).jobs.ask(form, again=asked.again)
-    return job.to_dict()
+    form = RunForm.of(name, asked.inputs, asked.options)
+    return state(request).jobs.ask(form, again=asked.again).to_dict()
 
 
 def _listed() -> list[dict[str, Any]]:
@@ -127,8 +118,9 @@ def _page(request: Request, form: RunForm, problem: str = "", status: int = 200)
         says=records.summary(form.name),
         takes=takes,
         inputs=inputs,
-        fields=[(f, written(form.options.get(f.name, f.default))) for f in fields_of(form.name)],
+        fields=forms.filled(fields_of(form.name), form.options),
         grounds=app.workspace.grounds(),
+        files=[(f"file:{key}", key.split("~")[0]) for key in app.workspace.all_files()],
         models=list(app.workspace.speakers()),
         problem=problem,
         before=None if problem else app.jobs.done(form),

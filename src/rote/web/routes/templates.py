@@ -16,7 +16,7 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.result import Result
 from rote.core.table import defined
 from rote.report.tables.written import rows_as_csv
-from rote.web.api import About, answered
+from rote.web.api import About, Question, answered
 from rote.web.errors import AnyJSON, status_of
 from rote.web.files import glimpse
 from rote.web.forms.compare import guessed
@@ -60,7 +60,7 @@ class TemplateRow(BaseModel):
     read: list[str] = Field(description="What it reads like, most frequent first")
 
 
-class TemplatesQuestion(BaseModel):
+class TemplatesQuestion(Question):
     """Which templates are measured, of which files."""
 
     files: list[str] = Field(min_length=1, description="Keys of files, as /api/opened lists them")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
@@ -19,7 +19,7 @@ from rote.measure._originality.text import Judged, ground_of, judged
 from rote.report.texts.trace import page as saved_page
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.search.trace.trace import Trace, trace
-from rote.web.api import About, answered
+from rote.web.api import About, Question, answered
 from rote.web.forms import options as forms
 from rote.web.indexes import OpenIndex
 from rote.web.pages import trace as views
@@ -51,7 +51,7 @@ class Held:
     why: str
 
 
-class TraceQuestion(BaseModel):
+class TraceQuestion(Question):
     """A text, and how it is held against an index."""
 
     index: str = Field(description="Key of an index, as /api/indexes names it")
@@ -232,7 +232,7 @@ def _options(given: Any) -> TraceOptions:
 def _chosen(given: Mapping[str, str]) -> dict[str, Any]:
     """What was given, or where the app begins."""
     usual = {name: forms.written(value) for name, value in _START.items()}
-    return forms.read(TraceOptions, {**usual, **dict(given)}, _FIELDS)
+    return forms.read(_OFFERED, {**usual, **dict(given)})
 
 
 def _possible(opened: OpenIndex, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
