@@ -20,7 +20,7 @@ from rote.compare.families import (
     equivalence_p,
     times,
 )
-from rote.compare.intervals import around, interval_error
+from rote.compare.intervals import interval_error, interval_from_error
 from rote.compare.permutation import LEVEL, PermutedTest
 from rote.core.errors import OptionError
 
@@ -160,8 +160,11 @@ def test_equivalence_of_shares_holds_its_level_with_the_errors_of_their_interval
     for _ in range(2_000):
         counts = rng.binomial(texts, (0.88, 0.80))
         shares = counts / texts
-        ends = [around(p, math.sqrt(p * (1 - p) / texts), 0.95, texts=texts) for p in shares]
-        errors = [interval_error(p, both, 0.95) for p, both in zip(shares, ends)]
+        ends = [
+            interval_from_error(p, math.sqrt(p * (1 - p) / texts), 0.95, texts, share=True)
+            for p in shares
+        ]
+        errors = [interval_error(p, both, 0.95, texts) for p, both in zip(shares, ends)]
         hits += equivalence_p(shares[0] - shares[1], margin, errors, (texts, texts)) < LEVEL
     # The farther end of an interval is taken: cautious.
     assert 0.01 <= hits / 2_000 <= 0.06

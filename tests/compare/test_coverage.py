@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rote.compare.intervals import around, half_sample_errors
+from rote.compare.intervals import deviation, half_samples, interval_from_error
 from rote.compare.permutation import Found
 from rote.core import plugins
 from rote.core.metric import Metric, Work
@@ -54,15 +54,15 @@ def coverage(name: str, pool: list[list[str]]) -> dict[str, float]:
         # As a study does it: half-samples where a value has no formula, by a quicker value that
         # goes with it if there is one.
         if names - errors.keys():
-            halves = half_sample_errors(again, take, seed=number, purpose="coverage")
+            halves = half_samples(again, take, take.astype(np.uint64), seed=number)
             drawn = again(take, rng) if metric.stand_in else values
             scale = Found({"": values}, {"": drawn}).scale("")
-            errors = {name: scale[name] * halves[name] for name in names} | errors
+            errors = {name: scale[name] * deviation(halves[name]) for name in names} | errors
         found.append(
             {
                 v.name: (
                     values[v.name],
-                    around(*(values[v.name], errors[v.name], 0.95), texts=TEXTS if v.share else 0),
+                    interval_from_error(values[v.name], errors[v.name], 0.95, TEXTS, share=v.share),
                 )
                 for v in metric.values(options)
             }

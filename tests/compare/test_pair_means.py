@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around, clustered_error, mean_similarity
+from rote.compare.intervals import clustered_error, interval_from_error, mean_similarity
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ def covered(texts: int, sentences: int, spread: float, samples: int = 400) -> tu
     target = values.mean()
 
     def share(reaches: Floats) -> float:
-        intervals = [around(v, e, 0.95) for v, e in zip(values, reaches)]
+        intervals = [interval_from_error(v, e, 0.95, texts) for v, e in zip(values, reaches)]
         return float(np.mean([low <= target <= high for low, high in intervals]))
 
     return share(errors), share(naives)

@@ -44,7 +44,7 @@ def test_a_worked_example() -> None:
     first, second = (5 + 4 / 4 + 2 / 8) / (15 / 8), 10 / (15 / 8)
     assert found.values["utility"] == pytest.approx((first + second) / 2)
     error = abs(first - second) / 2
-    reach = 1.959963984540054 * error
+    reach = 12.706204736432095 * error  # t of two prompts
     middle = (first + second) / 2
     assert found.intervals["utility"] == pytest.approx((middle - reach, middle + reach))
 

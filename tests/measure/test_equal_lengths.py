@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rote.compare.intervals import around, mean_similarity
+from rote.compare.intervals import interval_from_error, mean_similarity
 from rote.core.metric import Work
 from rote.core.result import Result
 from rote.core.sample import Sample, Take
@@ -318,9 +318,9 @@ def test_the_interval_covers_the_value_at_the_lengths_of_the_study() -> None:
         found = [rows.diversity(take) for take in groups]
         errors = [rows.error(take) for take in groups]
         for value, error, truth in zip(found, errors, truths):
-            low, high = around(value, error, 0.95)
+            low, high = interval_from_error(value, error, 0.95, 40)
             covered.append(low <= 1 - rows.target @ truth @ rows.target <= high)
-        low, high = around(found[0] - found[1], math.hypot(*errors), 0.95)
+        low, high = interval_from_error(found[0] - found[1], math.hypot(*errors), 0.95, 79)
         zero.append(low <= 0 <= high)
         units = made.counts.reshape(-1, KINDS) / np.sqrt(made.norms)[:, None]
         squares = [np.square(own.sum(axis=0)).sum() for own in np.split(units, 2)]

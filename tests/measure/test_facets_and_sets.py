@@ -106,7 +106,8 @@ def test_within_is_the_mean_over_the_sets() -> None:
         # A share: Wilson's interval at as many texts as would have this standard error.
         share, error = np.mean(values), np.std(values, ddof=1) / math.sqrt(len(values))
         as_many = share * (1 - share) / error**2
-        assert result.intervals["ttr"] == pytest.approx(wilson(share * as_many, as_many, 0.95))
+        expected = wilson(share * as_many, as_many, 0.95, len(values))
+        assert result.intervals["ttr"] == pytest.approx(expected)
         assert result.texts == len(sets)
         assert result.words == 30 * 12
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 import rote
-from rote.compare.intervals import around
+from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
@@ -123,7 +123,8 @@ def test_the_interval_of_a_share_leaves_out_one_text_at_a_time(corpus: Path) -> 
         result.sources["texts"].values["novel_4"],
         result.sources["texts"].intervals["novel_4"],
     )
-    assert (low, high) == pytest.approx(around(value, error, 0.95, texts=4), abs=1e-6)
+    ends = interval_from_error(value, error, 0.95, 4, share=True)
+    assert (low, high) == pytest.approx(ends, abs=1e-6)
 
 
 def test_the_curves_of_words_and_tags_go_up_to_thirty(corpus: Path) -> None:

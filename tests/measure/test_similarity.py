@@ -82,10 +82,10 @@ def test_values_are_means_over_texts_with_the_jackknife_of_a_mean() -> None:
     found = rote.similarity(texts, embedder="compass")
     source = found.sources["texts"]
     assert source.values["cosine"] == pytest.approx(0.25)
-    reach = 1.959964 * np.std([1, 0, -1, 1], ddof=1) / 2
+    reach = 3.182446305 * np.std([1, 0, -1, 1], ddof=1) / 2
     assert source.intervals["cosine"] == pytest.approx((0.25 - reach, 0.25 + reach), abs=1e-6)
     assert found.interval is not None
-    assert found.interval.method == "jackknife over texts"
+    assert found.interval.method == "jackknife over texts; Student's t"
 
 
 def test_of_several_references_the_nearest_counts() -> None:

@@ -271,7 +271,7 @@ def test_what_sets_a_source_apart_is_in_standard_deviations_of_texts() -> None:
     row = next(row for row in tables["apart"] if row["feature"] == "contractions")
     assert (row["source"], row["rate"], row["reference_rate"]) == ("a", 125.0, 0.0)
     assert row["difference"] == pytest.approx(1.0)
-    assert row["high"] - 1 == pytest.approx(1.959964 * np.sqrt(1 + 1 / 8), rel=1e-6)
+    assert row["high"] - 1 == pytest.approx(12.7062047 * np.sqrt(1 + 1 / 8), rel=1e-6)
     assert row["unsure"]
     shown = {row["feature"] for row in tables["features"]}
     assert shown == {one.name for one in FEATURES}

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rote
@@ -94,11 +95,39 @@ def test_answers_of_several_judges_are_joined(tmp_path: Path) -> None:
     assert wins["alike"] == pytest.approx(1 / 6)
     assert wins["b_better_low"] < 5 / 6 < wins["b_better_high"]
     levels = {(row["of"], row["what"], row["level"]): row for row in found.tables["agreement"]}
-    assert len(levels) == 12
-    assert levels["consistency", "counts", "interval"]["alpha"] == 1.0
+    assert len(levels) == 18
+    assert levels["consistency", "facts made up", "interval"]["alpha"] == 1.0
+    assert {(row["units"], row["documents"]) for row in levels.values()} == {(6, 3), (3, 3)}
     # All say the same of which is more consistent: nothing to tell apart.
     assert math.isnan(levels["consistency", "better of two", "nominal"]["alpha"])
     assert "Krippendorff" in found.table()
+
+
+def test_agreement_is_that_of_what_the_table_shows(tmp_path: Path) -> None:
+    krippendorff = pytest.importorskip("krippendorff")
+    # Bob marks twice as many highlights as Ann, and finds the same share of them covered.
+    marked = {"ann": 2, "bob": 4}
+    covered = {"d1": (0, 0), "d2": (1, 2), "d3": (2, 4), "d4": (1, 3)}
+    rows = [
+        answer(judge, doc, "x", own[number], number) | {"highlights": marked[judge]}
+        for number, judge in enumerate(marked)
+        for doc, own in covered.items()
+    ]
+    nothing = [answer(judge, "d5", "x", 0, 0) | {"highlights": 0} for judge in marked]
+    found = rote.agreement(write(tmp_path / "both.jsonl", rows + nothing))
+    levels = {(row["of"], row["what"], row["level"]): row for row in found.tables["agreement"]}
+    counts = np.array(list(covered.values()), float).T
+    shares = counts / np.array([[2], [4]])
+    for what, ratings in (("highlights covered", shares), ("count of highlights covered", counts)):
+        for level in ("nominal", "ordinal", "interval"):
+            shown = ratings
+            if ratings is counts:
+                shown = np.column_stack((counts, [0, 0]))  # of no highlights none is covered
+            expected = krippendorff.alpha(shown, level_of_measurement=level)
+            assert levels["relevance", what, level]["alpha"] == pytest.approx(expected)
+    both = [levels["relevance", what, "interval"]["alpha"] for what in (
+        "highlights covered", "count of highlights covered")]  # fmt: skip
+    assert both[0] > 0.9 > both[1] + 0.2
 
 
 def test_one_judge_alone_has_no_agreement(tmp_path: Path) -> None:

@@ -122,9 +122,9 @@ def test_values_that_are_mostly_chance_are_said() -> None:
     held = {name: {"x": (X[i], 4.0), "y": (Y[i], 0.01)} for i, name in enumerate("abcde")}
     found = correlated(made(held))
     noise = {r["column"]: r["noise"] for r in found.tables["columns"]}
-    # 4 / 1.96 is the standard error, 2.5 the variance of 1 to 5.
+    # 4 / 1.984 (t of 100 texts) is the standard error, 2.5 the variance of 1 to 5.
     assert noise["lexical.x"] == 1.0
-    assert noise["lexical.y"] == pytest.approx((0.01 / 1.95996) ** 2 / 2.5, rel=1e-4)
+    assert noise["lexical.y"] == pytest.approx((0.01 / 1.98422) ** 2 / 2.5, rel=1e-4)
     assert any("in lexical.x may be chance" in note for note in found.notes)
 
 
@@ -178,10 +178,13 @@ def test_trends_slopes_and_changes_of_a_numeric_factor() -> None:
     assert trend["p"] == pytest.approx(2 / 6)
     # Straight line: 0.4 over 0.8 degrees; x lies 0.4, 0, 0.4 from its mean, so 0.32 in squares.
     assert trend["slope"] == pytest.approx(0.5)
-    reach = 0.1 * math.hypot(0.4, 0.4) / 0.32
+    # Two values of 100 texts each: 198 degrees of freedom.
+    error = 0.1 / stats.t.ppf(0.975, 99)
+    reach = stats.t.ppf(0.975, 198) * error * math.hypot(0.4, 0.4) / 0.32
     assert trend["slope_high"] - trend["slope"] == pytest.approx(reach)
     assert trend["change"] == pytest.approx(0.4)
-    assert trend["change"] - trend["change_low"] == pytest.approx(0.1 * math.sqrt(2))
+    reach = stats.t.ppf(0.975, 198) * error * math.sqrt(2)
+    assert trend["change"] - trend["change_low"] == pytest.approx(reach)
     assert (trend["first"], trend["last"]) == ("0.2", "1.0")
 
 

@@ -28,6 +28,7 @@ AT_ONCE = 50
 
 
 Words = NDArray[np.uint32]
+Keys = NDArray[np.uint64]
 
 
 def generator(seed: int, purpose: str, draw: int = 0) -> np.random.Generator:
@@ -88,6 +89,14 @@ def _mixed(into: Words, words: Words) -> Words:
 
 def _shifted(words: Words) -> Words:
     return words ^ (words >> np.uint32(16))
+
+
+def scramble(keys: Keys, salt: np.uint64 | Keys) -> Keys:
+    """A random number for each key, others for another salt (the finalizer of splitmix64)."""
+    state = keys + salt
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(state ^ (state >> np.uint64(31)), np.uint64)
 
 
 def draws(

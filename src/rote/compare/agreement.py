@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from rote.compare.intervals import around, left_out_error
-from rote.core.array_types import Floats
+from rote.compare.intervals import interval_from_error, left_out_error
+from rote.core.array_types import Floats, Integers
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -21,12 +21,16 @@ def alpha(ratings: Floats, level: Level) -> float:
     return _alpha(*_counts(ratings), level)
 
 
-def alpha_interval(ratings: Floats, level: Level, at: float) -> tuple[float, float]:
-    """By the jackknife over units."""
+def alpha_interval(
+    ratings: Floats, level: Level, at: float, documents: Integers
+) -> tuple[float, float]:
+    """By the jackknife over documents: what judges say of two summaries of one document is no
+    independent evidence. `documents` number those of the units."""
     counts, values = _counts(ratings)
-    used = np.flatnonzero(counts.sum(1) > 1)
-    without = [_alpha(np.delete(counts, unit, 0), values, level) for unit in used]
-    low, high = around(_alpha(counts, values, level), left_out_error(np.array(without)), at)
+    used = np.unique(documents[counts.sum(1) > 1])
+    without = [_alpha(counts[documents != document], values, level) for document in used]
+    error, found = left_out_error(np.array(without)), _alpha(counts, values, level)
+    low, high = interval_from_error(found, error, at, len(used))
     return low, min(high, 1.0) if not math.isnan(high) else high
 
 

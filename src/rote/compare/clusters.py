@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rote.compare.intervals import left_out_error, shares, wilson
+from rote.compare.intervals import interval_from_error, left_out_error, shares, wilson
 from rote.core.array_types import Floats, Integers
 
 
@@ -43,20 +43,14 @@ class Estimate:
             return Estimate(math.nan, self.influence, self.least)
         return Estimate(math.log(self.value), self.influence / self.value, self.least)
 
-    def interval(self, level: float) -> tuple[float, float]:
+    def interval(self, level: float, *, share: bool = False) -> tuple[float, float]:
         """By Student's t, with the degrees of freedom of the smallest part."""
-        error = self.error
-        if math.isnan(error) or not level:
-            return math.nan, math.nan
-        from scipy.special import stdtrit
-
-        reach = float(stdtrit(self.least - 1, (1 + level) / 2)) * error
-        return self.value - reach, self.value + reach
+        return interval_from_error(self.value, self.error, level, self.least, share=share)
 
     def exp_interval(self, level: float) -> tuple[float, float]:
         """That of what this is the logarithm of."""
         low, high = self.interval(level)
-        return _exp(low), _exp(high)
+        return exp(low), exp(high)
 
 
 def mean(values: Floats, clusters: Integers, count: int) -> Estimate:
@@ -81,9 +75,9 @@ def average(estimates: Sequence[Estimate]) -> Estimate:
     )
 
 
-def mean_error(values: Floats, clusters: Integers) -> float:
-    """Standard error of a mean; nan entries are left out."""
-    return mean(values, numbered(clusters), len(values)).error
+def mean_of(values: Floats, names: Sequence[object] | Integers) -> Estimate:
+    """The mean of what is defined; `names` say what belongs together."""
+    return mean(values, numbered(names), len(values))
 
 
 def share_error(found: Integers, every: Integers, clusters: Integers) -> float:
@@ -109,7 +103,7 @@ def share_interval(right: Floats, clusters: Integers, level: float) -> tuple[flo
     if not total or not level:
         return math.nan, math.nan
     fewer = stretched(right, clusters) ** 2
-    return wilson(float(right.sum()) / fewer, total / fewer, level)
+    return wilson(float(right.sum()) / fewer, total / fewer, level, stretch_units(right, clusters))
 
 
 def stretched(right: Floats, clusters: Integers) -> float:
@@ -126,6 +120,14 @@ def stretched(right: Floats, clusters: Integers) -> float:
     return max(1.0, mean(right, numbered(clusters), total).error / alone)
 
 
+def stretch_units(right: Floats, clusters: Integers) -> float:
+    """On how many clusters `stretched` rests; on none that count where it is no estimate, since
+    all observations are independent, or nothing varies."""
+    least = len(np.unique(clusters))
+    varies = bool(right.min() < right.max())
+    return least if varies and 1 < least < len(right) else math.inf
+
+
 def numbered(names: Sequence[object] | Integers) -> Integers:
     """Clusters by name, numbered from 0 on."""
     if not len(names):
@@ -133,7 +135,8 @@ def numbered(names: Sequence[object] | Integers) -> Integers:
     return np.unique(np.asarray(names), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _exp(number: float) -> float:
+def exp(number: float) -> float:
+    """Infinity where there is no such float."""
     try:
         return math.exp(number)
     except OverflowError:

@@ -16,7 +16,7 @@ from typing import Literal
 
 import numpy as np
 
-from rote.compare.intervals import NO_ERROR
+from rote.compare.intervals import NO_ERROR, joint_units
 from rote.compare.log_odds import benjamini_hochberg
 from rote.compare.permutation import LEVEL, PermutedTest, as_large, holm, over_sources
 from rote.core.array_types import Floats
@@ -112,7 +112,7 @@ def equivalence_p(
         return math.nan
     from scipy.special import stdtr
 
-    freedom = error**4 / sum(own**4 / (size - 1) for own, size in zip(errors, sizes))
+    freedom = joint_units(errors, sizes) - 1
     return float(stdtr(freedom, (abs(difference) - margin) / error))
 
 

@@ -10,14 +10,15 @@ a time, since sentences of one text are not independent, and pairs still less.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from rote.compare._resample import Many, draws, draws_of_groups
-from rote.core.array_types import Array, Floats, Integers
+from rote.compare._resample import Keys, Many, draws, draws_of_groups, scramble
+from rote.core.array_types import Array, Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
@@ -27,46 +28,75 @@ NO_ERROR = 1e-12
 """Standard errors below that are rounding."""
 
 
-def half_sample_errors(
+def half_samples(
     reduce: Callable[[Take, np.random.Generator], Values],
     take: Take,
+    keys: Keys,
     *,
     seed: int,
-    purpose: str,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
     many: Many | None = None,
-    clusters: Integers | None = None,
-) -> Values:
-    """Standard error of each value by the delete-half jackknife.
+) -> dict[str, Floats]:
+    """Each value of 200 half-samples without replacement, whose standard deviation is the standard
+    error of the value (the delete-half jackknife).
 
-    The standard deviation over 200 half-samples without replacement; for an odd
-    number of texts scaled by sqrt(m / (n - m)), which is 1 when n is even. `many` takes the place
-    of `reduce`, and many groups at once. `clusters`: of each text which others it belongs to, such
-    as those that answer the same prompt; they are drawn or left out together.
+    For an odd number n of units, of which m are drawn, they are brought closer to their mean, by
+    sqrt(m / (n - m)). Texts with the same of the `keys` belong together, such as those that answer the same prompt:
+    they are drawn or left out together. Draws of two sources go together where their texts have the
+    same keys, so that the spread of a difference is that of paired differences. `many` takes the
+    place of `reduce`, and many groups at once.
     """
-    kind = np.arange(len(take))
-    if clusters is not None:
-        kind = np.unique(clusters, return_inverse=True)[1]
-    n = int(kind.max(initial=-1)) + 1
-    m = n // 2
-    if m < 1:
-        return {}
     ascending = np.argsort(take)
-    texts, kind = take[ascending], kind[ascending]
+    texts = take[ascending]
+    units, number = np.unique(keys[ascending], return_inverse=True)
+    half = len(units) // 2
+    if half < 1:
+        return {}
 
-    def half(rng: np.random.Generator) -> Take:
-        drawn = np.zeros(n, np.bool_)
-        drawn[rng.choice(n, m, replace=False)] = True
-        return texts[drawn[kind]]
+    def drawn(rng: np.random.Generator) -> Take:
+        salt = rng.integers(0, 2**64, dtype=np.uint64)
+        chosen = np.zeros(len(units), np.bool_)
+        chosen[np.argpartition(scramble(units, salt), half - 1)[:half]] = True
+        return texts[chosen[number]]
 
-    how: dict[str, Any] = {"count": HALF_SAMPLES, "seed": seed, "purpose": purpose, "jobs": jobs}
+    # One purpose for all sources: a draw has the same salt for each.
+    how: dict[str, Any] = {"count": HALF_SAMPLES, "seed": seed, "purpose": "interval", "jobs": jobs}
     if many is None:
-        table = draws(lambda rng: reduce(half(rng), rng), **how, advance=advance)
+        table = draws(lambda rng: reduce(drawn(rng), rng), **how, advance=advance)
     else:
-        (table,) = draws_of_groups(many, lambda rng: [half(rng)], **how, advance=advance)
-    scale = math.sqrt(m / (n - m))
-    return {name: scale * _deviation(column) for name, column in table.items()}
+        (table,) = draws_of_groups(many, lambda rng: [drawn(rng)], **how, advance=advance)
+    scale = math.sqrt(half / (len(units) - half))
+    means = {name: column.mean() for name, column in table.items()}
+    return {name: means[name] + scale * (table[name] - means[name]) for name in table}
+
+
+def difference_interval(
+    values: tuple[float, float],
+    ends: tuple[tuple[float, float], tuple[float, float]],
+    units: tuple[float, float],
+    level: float,
+    *,
+    correlation: float = 0.0,
+) -> tuple[float, float]:
+    """The interval of the first value less the second, from their own intervals (Newcombe 1998; Zou
+    and Donner 2008): each side of it from the sides that lead there, so it is wider where there is
+    room, and degrees of freedom as Welch's.
+
+    >>> difference_interval((3.0, 1.0), ((2.0, 4.0), (0.0, 2.0)), (9, 9), 0.95)
+    (0.6998..., 3.3001...)
+    """
+    (first, second), ((low, high), (other_low, other_high)) = values, ends
+
+    def reach(one: float, other: float) -> float:
+        errors = [side / t_quantile(level, n) for side, n in zip((one, other), units)]
+        shared = 2 * correlation * errors[0] * errors[1] if correlation else 0.0
+        error = math.sqrt(max(errors[0] ** 2 + errors[1] ** 2 - shared, 0.0))
+        return t_quantile(level, joint_units(errors, units)) * error
+
+    below = reach(first - low, other_high - second)
+    above = reach(high - first, second - other_low)
+    return first - second - below, first - second + above
 
 
 def mean(values: Floats) -> float:
@@ -85,7 +115,7 @@ def shares(found: Array, every: Array) -> Floats:
 def mean_error(values: Floats) -> float:
     """Jackknife standard error of a mean over texts (nan entries are left out)."""
     defined = values[~np.isnan(values)]
-    return _deviation(defined) / math.sqrt(len(defined)) if len(defined) > 1 else math.nan
+    return deviation(defined) / math.sqrt(len(defined)) if len(defined) > 1 else math.nan
 
 
 def pair_mean_error(row_sums: Floats) -> float:
@@ -108,31 +138,43 @@ def left_out_error(without: Floats) -> float:
     return math.sqrt((n - 1) / n * float(((without - without.mean()) ** 2).sum()))
 
 
-def around(
-    value: float, error: float, level: float, *, texts: int = 0, unit: float = 0.0
+def interval_from_error(
+    value: float,
+    error: float,
+    level: float,
+    units: float,
+    *,
+    share: bool = False,
+    unit: float = 0.0,
 ) -> tuple[float, float]:
-    """The interval at the given level: value -+ z standard errors; nan where no level is asked for.
+    """The interval at the given level: value -+ t standard errors; nan where no level is asked for.
 
-    `texts` says that the value is a share, of so many texts. Its interval is Wilson's, for as many
+    The error comes from so many independent `units` (texts, or clusters of them), which give
+    Student's t its degrees of freedom. The interval of a `share` is Wilson's, for as many
     independent answers of yes or no as would have this standard error: it does not leave 0 and 1,
     and is wider on the side where there is room. A share of exactly 0 or 1 has no spread to go by;
-    it is as sure as one of whole texts, which is the least sure that a share over them can be.
+    it is as sure as one of whole units, which is the least sure that a share over them can be.
     `unit` says that the value is a rate, and what one occurrence adds to it: see `_rate`.
+
+    >>> interval_from_error(1.0, 0.1, 0.95, units=5)
+    (0.7223554894802213, 1.2776445105197787)
     """
     if not level or math.isnan(value) or math.isnan(error):
         return math.nan, math.nan
+    reach = t_quantile(level, units)
     if unit:
-        return _rate(value, error, quantile(level), unit)
-    if texts:
+        return _rate(value, error, reach, unit)
+    if share:
         # What rounding left beyond the ends is at them.
-        share = min(max(value, 0.0), 1.0)
-        room = share * (1 - share)
-        answers = room / error**2 if room and error > NO_ERROR else float(texts)
-        if not room or error > NO_ERROR:
-            low, high = wilson(share * answers, answers, level)
-            return min(low, share), max(high, share)
-    reach = quantile(level) * error
-    return value - reach, value + reach
+        held = min(max(value, 0.0), 1.0)
+        room = held * (1 - held)
+        if not room:
+            return wilson(held * units, units, level)
+        if error > NO_ERROR:
+            answers = room / error**2
+            low, high = wilson(held * answers, answers, level, units)
+            return min(low, held), max(high, held)
+    return value - reach * error, value + reach * error
 
 
 def _rate(value: float, error: float, reach: float, unit: float) -> tuple[float, float]:
@@ -151,46 +193,85 @@ def _rate(value: float, error: float, reach: float, unit: float) -> tuple[float,
 
 
 def at_level(
-    value: float, ends: tuple[float, float], was: float, level: float, *, share: bool = False
+    value: float,
+    ends: tuple[float, float],
+    was: float,
+    level: float,
+    units: float,
+    *,
+    share: bool = False,
 ) -> tuple[float, float]:
-    """An interval of the level `was` at another level.
+    """An interval of the level `was`, from so many independent units, at another level.
 
     That of a share by Wilson's formula, from whose farther end follows how many answers there were;
     elsewhere each side is stretched, so that what reaches farther on one side still does.
     """
     far = max(ends, key=lambda end: abs(end - value))
     if share and 0 < far < 1 and far != value:
-        answers = quantile(was) ** 2 * far * (1 - far) / (far - value) ** 2
-        return wilson(value * answers, answers, level)
-    stretch = quantile(level) / quantile(was)
+        answers = t_quantile(was, units) ** 2 * far * (1 - far) / (far - value) ** 2
+        return wilson(value * answers, answers, level, units)
+    stretch = t_quantile(level, units) / t_quantile(was, units)
     low, high = (value + stretch * (end - value) for end in ends)
     return (max(low, 0.0), min(high, 1.0)) if share else (low, high)
 
 
-def interval_error(value: float, ends: tuple[float, float] | None, level: float) -> float:
+def interval_error(
+    value: float, ends: tuple[float, float] | None, level: float, units: float
+) -> float:
     """The standard error behind an interval; a share's may have been cut off at 0 or 1."""
     if ends is None:
         return math.nan
-    return max(ends[1] - value, value - ends[0]) / quantile(level)
+    return max(ends[1] - value, value - ends[0]) / t_quantile(level, units)
 
 
-def quantile(level: float) -> float:
-    """How many standard errors an interval of this level reaches."""
-    return NormalDist().inv_cdf((1 + level) / 2)
+@cache
+def t_quantile(level: float, units: float) -> float:
+    """How many standard errors an interval of this level reaches: Student's t, with as many degrees
+    of freedom as there are independent units less one; nan where there are fewer than two.
+
+    >>> t_quantile(0.95, 5), t_quantile(0.95, math.inf)
+    (2.7764451051977934, 1.9599639845400536)
+    """
+    if math.isinf(units):
+        return NormalDist().inv_cdf((1 + level) / 2)
+    if units < 2:
+        return math.nan
+    from scipy.special import stdtrit
+
+    return float(stdtrit(units - 1, (1 + level) / 2))
 
 
-def _deviation(values: Floats) -> float:
+def joint_units(errors: Sequence[float], units: Sequence[float]) -> float:
+    """On how many independent units a sum rests whose parts have these errors and units (Welch
+    1947, Satterthwaite 1946); as many as of one part, where that part alone varies.
+
+    >>> joint_units([1.0, 1.0], [5, 5]), joint_units([1.0, 0.0], [5, 90])
+    (9.0, 5.0)
+    """
+    total = sum(error**2 for error in errors)
+    varying = [(error, size) for error, size in zip(errors, units) if error]
+    if not 0 < total < math.inf or any(size < 2 for _, size in varying):
+        return min(units)
+    parts = sum(error**4 / (size - 1) for error, size in varying)
+    return 1 + total**2 / parts if parts else math.inf
+
+
+def deviation(values: Floats) -> float:
+    """The standard deviation; nan of a single value."""
     return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
 
 
-def wilson(found: float, total: float, level: float) -> tuple[float, float]:
+def wilson(
+    found: float, total: float, level: float, units: float = math.inf
+) -> tuple[float, float]:
     """The Wilson score interval of the share `found` / `total`; nan where there is nothing.
 
-    It stays within 0 and 1, and says something of 0 in 100 and of 100 in 100 too.
+    It stays within 0 and 1, and says something of 0 in 100 and of 100 in 100 too. `units`: how many
+    independent ones the total was estimated from, if it is not a count.
     """
     if not total or not level:
         return math.nan, math.nan
-    z = quantile(level)
+    z = t_quantile(level, units)
     share, stretch = found / total, 1 + z * z / total
     middle = (share + z * z / (2 * total)) / stretch
     reach = z / stretch * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))

@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare._resample import scramble
 from rote.core.array_types import Flags, Integers
 from rote.core.sample import Cut, Take
 
@@ -137,7 +138,7 @@ class Order:
         # A text without a doc_id is the only one that answers what it answers.
         alone = -1 - np.arange(len(strata), dtype=np.int64)
         kinds, number = np.unique(np.where(strata >= 0, strata, alone), return_inverse=True)
-        numbers = np.stack([_scrambled(keys, draw) for draw in range(CHOOSING + 1)])
+        numbers = np.stack([scramble(keys, _salt(draw)) for draw in range(CHOOSING + 1)])
         together = np.argsort(number, kind="stable")
         firsts = np.searchsorted(number[together], np.arange(len(kinds)))
         least = np.minimum.reduceat(numbers[:, together], firsts, axis=1)
@@ -163,14 +164,10 @@ class Order:
         """One window of each text, at a random place."""
         lengths = sizes[texts]
         # Numbers of their own: where a window stands has nothing to do with who is drawn.
-        anywhere = _scrambled(self.keys[texts], CHOOSING + 1 + draw)
+        anywhere = scramble(self.keys[texts], _salt(CHOOSING + 1 + draw))
         firsts = (anywhere % (lengths - size + 1).astype(np.uint64)).astype(np.int64)
         return Cut(texts, firsts, lengths, size)
 
 
-def _scrambled(keys: NDArray[np.uint64], draw: int) -> NDArray[np.uint64]:
-    """A random number for each key, another in each draw (splitmix64)."""
-    state = keys + np.uint64((draw + 1) * 0x9E3779B97F4A7C15 % 2**64)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(state ^ (state >> np.uint64(31)), np.uint64)
+def _salt(draw: int) -> np.uint64:
+    return np.uint64((draw + 1) * 0x9E3779B97F4A7C15 % 2**64)

@@ -104,12 +104,13 @@ class Comparison:
     permutations: int = 0
     files: Sequence[str] = ()
     """The file of each text, where several were read: an id is unique within its file only."""
-    clusters: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """Which texts of a source belong together, where some do: they are no independent evidence."""
+    units: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """Of each text of a source the number of the unit that it belongs to: texts of one are no
+    independent evidence. What answers the same doc_id in several sources has the same number."""
 
     def together(self, source: str) -> NDArray[np.int64]:
-        """Of each text of a source the number of those that it belongs to."""
-        return self.clusters.get(source, np.arange(len(self.groups[source])))
+        """The units of a source's texts, each its own where none are known."""
+        return self.units.get(source, self.groups[source])
 
     def named(self, text: int) -> dict[str, str]:
         """What tells a text from all others."""
@@ -161,6 +162,8 @@ class Metric(Record):
     standard_errors (rows, take, options) -> for the values with a closed form
                     (means over texts, means over pairs): their jackknife standard
                     error; all other values are half-sampled
+    units           (rows, take, options) -> value name -> from how many independent units its
+                    formula comes, where these are not texts but, say, prompts
     intervals       (rows, take, options, level) -> value name -> its interval, for values whose
                     interval is not the value and so many standard errors on both sides;
                     `interval_method` says how
@@ -195,6 +198,7 @@ class Metric(Record):
     """What sources of different size are compared by: as many windows of as many words or of as
     many whole sentences, as many whole texts, or nothing."""
     standard_errors: Callable[[Any, Take, Any], Values] | None = None
+    units: Callable[[Any, Take, Any], Mapping[str, int]] | None = None
     intervals: Callable[[Any, Take, Any, float], Mapping[str, tuple[float, float]]] | None = None
     interval_method: str = ""
     per_text: Callable[[Any, Any], Mapping[str, NDArray[np.float64]]] | None = None

@@ -41,6 +41,13 @@ class SourceResult:
     values: Mapping[str, float]
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    clusters: int | None = None
+    """Into how many independent ones its texts fall, where some belong together."""
+
+    @property
+    def units(self) -> int:
+        """How many independent texts, or clusters of them, intervals rest on."""
+        return self.texts if self.clusters is None else self.clusters
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +100,7 @@ class Result:
             "sources": {
                 name: {
                     "texts": source.texts,
+                    **({} if source.clusters is None else {"clusters": source.clusters}),
                     "words": source.words,
                     "values": plain(source.values),
                     "intervals": plain(source.intervals),
@@ -127,6 +135,7 @@ class Result:
                         for k, (low, high) in source["intervals"].items()
                     },
                     notes=tuple(source["notes"]),
+                    clusters=source.get("clusters"),
                 )
                 for name, source in data["sources"].items()
             },

@@ -24,12 +24,14 @@ DRAWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over pairs; over how many sets and pairs."""
+    """A mean over pairs; over how many sets and pairs, and how many independent units (sets, or
+    texts of the only one) its error comes from."""
 
     value: float
     error: float
     sets: int
     pairs: int
+    units: int
 
 
 def estimate(pairs: Pairs, scores: Floats, chosen: Flags) -> Estimate:
@@ -39,9 +41,10 @@ def estimate(pairs: Pairs, scores: Floats, chosen: Flags) -> Estimate:
     numbers, place = np.unique(own, return_inverse=True)
     if len(numbers) == 1:
         first, second = pairs.first[chosen], pairs.second[chosen]
-        return Estimate(mean(found), left_out(found, first, second), 1, len(found))
+        units = len(np.union1d(first, second))
+        return Estimate(mean(found), left_out(found, first, second), 1, len(found), units)
     means = np.bincount(place, weights=found) / np.bincount(place)
-    return Estimate(mean(means), mean_error(means), len(numbers), len(found))
+    return Estimate(mean(means), mean_error(means), len(numbers), len(found), len(numbers))
 
 
 def by_chance(pairs: Pairs, scores: Floats, chosen: Flags, sets: Integers) -> Estimate:
@@ -49,7 +52,7 @@ def by_chance(pairs: Pairs, scores: Floats, chosen: Flags, sets: Integers) -> Es
     chosen = chosen & ~np.isnan(scores)
     found, one, two = scores[chosen], sets[pairs.first[chosen]], sets[pairs.second[chosen]]
     units = len(np.union1d(one, two))
-    return Estimate(mean(found), left_out(found, one, two), units, len(found))
+    return Estimate(mean(found), left_out(found, one, two), units, len(found), units)
 
 
 def left_out(found: Floats, one: Integers, two: Integers) -> float:

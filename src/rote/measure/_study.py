@@ -11,19 +11,23 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import Many, generator
+from rote.compare._resample import Keys, Many, generator, scramble
 from rote.compare.clusters import together
 from rote.compare.families import Margin, equivalence_p
 from rote.compare.intervals import (
     HALF_SAMPLES,
-    around,
-    half_sample_errors,
+    NO_ERROR,
+    deviation,
+    difference_interval,
+    half_samples,
     interval_error,
+    interval_from_error,
     wilson,
 )
 from rote.compare.permutation import (
@@ -34,6 +38,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
+from rote.core.array_types import Floats
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter
@@ -62,6 +67,17 @@ TURNED = (
     "{} against {}: no difference is claimed in {}: all texts say the opposite of as many of each "
     "{}"
 )
+
+
+def hash_name(name: str) -> int:
+    """64 bits of it, the same on every machine."""
+    encoded = name.encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
+
+
+def _log(numbers: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +123,26 @@ class Study:
         reference = self.reference
         return [(a, reference) for a in names if a != reference] if reference is not None else []
 
+    def unit_keys(self, source: str, take: Take, *, whole: bool) -> Keys:
+        """Of each of a source's texts a number that it shares with what belongs to it: with all
+        texts of its doc_id (`whole`), or with those that come as early in other sources."""
+        strata = self.strata[take]
+        numbers, first, number = np.unique(strata, return_index=True, return_inverse=True)
+        # Sets of texts have no doc_ids: each is named by its id.
+        names = (
+            self.doc_ids[stratum] if self.doc_ids else self.ids[text]
+            for stratum, text in zip(numbers.tolist(), take[first].tolist())
+        )
+        by_name = np.array([hash_name(name) for name in names], np.uint64)
+        order = np.argsort(number, kind="stable")
+        begins = np.append(True, np.diff(number[order]) != 0)
+        turn = np.empty(len(take), np.uint64)
+        turn[order] = np.arange(len(take)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        alone = strata < 0
+        turn[~alone] *= np.uint64(not whole)
+        own = np.uint64(hash_name(f"source {source}"))
+        return scramble(np.where(alone, own, by_name[number]), scramble(turn, np.uint64(1)))
+
     def work(self, progress: Progress, permutations: int = 0) -> Work:
         """What a measure is told before it counts."""
         return Work(
@@ -138,6 +174,7 @@ class _Run:
         self.settings = study.settings
         self.values: tuple[Value, ...] = metric.values(options)
         self.tests: Tests = {}
+        self.halves: dict[str, dict[str, Floats]] = {}
         with study.reporter.stage(f"{metric.name}: counting", 1.0) as advance:
             done = 0.0
 
@@ -172,14 +209,15 @@ class _Run:
     def result(self) -> Result:
         values = self.found_values(self.reduce)
         found = Found(values, self.found_values(self.resample) if self.metric.stand_in else values)
-        errors = self.standard_errors(found) if self.settings.interval else {}
+        if self.settings.interval:
+            self.halves = self.half_samples(found)
         matched, equal, notes = self.at_equal_sizes()
-        sources = {
-            source: self.source_result(source, values, errors.get(source, {}))
-            for source, values in found.values.items()
-        }
+        sources = {s: self.source_result(s, values) for s, values in found.values.items()}
         comparisons, said = self.comparisons(found, matched)
-        comparisons = [{**row, **self.equivalence(row, sources)} for row in comparisons]
+        comparisons = [
+            {**row, **self.difference_ends(row, sources), **self.equivalence(row, sources)}
+            for row in comparisons
+        ]
         texts = self.text_table()
         if self.settings.per_text and not texts:
             said = [*said, f"{self.metric.name} has no values of single texts for --per-text"]
@@ -254,16 +292,44 @@ class _Run:
     def clusters(self) -> dict[str, NDArray[np.int64] | None]:
         """By source the doc_id of each of its texts, as `drawn_from` has them, where several share
         one: they are not independent. None where each has its own, or doc_ids are too few."""
-        return self.clusters_of(self.study.drawn_from)
-
-    def clusters_of(self, groups: Mapping[str, Take]) -> dict[str, NDArray[np.int64] | None]:
         least = _FEW_TEXTS if self.settings.cluster == DOC_ID else _FEWEST_NAMED
-        return {s: together(self.study.strata[take], least) for s, take in groups.items()}
+        return {s: together(self.study.strata[take], least) for s, take in self.drawn_from.items()}
 
-    def independent(self, source: str) -> int:
-        """How many texts of a source, or clusters of them, are evidence of their own."""
-        own = self.clusters[source]
-        return len(self.study.groups[source]) if own is None else len(np.unique(own))
+    @cached_property
+    def units(self) -> dict[str, dict[str, int]]:
+        """By source and value: how many independent texts, or clusters of them, it rests on."""
+        found: dict[str, dict[str, int]] = {}
+        for source, take in self.drawn_from.items():
+            clusters = self.clusters[source]
+            own = np.arange(len(take)) if clusters is None else clusters
+            whole = len(np.unique(own))
+            found[source] = {value.name: whole for value in self.values}
+            for name, flags in self.undefined.items():
+                if (missing := flags[take]).any():
+                    found[source][name] = len(np.unique(own[~missing]))
+            if self.metric.units is not None and clusters is None:
+                found[source] |= self.metric.units(self.rows, take, self.options)
+        return found
+
+    @cached_property
+    def drawn_from(self) -> dict[str, Take]:
+        return self.study.drawn_from
+
+    @cached_property
+    def keys(self) -> dict[str, Keys]:
+        """By source, of each text as `drawn_from` has it, the unit that it is drawn with: a doc_id
+        where its texts keep together, else a text. Texts of several sources that answer the same
+        doc_id have the same: first with first, second with second."""
+        return {
+            source: self.study.unit_keys(source, take, whole=self.clusters[source] is not None)
+            for source, take in self.drawn_from.items()
+        }
+
+    @cached_property
+    def paired(self) -> set[tuple[str, str]]:
+        """The pairs of sources that answer some of the same doc_ids."""
+        keys = self.keys
+        return {(a, b) for a, b in self.study.pairs if np.isin(keys[a], keys[b]).any()}
 
     def closed_form(self, source: str) -> set[str]:
         """Names of the values whose standard error or interval has a formula; one that takes texts
@@ -291,6 +357,7 @@ class _Run:
                 field = self.settings.cluster
                 halves += f", of whole {field}s where a source has several texts of one"
             method = f"{halves}; {method} for {', '.join(closed)}" if closed else halves
+        method += "; Student's t"
         for value in self.values:
             method += f"; Wilson for {value.title}" if self.counts_texts(value) else ""
         if any(value.per for value in self.values):
@@ -300,50 +367,65 @@ class _Run:
     def counts_texts(self, value: Value) -> bool:
         return value.of_texts and not self.settings.within
 
-    def standard_errors(self, found: Found) -> dict[str, Values]:
-        """By half-samples where there is no formula."""
-        errors: dict[str, Values] = {}
+    def half_samples(self, found: Found) -> dict[str, dict[str, Floats]]:
+        """By source and value: half-samples, whose standard deviation is the standard error.
+
+        Of values without a formula, and of all that are compared with a source which answers the
+        same doc_ids: a difference of such values is surer than each of them."""
         names = {value.name for value in self.values}
         open_names = {source: names - self.closed_form(source) for source in self.study.groups}
+        if self.is_resampled and self.permutations():
+            for source in {source for pair in self.paired for source in pair}:
+                open_names[source] |= tested_names(self.metric, self.options, self.rows)
+        halves: dict[str, dict[str, Floats]] = {}
         total = HALF_SAMPLES * sum(map(bool, open_names.values()))
         with self.study.reporter.stage(f"{self.metric.name}: intervals", total) as advance:
-            for source, take in self.study.drawn_from.items():
-                errors[source] = dict(self.formulas[source])
-                if not open_names[source]:
+            for source, own in open_names.items():
+                if not own:
                     continue
                 scale = found.scale(source)
-                halves = half_sample_errors(
+                drawn = half_samples(
                     self.resample,
-                    take,
+                    self.drawn_from[source],
+                    self.keys[source],
                     seed=self.settings.seed,
-                    purpose=f"interval {source}",
                     jobs=self.settings.jobs,
                     advance=advance,
-                    many=self.many(open_names[source]),
-                    clusters=self.clusters[source],
+                    many=self.many(own),
                 )
-                for name in open_names[source] & halves.keys():
-                    errors[source][name] = scale[name] * halves[name]
-        return errors
+                halves[source] = {name: scale[name] * drawn[name] for name in own & drawn.keys()}
+        return halves
 
-    def source_result(self, source: str, values: Values, errors: Values) -> SourceResult:
-        take = self.study.groups[source]
+    @property
+    def is_resampled(self) -> bool:
+        """Whether groups are drawn to be compared."""
+        return self.metric.tested and getattr(self.rows, "resamplable", True)
+
+    def standard_errors(self, source: str) -> Values:
+        """By half-samples where there is no formula."""
+        halves = self.halves.get(source, {})
+        drawn = {n: deviation(column) for n, column in halves.items()}
+        closed = self.closed_form(source)
+        return {**self.formulas[source], **{n: e for n, e in drawn.items() if n not in closed}}
+
+    def source_result(self, source: str, values: Values) -> SourceResult:
+        take, errors = self.study.groups[source], self.standard_errors(source)
+        clusters = self.clusters[source]
         words = int(self.study.sample.words[take].sum())
         level, own = self.settings.interval, self.own_intervals[source]
         intervals = {}
         for value in self.values:
             number = values[value.name]
-            sure = self.independent(source)
+            units = self.units[source][value.name]
             # One occurrence among texts that belong together counts as many as they are.
-            one = value.per / words * len(take) / sure if words else 0.0
-            texts = sure if value.share else 0
+            one = value.per / words * len(take) / units if words and units else 0.0
             error = errors.get(value.name, math.nan)
             if self.counts_texts(value) and 0 < number < 1:
                 # Texts that belong together are no surer than as many that do not.
                 error = max(error, math.sqrt(number * (1 - number) / len(take)))
-            ends = around(number, error, level, texts=texts, unit=one)
-            if self.counts_texts(value) and self.clusters[source] is None:
-                ends = wilson(number * texts, texts, level)
+            ends = interval_from_error(number, error, level, units, share=value.share, unit=one)
+            if self.counts_texts(value) and clusters is None:
+                ends = wilson(number * units, units, level)
             ends = own.get(value.name, ends)
             if not any(map(math.isnan, (number, *ends))):
                 intervals[value.name] = ends
@@ -360,6 +442,7 @@ class _Run:
             values=values,
             intervals=intervals,
             notes=tuple(notes),
+            clusters=None if clusters is None else len(np.unique(clusters)),
         )
 
     def few_clusters(self, take: Take) -> list[str]:
@@ -502,6 +585,68 @@ class _Run:
         as_many = [AS_MANY.format(self.settings.cluster)] * fewer
         return rows, [*as_many, *turned, *self.untested_notes(rows)]
 
+    def difference_ends(
+        self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
+    ) -> dict[str, float]:
+        """The interval of a difference, and that of it as a share of the reference's value, which
+        is worked out on the logarithm."""
+        both, name = (row["source"], row["reference"]), row["value"]
+        found = [sources[source] for source in both]
+        if not all(name in one.intervals for one in found):
+            return {}
+        ends = self.ends_of(name, both, found, lambda numbers: numbers)
+        rows = dict(zip(("difference_low", "difference_high"), ends))
+        if all(one.values[name] > 0 for one in found):
+            low, high = np.expm1(self.ends_of(name, both, found, _log)).tolist()
+            rows |= {"relative_low": low, "relative_high": high}
+        return rows
+
+    def ends_of(
+        self,
+        name: str,
+        both: tuple[str, str],
+        found: Sequence[SourceResult],
+        scale: Callable[[Any], Any],
+    ) -> tuple[float, float]:
+        """The interval of a difference on a scale: that of paired half-samples where both sources
+        answer the same doc_ids, else that of independent values."""
+        level = self.settings.interval
+        first, second = (float(scale(one.values[name])) for one in found)
+        counted = any(value.name == name and self.counts_texts(value) for value in self.values)
+        error = math.nan if counted else self.paired_error(name, both, scale)
+        units = [float(self.units[source][name]) for source in both]
+        if error > 0:
+            return interval_from_error(first - second, error, level, min(units))
+        if counted:  # Wilson's intervals of counts know no degrees of freedom
+            units = [math.inf if self.clusters[s] is None else n for s, n in zip(both, units)]
+        one, other = (tuple(scale(np.array(own.intervals[name])).tolist()) for own in found)
+        correlation = self.correlation(name, both) if counted else 0.0
+        return difference_interval(
+            (first, second), (one, other), (units[0], units[1]), level, correlation=correlation
+        )
+
+    def paired_halves(self, name: str, both: tuple[str, str]) -> list[Floats]:
+        """Half-samples of two sources that answer the same doc_ids; none where they do not."""
+        if both not in self.paired:
+            return []
+        found = [self.halves.get(source, {}) for source in both]
+        return [own[name] for own in found] if all(name in own for own in found) else []
+
+    def paired_error(
+        self, name: str, both: tuple[str, str], scale: Callable[[Any], Any] = lambda values: values
+    ) -> float:
+        """The standard error of a difference between paired values; nan where they are not."""
+        halves = [scale(column) for column in self.paired_halves(name, both)]
+        known = bool(halves) and all(np.isfinite(column).all() for column in halves)
+        return deviation(halves[0] - halves[1]) if known else math.nan
+
+    def correlation(self, name: str, both: tuple[str, str]) -> float:
+        """Of the values of two sources that answer the same doc_ids; 0 where they do not."""
+        halves = self.paired_halves(name, both)
+        if not halves or not all(deviation(column) > NO_ERROR for column in halves):
+            return 0.0
+        return float(np.corrcoef(halves[0], halves[1])[0, 1])
+
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
     ) -> dict[str, float]:
@@ -509,11 +654,17 @@ class _Run:
         if self.settings.equivalent is None:
             return {}
         value = next(value for value in self.values if value.name == row["value"])
-        own, theirs = sources[row["source"]], sources[row["reference"]]
-        ends = [source.intervals.get(value.name) for source in (own, theirs)]
+        both = row["source"], row["reference"]
+        own, theirs = (sources[source] for source in both)
+        units = [self.units[source][value.name] for source in both]
         errors = [
-            interval_error(source.values[value.name], both, self.settings.interval)
-            for source, both in zip((own, theirs), ends)
+            interval_error(
+                source.values[value.name],
+                source.intervals.get(value.name),
+                self.settings.interval,
+                count,
+            )
+            for source, count in zip((own, theirs), units)
         ]
         margin = Margin.of(self.settings.equivalent).at(theirs.values[value.name])
         beyond = row["difference"]
@@ -523,9 +674,10 @@ class _Run:
             every = own.texts, theirs.texts
             fewer = [n / row.get(key, n) for n, key in zip(every, _TESTED)]
             errors = [error * math.sqrt(times) for error, times in zip(errors, fewer)]
-        texts = self.independent(row["source"]), self.independent(row["reference"])
+        if (paired := self.paired_error(value.name, both)) > 0 and _TESTED[0] not in row:
+            errors, units = [paired], [min(units)]
         untested = math.isnan(row["p"])
-        p = math.nan if untested else equivalence_p(beyond, margin, errors, texts)
+        p = math.nan if untested else equivalence_p(beyond, margin, errors, units)
         return {"margin": margin, "equivalence_p": p}
 
     def test(
@@ -533,7 +685,7 @@ class _Run:
     ) -> tuple[dict[str, PermutedTest], Groups]:
         """By value, and of which texts of the two."""
         strata, seed = self.study.strata, self.settings.seed
-        whole = self.study.drawn_from[source], self.study.drawn_from[reference]
+        whole = self.drawn_from[source], self.drawn_from[reference]
         pair = as_many(*whole, strata, generator(seed, f"choose {source} {reference}"))
         permuted = permuted_differences(
             self.resample,
@@ -609,7 +761,14 @@ class _Run:
         return self.metric.tables(self.rows, self.comparison(), self.options)
 
     def comparison(self) -> Comparison:
-        study, clusters = self.study, self.clusters_of(self.study.groups)
+        study = self.study
+        # In the order of the groups, not in that of draws.
+        order = [np.argsort(study.order[take], kind="stable") for take in study.groups.values()]
+        keys = np.concatenate(
+            [keys[np.argsort(own)] for keys, own in zip(self.keys.values(), order)]
+        )
+        units = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        ends = np.cumsum(list(map(len, order)))[:-1]
         return Comparison(
             groups=study.groups,
             reference=study.reference,
@@ -621,5 +780,5 @@ class _Run:
             strata=study.strata,
             permutations=self.permutations(),
             files=study.files,
-            clusters={s: own for s, own in clusters.items() if own is not None},
+            units=dict(zip(study.groups, np.split(units, ends))),
         )

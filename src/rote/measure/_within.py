@@ -125,6 +125,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         resample=None,
         many=None,
         standard_errors=standard_errors,
+        units=None,
         intervals=None,
         per_text=per_text,
         undefined=None,

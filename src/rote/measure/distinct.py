@@ -163,6 +163,11 @@ def standard_errors(rows: Answers, take: Take, options: Options) -> Values:
     return {name: mean_error(column) for name, column in found.items()}
 
 
+def units(rows: Answers, take: Take, options: Options) -> dict[str, int]:
+    prompts = len(_by_prompt(rows, take, options)[0])
+    return {value.name: prompts for value in values(options)}
+
+
 def _by_prompt(rows: Answers, take: Take, options: Options) -> tuple[Integers, dict[str, Floats]]:
     """The values of every prompt with k answers, and the prompts."""
     texts = np.sort(take)
@@ -282,6 +287,7 @@ METRIC = Metric(
     rows=rows,
     reduce=reduce,
     standard_errors=standard_errors,
+    units=units,
     interval_method="jackknife over prompts",
     citation=(
         "Zhang, Diddee, Holm, Liu, Liu, Samuel, Wang and Ippolito (2025), NoveltyBench: Evaluating "

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from rote.annotate.glyphs import fold
-from rote.compare import clusters
+from rote.compare.clusters import mean_of
 from rote.compare.intervals import mean, shares
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
@@ -119,7 +119,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 "tokens": int(tokens[take].sum()),
                 **{name: mean(column[take]) for name, column in scores.items()},
                 **{
-                    f"{name}_error": clusters.mean_error(column[take], comparison.together(source))
+                    f"{name}_error": mean_of(column[take], comparison.together(source)).error
                     for name, column in scores.items()
                 },
             }

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rote.compare import clusters
-from rote.compare.intervals import around, mean, mean_error, shares
+from rote.compare.intervals import interval_from_error, mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
 from rote.core.layer import layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
@@ -239,20 +239,18 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     curve, covering, copied = [], [], []
     for source, take in comparison.groups.items():
         together = comparison.together(source)
-        texts = len(np.unique(together))
         for layer in options.layers:
             for n in range(1, MOST + 1):
                 share, error = _share(rows, take, layer, n, together)
-                low, high = around(share, error, comparison.level, texts=texts)
-                every = int(np.maximum(rows.lengths[take] - n + 1, 0).sum())
-                row = {"source": source, "layer": layer, "n": n, "n_grams": every}
+                every = np.maximum(rows.lengths[take] - n + 1, 0)
+                units, level = len(np.unique(together[every > 0])), comparison.level
+                low, high = interval_from_error(share, error, level, units, share=True)
+                row = {"source": source, "layer": layer, "n": n, "n_grams": int(every.sum())}
                 curve.append({**row, "novel": share, "low": low, "high": high})
         for column, least in enumerate(COVERING):
-            each = coverage[take, column]
-            level, known = comparison.level, len(np.unique(together[~np.isnan(each)]))
-            error = clusters.mean_error(each, together)
-            low, high = around(mean(each), error, level, texts=known)
-            row = {"source": source, "length": least, "coverage": mean(each)}
+            found = clusters.mean_of(coverage[take, column], together)
+            low, high = found.interval(comparison.level, share=True)
+            row = {"source": source, "length": least, "coverage": found.value}
             covering.append({**row, "low": low, "high": high})
         copied += _copied(rows, rows.index, source, take, comparison)
     return {"novelty": curve, "coverage": covering, "copied": copied}

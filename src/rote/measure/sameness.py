@@ -16,7 +16,7 @@ length compare by the first words of each (--words); how many prompts there are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from rote.annotate import embeddings
-from rote.compare.intervals import around
+from rote.compare.intervals import interval_from_error
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import (
     LONGEST_NGRAM,
@@ -200,12 +200,18 @@ def many(
 
 
 def standard_errors(rows: Found, take: Take, options: Options) -> Values:
+    return {name: found.error for name, found in _estimates(rows, take)}
+
+
+def units(rows: Found, take: Take, options: Options) -> dict[str, int]:
+    return {name: found.units for name, found in _estimates(rows, take)}
+
+
+def _estimates(rows: Found, take: Take) -> Iterator[tuple[str, Estimate]]:
     one, two = _held(rows, take)
-    found = {}
     for name, scores in rows.scores.items():
-        found[name] = estimate(rows.pairs, scores, one != two).error
-        found[name + _OWN] = estimate(rows.pairs, scores, one & two).error
-    return found
+        yield name, estimate(rows.pairs, scores, one != two)
+        yield name + _OWN, estimate(rows.pairs, scores, one & two)
 
 
 def _held(rows: Found, take: Take) -> tuple[Flags, Flags]:
@@ -312,7 +318,7 @@ def _beyond(scores: Floats, least: float) -> Floats:
 
 
 def _with_ends(name: str, one: Estimate, level: float, share: bool) -> dict[str, float]:
-    low, high = around(one.value, one.error, level, texts=one.sets if share else 0)
+    low, high = interval_from_error(one.value, one.error, level, one.units, share=share)
     return dict(zip((name, *ends(name)), (one.value, low, high)))
 
 
@@ -335,6 +341,7 @@ METRIC = Metric(
     rows=rows,
     reduce=reduce,
     standard_errors=standard_errors,
+    units=units,
     many=many,
     interval_method="jackknife over prompts",
     citation=(

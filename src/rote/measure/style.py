@@ -19,16 +19,17 @@ annotators do not compare.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
-from rote.compare.clusters import mean_error, stretched
-from rote.compare.intervals import around, mean
+from rote.compare import clusters
+from rote.compare.clusters import mean_of, numbered, stretched
+from rote.compare.intervals import interval_from_error, mean, t_quantile
 from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.metric import (
@@ -152,11 +153,11 @@ def tables(
     for source, take in comparison.groups.items():
         for one in FEATURES:
             own = rows.scores[one.name][take]
-            rate = mean(own)
             together = comparison.together(source)
-            words, sure = int(rows.words[take].sum()), len(np.unique(together[~np.isnan(own)]))
+            found, words = mean_of(own, together), int(rows.words[take].sum())
+            rate, sure = found.value, found.least
             unit = _per(one) / words * len(take) / max(1, sure) if words else 0.0
-            low, high = around(rate, mean_error(own, together), level, unit=unit)
+            low, high = interval_from_error(rate, found.error, level, sure, unit=unit)
             row = {"source": source, "feature": one.name, "number": one.number}
             row |= {"title": one.title, "example": one.example}
             features.append(row | {"rate": rate, "low": low, "high": high})
@@ -184,8 +185,7 @@ def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, flo
     """The difference of two means in standard deviations of texts, and whether it holds when all
     features are looked at."""
     (ours, own), (theirs, other) = (
-        (values[~np.isnan(values)], clusters[~np.isnan(values)])
-        for values, clusters in (our, their)
+        (values[~np.isnan(values)], units[~np.isnan(values)]) for values, units in (our, their)
     )
     n, m = len(ours), len(theirs)
     found = {"difference": np.nan, "low": np.nan, "high": np.nan}
@@ -194,13 +194,16 @@ def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, flo
     spread = np.sqrt(((n - 1) * ours.var(ddof=1) + (m - 1) * theirs.var(ddof=1)) / (n + m - 2))
     if not spread:
         return {**found, "unsure": True}
-    d = float((ours.mean() - theirs.mean()) / spread)
+    # What answers the same doc_id is paired.
+    numbers = numbered(np.concatenate((own, other)))
+    apart = clusters.mean(ours, numbers[:n], n + m) - clusters.mean(theirs, numbers[n:], n + m)
+    d = apart.value / float(spread)
     # As many independent texts as would be as sure.
     sure, surer = n / stretched(ours, own) ** 2, m / stretched(theirs, other) ** 2
-    error = float(np.sqrt((sure + surer) / (sure * surer) + d * d / (2 * (sure + surer))))
-    low, high = around(d, error, level)
-    wide = NormalDist().inv_cdf(1 - (1 - (level or 0.95)) / 2 / len(FEATURES))
-    return {"difference": d, "low": low, "high": high, "unsure": abs(d) < wide * error}
+    error = math.hypot(apart.error / spread, d / math.sqrt(2 * (sure + surer)))
+    low, high = interval_from_error(d, error, level, apart.least)
+    wide = t_quantile(1 - (1 - (level or 0.95)) / len(FEATURES), apart.least)
+    return {"difference": d, "low": low, "high": high, "unsure": not abs(d) >= wide * error}
 
 
 def _apart(shown: Rows, result: Result) -> Rows:

@@ -28,7 +28,8 @@ _LOPSIDED = 0.1
 EQUIVALENT = "≈"
 """The mark of a value that was shown to differ by less than the margin."""
 _TESTED = (
-    *("difference", "expected", "p", "p_corrected", "detectable"),
+    *("difference", "difference_low", "difference_high", "relative_low", "relative_high"),
+    *("expected", "p", "p_corrected", "detectable"),
     *("matched_difference", "matched_p_corrected", "matched_detectable"),
     *("margin", "equivalence_p_corrected"),
 )
@@ -42,6 +43,11 @@ class Cell:
     low: float = math.nan
     high: float = math.nan
     difference: float = math.nan
+    difference_low: float = math.nan
+    difference_high: float = math.nan
+    relative_low: float = math.nan
+    """Of the difference as a share of the reference's value."""
+    relative_high: float = math.nan
     expected: float = math.nan
     """What sizes alone make of the difference."""
     p: float = math.nan

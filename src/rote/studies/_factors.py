@@ -12,7 +12,7 @@ import numpy as np
 
 from rote.compare.correlation import LEAST, agreement, largest_block, pairs, spearman
 from rote.compare.exact_tests import sign_test, wilcoxon_exact
-from rote.compare.intervals import around
+from rote.compare.intervals import interval_from_error, joint_units, mean_error
 from rote.compare.levels import Levels
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
@@ -22,6 +22,9 @@ from rote.studies._source_table import Column, SourceTable
 Scale = Literal["auto", "linear", "log"]
 WIDE = 20
 _UNKNOWN, _ENDS = (math.nan, math.nan), ("low", "high")
+Ends = tuple[float, float]
+Known = tuple[float, float, int]
+"""A value, its standard error, and from how many independent units that comes."""
 _FEW = "an interval over sources needs two of them"
 
 
@@ -116,7 +119,7 @@ class Trends:
                 continue
             places = np.array([self.levels.names.index(level) for level in held], float)
             numbers = np.array([self.numbers[level] for level in held])
-            values, errors = (np.array(list(column_)) for column_ in zip(*held.values()))
+            values, errors, units = (np.array(list(column_)) for column_ in zip(*held.values()))
             rho, p, reason = math.nan, math.nan, None
             if self.levels.kind == "unordered":
                 reason = "the levels have no order: --order gives one"
@@ -127,9 +130,9 @@ class Trends:
                 pair = pairs(block, level=self.table.level, seed=self.options.seed)[0]
                 rho, p = pair.spearman.estimate, pair.spearman.p
                 reason = pair.reason if math.isnan(rho) else None
-            slope, slope_error = _slope(numbers, values, errors)
+            slope, reaches = _slope(numbers, values, errors, units, self.table.level)
             if self.levels.kind != "numeric":
-                slope = slope_error = math.nan
+                slope, reaches = math.nan, _UNKNOWN
             change, *reach = self._change(held)
             yield {
                 "facet": part.title,
@@ -138,7 +141,7 @@ class Trends:
                 "levels": len(held),
                 "spearman": rho,
                 "p": p,
-                **estimate("slope", slope, around(slope, slope_error, self.table.level)),
+                **estimate("slope", slope, reaches),
                 "per": "doubling" if self.scale == "log" else "unit",
                 "first": self.levels.names[0],
                 "last": self.levels.names[-1],
@@ -244,29 +247,30 @@ class Trends:
         for said, columns in blocks.items():
             yield f"{where}W of {', '.join(columns)} {said}"
 
-    def _held(self, part: Part, source: str, column: Column) -> dict[str, tuple[float, float]]:
-        """The levels that a source has, in order, each with value and standard error."""
+    def _held(self, part: Part, source: str, column: Column) -> dict[str, Known]:
+        """The levels that a source has, in order."""
         held = {}
         for level in self.levels.names:
             group = part.groups[source].get(level)
             if group is not None and not math.isnan(column.values.get(group, math.nan)):
-                held[level] = (column.values[group], column.errors.get(group, math.nan))
+                error, units = column.errors.get(group, math.nan), column.units.get(group, 0)
+                held[level] = (column.values[group], error, units)
         return held
 
-    def _change(self, held: Mapping[str, tuple[float, float]]) -> tuple[float, float, float]:
+    def _change(self, held: Mapping[str, Known]) -> tuple[float, float, float]:
         first, last = self.levels.names[0], self.levels.names[-1]
         if self.levels.kind == "unordered" or first not in held or last not in held:
             return math.nan, math.nan, math.nan
-        (before, error), (after, other) = held[first], held[last]
-        change = after - before
-        return change, *around(change, math.hypot(error, other), self.table.level)
+        (before, *of_first), (after, *of_last) = held[first], held[last]
+        errors, units = zip(of_first, of_last)
+        return after - before, *_sum_interval(after - before, errors, units, self.table.level)
 
     def _grid(self, part: Part, column: Column) -> tuple[list[str], np.ndarray[Any, Any]]:
         """Levels x sources, nan where there is no number."""
         sources = list(part.groups)
         grid = np.full((len(self.levels.names), len(sources)), math.nan)
         for place, source in enumerate(sources):
-            for level, (value, _) in self._held(part, source, column).items():
+            for level, (value, _, _) in self._held(part, source, column).items():
                 grid[self.levels.names.index(level), place] = value
         return sources, grid
 
@@ -279,22 +283,26 @@ def _scale(levels: Levels, wanted: Scale) -> str:
     return "log" if wanted == "log" or (wanted == "auto" and wide) else "linear"
 
 
-def _slope(x: Any, y: Any, errors: Any) -> tuple[float, float]:
-    """Least squares, and the standard error that the values' own errors give it."""
+def _slope(x: Any, y: Any, errors: Any, units: Any, level: float) -> tuple[float, Ends]:
+    """Least squares, and the interval that the values' own errors give it."""
     centred = x - x.mean()
     size = float((centred**2).sum())
     if size == 0:
-        return math.nan, math.nan
+        return math.nan, _UNKNOWN
     weights = centred / size
-    return float(weights @ y), float(np.sqrt(((weights * errors) ** 2).sum()))
+    slope = float(weights @ y)
+    return slope, _sum_interval(slope, (weights * errors).tolist(), units.tolist(), level)
 
 
-def _mean_interval(values: Any, level: float) -> tuple[float, float]:
+def _sum_interval(
+    value: float, errors: Sequence[float], units: Sequence[float], level: float
+) -> Ends:
+    """Of a sum whose parts are independent and have these errors, from so many units each."""
+    return interval_from_error(value, math.hypot(*errors), level, joint_units(errors, units))
+
+
+def _mean_interval(values: Any, level: float) -> Ends:
     """Student's t interval of a mean; nan with fewer than two, or with no level."""
     if len(values) < 2 or not level:
         return math.nan, math.nan
-    from scipy.special import stdtrit
-
-    error = float(values.std(ddof=1)) / math.sqrt(len(values))
-    reach = float(stdtrit(len(values) - 1, (1 + level) / 2)) * error
-    return float(values.mean()) - reach, float(values.mean()) + reach
+    return interval_from_error(float(values.mean()), mean_error(values), level, len(values))

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean_error, numbered, share_interval, stretched
-from rote.compare.intervals import around, wilson
+from rote.compare.clusters import mean_of as clustered_mean
+from rote.compare.clusters import numbered, share_interval, stretch_units, stretched
+from rote.compare.intervals import wilson
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Row
@@ -115,26 +116,32 @@ def described(
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many right answers among so many; `stretch`: how much less sure twins make it."""
+    """So many right answers among so many; `stretch`: how much less sure twins make it, which
+    rests on so many independent `units`."""
 
     items: int
     correct: int
     stretch: float = 1.0
+    units: float = math.inf
 
     @classmethod
     def of(cls, correct: Floats, bases: Labels) -> Share:
         """From ones and zeros; what nobody knows (nan) does not count. Items with the same number
         in `bases` belong together."""
         known = ~np.isnan(correct)
-        stretch = stretched(correct[known], numbered(bases[known])) if known.any() else 1.0
-        return cls(int(known.sum()), int(correct[known].sum()), stretch)
+        if not known.any():
+            return cls(0, 0)
+        right, twins = correct[known], numbered(bases[known])
+        stretch, units = stretched(right, twins), stretch_units(right, twins)
+        return cls(len(right), int(right.sum()), stretch, units)
 
     @property
     def value(self) -> float:
         return self.correct / self.items if self.items else math.nan
 
     def interval(self, level: float) -> tuple[float, float]:
-        return wilson(self.correct / self.stretch**2, self.items / self.stretch**2, level)
+        fewer = self.stretch**2
+        return wilson(self.correct / fewer, self.items / fewer, level, self.units)
 
 
 def halves(scores: Floats, tasks: Labels) -> Labels:
@@ -170,6 +177,6 @@ def estimates(
             continue
         if name.startswith(shares):
             intervals[name] = share_interval(column, bases, level)
-        elif not math.isnan(error := mean_error(column, bases)):
-            intervals[name] = around(values[name], error, level)
+        elif not math.isnan((found := clustered_mean(column, bases)).error):
+            intervals[name] = found.interval(level)
     return values, intervals

@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rote.compare.intervals import quantile
+from rote.compare.intervals import interval_error
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.json_reader import parse_json, read_json
@@ -117,15 +117,14 @@ def _columns(
         values: dict[str, float] = {}
         errors: dict[str, float] = {}
         intervals: dict[str, tuple[float, float]] = {}
+        units: dict[str, int] = {}
         for source, found in result.sources.items():
             name, estimate = reordered(source, result.by, by), found.values.get(value, math.nan)
             values[name], errors[name] = equal.get((source, value), estimate), math.nan
             if (source, value) in equal or value not in found.intervals or not own_level:
                 continue
-            low, high = found.intervals[value]
-            # An interval that was cut at 0 or 1 is shorter on that side.
-            errors[name] = max(high - estimate, estimate - low) / quantile(own_level)
-            intervals[name] = (low, high)
+            intervals[name], units[name] = found.intervals[value], found.units
+            errors[name] = interval_error(estimate, intervals[name], own_level, found.units)
         column = Column(
             name=value if "." in value else f"{result.measure}.{value}",
             title=row.get("title", value),
@@ -136,6 +135,7 @@ def _columns(
             values=values,
             errors=errors,
             intervals=intervals,
+            units=units,
         )
         yield column.at_level(own_level, level)
 

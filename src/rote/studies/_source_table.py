@@ -21,7 +21,7 @@ ALL = "all"
 _NOT_REFERENCE = "the reference is not counted as a source: --with-reference counts it"
 _NOT_INPUTS = "inputs are not counted as a source: --with-inputs counts them"
 _UNEQUAL = 1.5
-_BY_SOURCE = ("values", "errors", "intervals")
+_BY_SOURCE = ("values", "errors", "intervals", "units")
 
 
 def if_given(value: Any) -> Any:
@@ -31,7 +31,8 @@ def if_given(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One value over all sources, with its standard errors where they are known."""
+    """One value over all sources, with its standard errors where they are known, and from how many
+    independent units these come."""
 
     name: str
     title: str
@@ -43,6 +44,7 @@ class Column:
     values: Mapping[str, float] = field(default_factory=dict)
     errors: Mapping[str, float] = field(default_factory=dict)
     intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    units: Mapping[str, int] = field(default_factory=dict)
 
     def take(self, sources: Container[str]) -> Column:
         """The column over these sources alone."""
@@ -57,7 +59,9 @@ class Column:
         if was == level:
             return self
         ends = {
-            source: at_level(self.values[source], own, was, level, share=self.share)
+            source: at_level(
+                self.values[source], own, was, level, self.units[source], share=self.share
+            )
             for source, own in self.intervals.items()
             if level
         }

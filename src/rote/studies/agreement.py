@@ -10,12 +10,14 @@ summary is:
 
 Relevance is the share of a judge's own highlights that a summary covers, consistency the number of
 facts that are made up. Of two systems the better one on a document is that with more highlights,
-or with fewer facts made up, by the same judge. Agreement is Krippendorff's alpha.
+or with fewer facts made up, by the same judge. Agreement is Krippendorff's alpha of these
+shares and numbers, of the counts of highlights and of summaries with nothing made up beside them,
+and of which of two systems is better; its interval leaves out one document at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import combinations
@@ -25,10 +27,8 @@ from typing import Any
 import numpy as np
 
 from rote.compare.agreement import LEVELS, alpha, alpha_interval
-from rote.compare.clusters import mean as clustered
-from rote.compare.clusters import numbered, share_interval
-from rote.compare.intervals import around
-from rote.core.array_types import Floats
+from rote.compare.clusters import mean_of, numbered, share_interval
+from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import JsonObject, parse_json, read_json
@@ -38,7 +38,6 @@ from rote.core.result import Result, SourceResult
 from rote.core.table import VALUES, Column, Rows, Table, ends, value_ends
 
 _PLAIN = {"higher": "neither", "length_sensitive": False}
-_COUNTS = {"relevance": "covered", "consistency": "made_up"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +68,19 @@ class Answer:
     @property
     def relevance(self) -> float:
         return self.covered / self.highlights if self.highlights else float("nan")
+
+
+_RATED: Mapping[str, Mapping[str, Callable[[Answer], float]]] = {
+    "relevance": {
+        "highlights covered": lambda answer: answer.relevance,
+        "count of highlights covered": lambda answer: answer.covered,
+    },
+    "consistency": {
+        "facts made up": lambda answer: answer.made_up,
+        "none made up": lambda answer: answer.made_up == 0,
+    },
+}
+"""What judges rate, as the table of systems shows it, and as it can be seen otherwise."""
 
 
 def read_answers(given: Sequence[str | Path | Mapping[str, Any]], key: Path | None) -> list[Answer]:
@@ -141,14 +153,16 @@ def run(call: Call) -> Findings:
             ("relevance", [one.relevance for one in own]),
             ("made_up", [float(one.made_up) for one in own]),
         ):
-            made = clustered(np.array(column), documents, int(documents.max()) + 1)
-            share = len(own) if name == "relevance" else 0
+            made = mean_of(np.array(column), documents)
             values[name] = made.value
-            reaches[name] = around(made.value, made.error, level, texts=share)
+            reaches[name] = made.interval(level, share=name == "relevance")
         clean = np.array([float(one.made_up == 0) for one in own])
         values["consistent"] = float(clean.mean())
         reaches["consistent"] = share_interval(clean, documents, level)
-        found[source] = SourceResult(len(own), 0, values, reaches if level else {})
+        clusters = int(documents.max()) + 1
+        found[source] = SourceResult(
+            len(own), 0, values, reaches if level else {}, clusters=clusters
+        )
     wins = [row for pair in combinations(sources, 2) for row in _wins(answers, *pair, level)]
     notes = [] if len(judges) > 1 else ["one judge alone: no agreement"]
     return Findings(
@@ -188,7 +202,7 @@ def _labels(answers: Sequence[Answer], a: str, b: str, what: str) -> dict[tuple[
 
 def _wins(answers: Sequence[Answer], a: str, b: str, level: float) -> list[dict[str, Any]]:
     rows = []
-    for what in _COUNTS:
+    for what in _RATED:
         labels = _labels(answers, a, b, what)
         if not labels:
             continue
@@ -206,36 +220,45 @@ def _wins(answers: Sequence[Answer], a: str, b: str, level: float) -> list[dict[
 def _agreement(
     answers: Sequence[Answer], sources: Sequence[str], level: float
 ) -> list[dict[str, Any]]:
-    """Alpha of the counts, and of which of two systems is better."""
+    """Alpha of what the table of systems shows, of the other way to see it, and of which of two
+    systems is better."""
     rows = []
-    for what in _COUNTS:
-        counts = {(one.judge, (one.doc_id, one.source)): _counted(one, what) for one in answers}
-        better = {
+    for what, kinds in _RATED.items():
+        rated: dict[str, dict[Rated, float]] = {
+            kind: {(one.judge, (one.doc_id, one.source)): rating(one) for one in answers}
+            for kind, rating in kinds.items()
+        }
+        rated["better of two"] = {
             (judge, (document, f"{a} {b}")): label
             for a, b in combinations(sources, 2)
             for (judge, document), label in _labels(answers, a, b, what).items()
         }
-        for kind, held in (("counts", counts), ("better of two", better)):
+        for kind, held in rated.items():
             if not held:
                 continue
-            ratings = _ratings(held)
+            ratings, documents = _ratings(held)
             for measured in LEVELS:
-                low, high = alpha_interval(ratings, measured, level)
+                low, high = alpha_interval(ratings, measured, level, documents)
                 rows.append({
                     "of": what, "what": kind, "level": measured, "units": ratings.shape[1],
-                    "judges": ratings.shape[0], "alpha": alpha(ratings, measured),
-                    "alpha_low": low, "alpha_high": high,
+                    "documents": len(np.unique(documents)), "judges": ratings.shape[0],
+                    "alpha": alpha(ratings, measured), "alpha_low": low, "alpha_high": high,
                 })  # fmt: skip
     return rows
 
 
-def _ratings(held: Mapping[tuple[str, Any], int]) -> Floats:
+Rated = tuple[str, tuple[str, str]]
+"""A judge, and the unit that was rated: a document, and which summary of it, or which two."""
+
+
+def _ratings(held: Mapping[Rated, float]) -> tuple[Floats, Integers]:
+    """A table of judges by units, and the document of each unit."""
     judges = {name: place for place, name in enumerate(sorted({judge for judge, _ in held}))}
     units = {name: place for place, name in enumerate(sorted({unit for _, unit in held}))}
     table = np.full((len(judges), len(units)), np.nan)
-    for (judge, unit), said in held.items():
-        table[judges[judge], units[unit]] = said
-    return table
+    for (judge, unit), rating in held.items():
+        table[judges[judge], units[unit]] = rating
+    return table, numbered([document for document, _ in units])
 
 
 def _drawn(rows: Rows, result: Result) -> list[dict[str, Any]]:
@@ -287,7 +310,8 @@ STUDY = Study(
             "Krippendorff's alpha",
             (
                 Column("of"), Column("what"), Column("level"), Column("units", kind="count"),
-                Column("judges", kind="count"), Column("alpha", kind="number", ends=ends("alpha")),
+                Column("documents", kind="count"), Column("judges", kind="count"),
+                Column("alpha", kind="number", ends=ends("alpha")),
             ),
             limit=1000,
         ),

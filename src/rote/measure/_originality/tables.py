@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rote.compare.clusters import share_error
-from rote.compare.intervals import around, shares
+from rote.compare.intervals import interval_from_error, shares
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
@@ -231,8 +231,8 @@ def _share(rows: Rows, source: str, holds: Flags, comparison: Comparison) -> dic
     counts = np.bincount(rows.sentences.texts, minlength=texts)[take]
     having = np.bincount(rows.sentences.texts[holds], minlength=texts)[take]
     share = float(shares(having.sum(), counts.sum()))
-    error, known = share_error(having, counts, together), len(np.unique(together))
-    low, high = around(share, error, comparison.level, texts=known)
+    error, known = share_error(having, counts, together), len(np.unique(together[counts > 0]))
+    low, high = interval_from_error(share, error, comparison.level, known, share=True)
     return {"failing": share, "low": low, "high": high}
 
 

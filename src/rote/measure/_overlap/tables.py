@@ -11,7 +11,6 @@ import numpy as np
 
 from rote.compare import clusters
 from rote.compare.clusters import Estimate
-from rote.compare.intervals import around, mean
 from rote.core.array_types import Floats, Integers
 from rote.core.sample import Take
 from rote.measure._overlap.partition import (
@@ -218,12 +217,8 @@ def mean_interval(
     """The mean score of a bin, or of all, and its interval: texts of one item belong together."""
     bins = table.rows.bin[take]
     chosen = take[bins != NO_BIN if bin is None else bins == bin]
-    value = mean(column[chosen])
-    if math.isnan(value) or not table.level:
-        return value, (math.nan, math.nan)
-    error = clusters.mean_error(column[chosen], table.rows.base[chosen])
-    texts = int((~np.isnan(column[chosen])).sum()) if share else 0
-    return value, around(value, error, table.level, texts=texts)
+    found = clusters.mean_of(column[chosen], table.rows.base[chosen])
+    return found.value, found.interval(table.level, share=share)
 
 
 def _mean_in(

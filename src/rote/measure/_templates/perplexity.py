@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare.clusters import mean_error
+from rote.compare.clusters import mean_of
 from rote.compare.exact_tests import signed_ranks
-from rote.compare.intervals import around, mean
+from rote.compare.intervals import mean
 from rote.core.array_types import Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison
@@ -103,13 +103,13 @@ def _rows(
     together = np.array([one.cluster for one in found], np.int64)
     test = signed_ranks(logs[OTHER], logs[TEMPLATE], together)
     for kind, values in means.items():
-        value = mean(values)
-        low, high = around(value, mean_error(values, together), comparison.level)
+        overall = mean_of(values, together)
+        low, high = overall.interval(comparison.level)
         yield {
             "source": source,
             "model": name,
             "kind": kind,
-            "perplexity": value,
+            "perplexity": overall.value,
             "low": low,
             "high": high,
             "bits": mean(logs[kind]),

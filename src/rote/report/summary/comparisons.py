@@ -95,7 +95,7 @@ def of_source(
 
 def _ranked(differing: Sequence[Contrast], told: int) -> list[Contrast]:
     """The clearest first; among those that are told one by one is one of each direction."""
-    ranked = sorted(differing, key=lambda one: 0.0 if math.isnan(one.z) else -abs(one.z))
+    ranked = sorted(differing, key=lambda one: 0.0 if math.isnan(one.reaches) else -one.reaches)
     missing = {direction(one) for one in ranked} - {direction(one) for one in ranked[:told]}
     for way in sorted(missing - {""})[: max(0, told - 1)]:
         other = next(one for one in ranked if direction(one) == way)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal
 
 from rote.core.numbers import format_number
+from rote.compare.intervals import difference_interval
 from rote.core.record import Headline
 from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.report._grid import Cell, GridRow, grid
 
 Sure = Literal["sure", "likely", "not", "untested"]
-_STEADY = 3.0
-"""Standard errors that a value has to be away from 0 before something is divided by it."""
+_STEADY = 1.5
+"""Sides of its interval that a value has to be away from 0 before something is divided by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Contrast:
     """One value of a source and of the reference; numbers are nan where they are not known.
 
     `low` and `high` bound the difference, `relative_low` and `relative_high` its share of the
-    reference's value; they follow from the intervals of the two values, as of independent ones.
+    reference's value: as the result has them, of paired differences where texts are paired.
     """
 
     row: GridRow
@@ -33,6 +33,8 @@ class Contrast:
     level: float
     own: Cell
     reference: Cell
+    units: tuple[int, int] = (0, 0)
+    """On how many independent texts the two values rest."""
     same: Contrast | None = None
     """The same at equal length of sentences, where the measure has it."""
 
@@ -49,38 +51,55 @@ class Contrast:
         return self.value - self.other
 
     @property
-    def z(self) -> float:
-        """How many standard errors the difference is away from none."""
-        if self._both == 0:
+    def reaches(self) -> float:
+        """How many half widths of its interval the difference is away from none."""
+        half = (self.high - self.low) / 2
+        if half == 0:
             return math.inf if self.difference else 0.0
-        return self.difference / self._both
+        return abs(self.difference) / half
 
     @property
     def low(self) -> float:
-        return self.difference - self._quantile * self._both
+        return self._ends[0]
 
     @property
     def high(self) -> float:
-        return self.difference + self._quantile * self._both
+        return self._ends[1]
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        known = self.own.difference_low, self.own.difference_high
+        return self._independent(lambda number: number) if math.isnan(known[0]) else known
+
+    def _independent(self, scale: Callable[[float], float]) -> tuple[float, float]:
+        """The interval of the difference on a scale, of values that have nothing to do with each
+        other: measures that are not tested give no interval of their own."""
+        cells = self.own, self.reference
+        if not self.level or any(math.isnan(cell.low) for cell in cells):
+            return math.nan, math.nan
+        own, other = ((scale(cell.low), scale(cell.high)) for cell in cells)
+        values = scale(self.value), scale(self.other)
+        return difference_interval(values, (own, other), self.units, self.level)
 
     @property
     def relative(self) -> float:
         """The difference as a share of the reference's value; nan where that is about 0."""
         if not self.headline.ratio or self.other <= 0 or self.value < 0:
             return math.nan
-        error = self._error(self.reference)
-        if not math.isnan(error) and self.other < _STEADY * error:
+        far = max(self.reference.high - self.other, self.other - self.reference.low)
+        if not math.isnan(far) and self.other < _STEADY * far:
             return math.nan
         return self.value / self.other - 1
 
     @property
-    def relative_reach(self) -> float:
-        """Half the interval of the relative difference (delta method)."""
-        if math.isnan(self.relative):
-            return math.nan
-        ratio = self.value / self.other
-        own, other = self._error(self.own), self._error(self.reference)
-        return self._quantile * math.hypot(own / self.other, ratio * other / self.other)
+    def relative_ends(self) -> tuple[float, float]:
+        """The interval of the relative difference; nan where there is none."""
+        low, high = self.own.relative_low, self.own.relative_high
+        if math.isnan(self.relative) or self.value == 0:
+            return math.nan, math.nan
+        if math.isnan(low):
+            low, high = map(math.expm1, self._independent(_log))
+        return (low, high) if math.isfinite(low + high) else (math.nan, math.nan)
 
     @property
     def p(self) -> float:
@@ -113,18 +132,9 @@ class Contrast:
         """The difference at equal length."""
         return self.same.difference if self.same else self.own.matched_difference
 
-    @property
-    def _both(self) -> float:
-        """The standard error of the difference."""
-        return math.hypot(self._error(self.own), self._error(self.reference))
 
-    @property
-    def _quantile(self) -> float:
-        return NormalDist().inv_cdf((1 + self.level) / 2) if self.level else math.nan
-
-    def _error(self, cell: Cell) -> float:
-        """The standard error behind an interval; a share's may have been cut off at 0 or 1."""
-        return max(cell.high - cell.estimate, cell.estimate - cell.low) / self._quantile
+def _log(number: float) -> float:
+    return math.log(number) if number > 0 else -math.inf
 
 
 def headlines(measure: str) -> Sequence[Headline]:
@@ -151,7 +161,8 @@ def _contrast(
     if headline.equal and value != headline.equal:
         same = _contrast(result, headline, source, rows, headline.equal)
     level = result.interval.level if result.interval else 0.0
-    return Contrast(row, headline, source, level, own, other, same)
+    units = result.sources[source].units, result.sources[reference].units
+    return Contrast(row, headline, source, level, own, other, units, same)
 
 
 def number(value: float, headline: Headline) -> str:
@@ -208,14 +219,12 @@ def listed(parts: Sequence[str]) -> str:
 
 def how_much(contrast: Contrast) -> str:
     """The difference with its interval and p: `+54 %, 95 % interval +40 to +68 %, p = 0.002`."""
-    relative, reach = contrast.relative, contrast.relative_reach
+    relative, ends = contrast.relative, contrast.relative_ends
     parts = []
     if not math.isnan(relative):
         parts.append(percent(relative, signed=True))
-        if not math.isnan(reach):
-            # Nothing is more than all of it.
-            least = max(relative - reach, -1.0)
-            parts.append(_between(least, relative + reach, contrast.level))
+        if not math.isnan(ends[0]):
+            parts.append(_between(*ends, contrast.level))
     else:
         parts.append(f"difference {size(contrast.difference, contrast)}")
         if not math.isnan(contrast.low):
@@ -229,9 +238,9 @@ def at_most(contrast: Contrast) -> str:
     """How large a difference that was not found may be: the farther end of its interval."""
     if contrast.value == contrast.other == 0:
         return "none in either"
-    relative, reach = contrast.relative, contrast.relative_reach
-    if not math.isnan(relative) and not math.isnan(reach):
-        return f"could be up to {percent(abs(relative) + reach)}"
+    ends = contrast.relative_ends
+    if not math.isnan(ends[0]):
+        return f"could be up to {percent(max(map(abs, ends)))}"
     far = max(abs(contrast.low), abs(contrast.high))
     return f"could be up to {'any size' if math.isnan(far) else size(far, contrast).lstrip('+')}"
 

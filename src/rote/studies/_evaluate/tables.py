@@ -7,11 +7,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from statistics import NormalDist
 
 import numpy as np
 
-from rote.compare.clusters import mean_error, numbered, share_interval
+from rote.compare.clusters import exp, mean_of, numbered, share_interval
 from rote.compare.exact_tests import mcnemar
 from rote.compare.permutation import holm
 from rote.core.chart import Chart
@@ -69,9 +68,7 @@ def source(rows: Sequence[Row], level: float) -> SourceResult:
             intervals["perplexity"] = reach
     values["loglikelihood"] = float(right.mean()) if len(right) else math.nan
     if level and len(right) > 1:
-        reach_of = NormalDist().inv_cdf((1 + level) / 2) * mean_error(right, bases[scored])
-        middle = values["loglikelihood"]
-        intervals["loglikelihood"] = (middle - reach_of, middle + reach_of)
+        intervals["loglikelihood"] = mean_of(right, bases[scored]).interval(level)
     _baselines(rows, values, notes)
     values["unanswered"] = float(sum("unanswered" in row for row in rows))
     tokens = sum(sum(row.get("tokens", ())) for row in rows)
@@ -87,17 +84,8 @@ def perplexity(
     loglikelihoods: np.ndarray, bases: np.ndarray, level: float
 ) -> tuple[float, tuple[float, float]]:
     """exp(- mean log-likelihood) of whole words, with the interval of the mean carried over."""
-    middle = -float(loglikelihoods.mean())
-    error = mean_error(loglikelihoods, bases) if level else math.nan
-    reach = NormalDist().inv_cdf((1 + level) / 2) * error
-    return _exp(middle), (_exp(middle - reach), _exp(middle + reach))
-
-
-def _exp(number: float) -> float:
-    try:
-        return math.exp(number)
-    except OverflowError:
-        return math.inf
+    surprise = mean_of(-loglikelihoods, bases)
+    return exp(surprise.value), surprise.exp_interval(level)
 
 
 def _scored(row: Row) -> bool:

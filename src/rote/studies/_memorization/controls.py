@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import mean, numbered
-from rote.compare.intervals import around
+from rote.compare.intervals import interval_from_error
 from rote.core.numbers import format_number
 from rote.core.result import Row
 from rote.core.table import Column, Table, ends, estimate
@@ -57,7 +57,8 @@ def by_words(
         auc = (by_member.value + by_other.value) / 2
         found.append((auc, (by_member - by_other).error))
     auc, error = np.mean(found, axis=0).tolist()
-    reach = around(auc, math.sqrt(2) * error, level, texts=min(counts.values()))
+    units = min(len(np.unique(one)) for one in bases)
+    reach = interval_from_error(auc, math.sqrt(2) * error, level, units, share=True)
     return {**counts, **estimate("auc", auc, reach)}
 
 

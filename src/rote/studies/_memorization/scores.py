@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import mean, numbered, share_interval
-from rote.compare.intervals import around
+from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter
@@ -327,12 +327,13 @@ def separation(
     if not all(counts.values()):
         return {**counts, "auc": math.nan}
     auc, error = _auc(members, others, own, theirs)
+    units = min(len(np.unique(own)), len(np.unique(theirs)))
     # At most the share of false alarms that was asked for.
     threshold, real = _threshold(others, alarms)
     found = (members > threshold).astype(np.float64)
     return {
         **counts,
-        **estimate("auc", auc, around(auc, error, level, texts=min(counts.values()))),
+        **estimate("auc", auc, interval_from_error(auc, error, level, units, share=True)),
         # The threshold is taken as given: of the members alone this says how sure the share is.
         **estimate("found", float(found.mean()), share_interval(found, own, level)),
         "false_alarms": real,

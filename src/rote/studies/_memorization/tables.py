@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean_error
+from rote.compare.clusters import mean_of as clustered_mean
 from rote.compare.correlation import bonett_wright_interval, spearman
-from rote.compare.intervals import around
 from rote.core.facets import JOINT
 from rote.core.result import Row, SourceResult
 from rote.core.table import estimate
@@ -26,7 +25,6 @@ from rote.studies._items import (
     described,
     estimates,
     halves,
-    mean_of,
     named,
     repeated,
 )
@@ -288,10 +286,10 @@ def _topic(scored: Scoring) -> Iterator[Row]:
 def _overlap_row(
     scored: Scoring, kind: str, held_in: str, shares: Floats, bases: Labels
 ) -> dict[str, Any]:
-    count, mean = int((~np.isnan(shares)).sum()), mean_of(shares)
-    reach = around(mean, mean_error(shares, bases), scored.options.interval, texts=count)
+    found, count = clustered_mean(shares, bases), int((~np.isnan(shares)).sum())
+    reach = found.interval(scored.options.interval, share=True)
     about = {"of": kind, "in": held_in, "n": scored.options.n, "items": count}
-    return {**about, **estimate("share", mean, reach, _ENDS)}
+    return {**about, **estimate("share", found.value, reach, _ENDS)}
 
 
 def _frequency(scored: Scoring) -> Iterator[Row]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rote.compare import clusters
 from rote.compare.clusters import Estimate
-from rote.compare.intervals import around
+from rote.compare.intervals import interval_from_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import UnknownName
 from rote.core.progress import Reporter
@@ -106,9 +106,8 @@ class Items:
             return None, None
         scores = self.scores[arm][score]
         chosen = self.bin >= 0 if bin is None else self.bin == bin - 1
-        chosen = np.broadcast_to(chosen, scores.shape) & ~np.isnan(scores)
-        documents = len(np.unique(self.clusters[chosen.any(0)]))
-        return around(mean, self.mean(scores, chosen).error, level, texts=documents)
+        found = self.mean(scores, np.broadcast_to(chosen, scores.shape) & ~np.isnan(scores))
+        return interval_from_error(mean, found.error, level, found.least, share=True)
 
     def mean(self, table: Floats, chosen: Any) -> Estimate:
         _, items = np.nonzero(chosen)

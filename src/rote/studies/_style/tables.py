@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import annotators, words
-from rote.compare.intervals import around, mean_error, wilson
+from rote.compare.intervals import interval_from_error, mean_error, wilson
 from rote.core.chart import Chart
 from rote.core.document import Document
 from rote.core.model import Decoding, Model, Prompt
@@ -191,7 +191,9 @@ def _source(recall: Recall, found: Sequence[Completion]) -> SourceResult:
     intervals = {
         name: wilson(int(column.sum()), len(column), level)
         if name in _SHARES
-        else around(float(column.mean()), mean_error(column), level, texts=len(column))
+        else interval_from_error(
+            float(column.mean()), mean_error(column), level, len(column), share=True
+        )
         for name, column in columns.items()
     }
     return SourceResult(
