@@ -226,7 +226,7 @@ def test_items_that_do_not_match_up_are_listed(answered: tuple[str, str], tmp_pa
     for said in (
         "own 9 is not among the perturbed",
         "own other is not among the originals",
-        "own 8 has 1 options, not 2",
+        "own 8 has 1 option, not 2",
         "own 7 has another right answer",
     ):
         assert said in str(error)

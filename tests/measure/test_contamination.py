@@ -112,7 +112,10 @@ def test_values_are_means_over_the_items_that_can_be_judged(corpus: Path) -> Non
         True,
     ]
     assert result.interval is not None
-    assert result.interval.method == "Wilson (shares of items), jackknife over items (means); Student's t"
+    assert (
+        result.interval.method
+        == "Wilson (shares of items), jackknife over items (means); Student's t"
+    )
 
 
 def test_the_thresholds_can_be_moved(corpus: Path) -> None:

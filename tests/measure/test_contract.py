@@ -481,7 +481,7 @@ def test_the_interval_of_a_paired_difference_says_what_its_test_says(name: str) 
     answers = 2 if name == "distinct" else 1
     documents = paired_documents(fields_beside(name), answers)
     settings = Settings(by=("source",), reference="a", permutations=199, matched=False)
-    options = {c: CORPUS for c in {"against", "train"} & set(_field_names(name))}
+    options = dict.fromkeys({"against", "train"} & set(_field_names(name)), CORPUS)
     (result,) = compute({name: metric_of(name).options(**options)}, documents, settings=settings)
     closely = name in ("fragments", "lexical", "semantic", "similarity", "syntactic")
     for row in result.comparisons:

@@ -22,6 +22,7 @@ import numpy as np
 from rote.compare._resample import generator
 from rote.compare.ranks import ranked
 from rote.core.array_types import Flags, Floats, Integers
+from rote.core.progress import several
 
 LEAST = 3
 """Two sources always lie on a line."""
@@ -118,7 +119,7 @@ def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
     exact = sources <= EXACT
     undefined = Pair(0, 0, sources, Coefficient(), Coefficient(), exact, None)
     if sources < LEAST:
-        few = f"{sources} source{'s' * (sources != 1)} with both: a correlation needs {LEAST}"
+        few = f"{several(sources, 'source')} with both: a correlation needs {LEAST}"
         yield from (replace(undefined, b=b, reason=few) for b in range(columns - 1))
         return
     linear, by_rank = _scaled(block), _scaled(ranks(block, axis=1))
@@ -204,7 +205,7 @@ def _back_from_z(r: float, n: int, spread: float, level: float) -> tuple[float, 
 
 def _no_interval(r: float, rho: float, sources: int) -> str | None:
     if sources < LEAST_FOR_INTERVAL:
-        return f"{sources} sources: an interval needs {LEAST_FOR_INTERVAL}"
+        return f"{several(sources, 'source')}: an interval needs {LEAST_FOR_INTERVAL}"
     perfect = [name for name, x in (("Pearson", r), ("Spearman", rho)) if 1 - abs(x) < 1e-12]
     return f"no interval of a perfect correlation ({', '.join(perfect)})" if perfect else None
 

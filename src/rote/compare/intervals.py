@@ -42,7 +42,7 @@ def half_samples(
     error of the value (the delete-half jackknife).
 
     For an odd number n of units, of which m are drawn, they are brought closer to their mean, by
-    sqrt(m / (n - m)). Texts with the same of the `keys` belong together, such as those that answer the same prompt:
+    sqrt(m / (n - m)). Texts of one key belong together, such as those that answer the same prompt:
     they are drawn or left out together. Draws of two sources go together where their texts have the
     same keys, so that the spread of a difference is that of paired differences. `many` takes the
     place of `reduce`, and many groups at once.

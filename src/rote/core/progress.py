@@ -62,8 +62,12 @@ class Once:
 
 
 def several(number: int, noun: str) -> str:
-    """1 segment, 2,000 segments."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    """1 segment, 2,000 segments, 3 summaries, 4 matches."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun[-1] == "y" and noun[-2] not in "aeiou":
+        return f"{number:,} {noun[:-1]}ies"
+    return f"{number:,} {noun}{'es' if noun.endswith(('s', 'x', 'ch', 'sh')) else 's'}"
 
 
 def duration(seconds: float) -> str:

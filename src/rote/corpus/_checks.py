@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.progress import several
 from rote.corpus._fields import with_flags
 from rote.corpus._shard import Batch, hash_of
 
@@ -156,7 +157,7 @@ class Problems:
         """Lines for a person: how many, the first of them, how many more."""
         if not self.count:
             return []
-        lines = [f"skipped {self.count:,} record{'s' * (self.count != 1)}:"]
+        lines = [f"skipped {several(self.count, 'record')}:"]
         lines += [f"  {problem}" for problem in self.kept[:most]]
         if self.count > most:
             lines.append(f"  ... and {self.count - most:,} more")

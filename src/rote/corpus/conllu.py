@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from rote.core.document import Document
 from rote.core.errors import InputError
+from rote.core.progress import several
 from rote.corpus._linewise import MAX_UNIT, Block, block_shards, decode, first_block
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 
@@ -78,7 +79,9 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             continue
         columns = line.split("\t")
         if len(columns) != len(FIELDS):
-            raise _bad(f"{len(columns)} columns, not {len(FIELDS)}", number, origin, None)
+            raise _bad(
+                f"{several(len(columns), 'column')}, not {len(FIELDS)}", number, origin, None
+            )
         identity, form = columns[0], columns[1]
         if "." in identity:
             continue  # an empty node, which stands for nothing in the text

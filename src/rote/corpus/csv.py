@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import InputError
+from rote.core.progress import several
 from rote.corpus._linewise import empty, sampled, taken_shards
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
@@ -169,7 +170,7 @@ def _record(
 ) -> dict[str, Any]:
     if len(row) != len(header):
         raise origin.error(
-            f"the row has {len(row)} columns, the header {len(header)}",
+            f"the row has {several(len(row), 'column')}, the header {len(header)}",
             number,
             remedy=f"Put texts that hold the separator in quotes; {SKIP}",
         )

@@ -28,7 +28,7 @@ from rote.core.errors import InputError
 from rote.core.files import check_parent
 from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Reporter, Silent, several
 from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.cleaned import Cutting, Written, write_corpus
 from rote.curate.dedup import DedupOptions, Found, Ints, Texts, WordNumbers, find
@@ -293,7 +293,8 @@ def _expected(first: Look, memory: int, jobs: int) -> str:
     total = _PROCESS * (jobs + (jobs > 1)) + min(own, memory)
     rest = f", {(own - memory) / 1e9:,.1f} GB of arrays in files" if own > memory else ""
     return (
-        f"about {first.texts:,} texts and {first.words:,} words (in '{first.name}'): about "
+        f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
+        f"(in '{first.name}'): about "
         f"{total / 1e9:,.1f} GB of memory{rest}"
     )
 

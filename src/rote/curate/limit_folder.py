@@ -18,7 +18,7 @@ from rote import run
 from rote.annotate import words
 from rote.core.errors import InputError, OptionError
 from rote.core.files import check_parent
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Reporter, Silent, several
 from rote.corpus import Corpus, Problems, map_shards
 from rote.curate.folder import manifest_before, new_folder, refuse_other_input, write_manifest
 from rote.curate.limit import LimitOptions, Repeats, Subset, choose, repeats
@@ -86,7 +86,8 @@ def limit(
         return Made(before, found.problems, new=False)
     if options.sizes and max(options.sizes) > len(found):
         raise OptionError(
-            f"--sizes asks for {max(options.sizes):,} texts, and the input has {len(found):,}"
+            f"--sizes asks for {several(max(options.sizes), 'text')}, and the input has "
+            f"{len(found):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
         counted = repeats(found, options.n, min(options.most), _steps(advance))
@@ -101,9 +102,7 @@ def limit(
         subsets = choose(counted, found.keys, options, threads=jobs, progress=_steps(advance))
     # As large as their share of the input, unless that is packed.
     size = sum(map(len, subsets)) / len(found) * corpus.size
-    reporter.say(
-        f"writing {len(subsets)} file{'s' * (len(subsets) > 1)}, about {size / 1e6:,.1f} MB"
-    )
+    reporter.say(f"writing {several(len(subsets), 'file')}, about {size / 1e6:,.1f} MB")
     with new_folder(folder) as partial:
         _write(corpus, partial, subsets, found, works, reporter)
         manifest = _manifest(settings, options, found, counted, subsets, partial)
@@ -117,7 +116,8 @@ def _expected(first: Look, options: LimitOptions, jobs: int) -> str:
     seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
     memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
     return (
-        f"about {first.texts:,} texts and {first.words:,} words (in '{first.name}'): about "
+        f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
+        f"(in '{first.name}'): about "
         f"{max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
     )
 

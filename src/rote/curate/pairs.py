@@ -16,7 +16,7 @@ from rote.core.array_types import Flags
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
 from rote.core.metric import check_options, option
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.corpus import Corpus
 from rote.corpus.memory import to_rows
 from rote.curate.folder import MANIFEST, read_manifest
@@ -103,7 +103,7 @@ def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list
                 names.append(str(document.meta.get("doc_id", document.id)))
             advance(shard.size)
     if skipped:
-        reporter.say(f"{skipped:,} records without a reference were left out")
+        reporter.say(f"left out: {several(skipped, 'record')} without a reference")
     if not found:
         raise InputError("there are no pairs", remedy="Give records with document and reference")
     if len(set(names)) == len(names):

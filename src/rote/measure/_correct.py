@@ -16,6 +16,7 @@ from rote.compare.families import Correction, Outcome, adjusted, correct, times
 from rote.compare.permutation import LEVEL, PermutedTest
 from rote.core.facets import EACH
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.result import Result, Row
 
 Test = tuple[str, str, str, str]
@@ -194,11 +195,11 @@ def _untested(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]
             what = (
                 "tests" if family.correction == "holm" else "pairs" if family.pairs else "sources"
             )
-            several = f" and {family.times:,} {what}" if family.times > 1 else ""
+            times = f" and {family.times:,} {what}" if family.times > 1 else ""
             yield (
-                f"{UNTESTED} {reference}: with {count:,} permutations{several} no corrected p can "
-                f"be below {LEVEL} (the smallest is {format_number(floor, '.2g')}); --permutations "
-                f"{enough(family.times)} would do"
+                f"{UNTESTED} {reference}: with {several(count, 'permutation')}{times} no corrected "
+                f"p can be below {LEVEL} (the smallest is {format_number(floor, '.2g')}); "
+                f"--permutations {enough(family.times)} would do"
             )
         else:
             yield (

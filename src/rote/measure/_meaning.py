@@ -20,8 +20,9 @@ from rote.annotate.script import GLANCE, by_language, look, remarks
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Work
+from rote.core.progress import several
 from rote.core.sample import Need, Sample, Take
-from rote.measure._sentences import Drop, Sentences, counted, drawn, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
 
 Unit = Literal["sentence", "text"]
 WORD, RAW = Need("word", spans=True), Need("text")
@@ -113,11 +114,11 @@ def said(found: Embedded, take: Take, unit: Unit) -> list[str]:
     notes = []
     if not_drawn:
         known = len(own) + without + not_drawn
-        notes.append(f"{counted(len(own), unit)} drawn at random from {known:,}")
+        notes.append(f"{several(len(own), unit)} drawn at random from {known:,}")
     if unfinished := int(found.unfinished[take].sum()):
-        notes.append(f"left out: {counted(unfinished, 'sentence')} of texts that are cut off")
+        notes.append(f"left out: {several(unfinished, 'sentence')} of texts that are cut off")
     if without:
-        notes.append(f"left out: {counted(without, unit)} for which the embedder has no vector")
+        notes.append(f"left out: {several(without, unit)} for which the embedder has no vector")
     if cut := int(found.cut[own].sum()):
         notes.append(
             f"longer than the model reads, so that the vector stands for the beginning: {cut:,}"

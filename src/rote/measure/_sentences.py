@@ -16,6 +16,7 @@ import numpy as np
 from rote.core.array_types import Flags, Integers
 from rote.core.layer import Layer, Offsets, items_of, starts_of
 from rote.core.metric import Work
+from rote.core.progress import several
 from rote.core.sample import Take
 
 Drop = Literal["none", "last", "both"]
@@ -49,10 +50,6 @@ class Sentences:
         """Numbers of the sentences of the chosen texts, text after text."""
         bounds = (np.searchsorted(self.texts, take, side=side) for side in ("left", "right"))
         return items_of(*bounds)[0]
-
-
-def counted(count: int, unit: str = "sentence") -> str:
-    return f"{count:,} {unit}{'s' * (count != 1)}"
 
 
 def sentences_of(word: Layer) -> Sentences:
@@ -127,4 +124,4 @@ def limited(settings: Mapping[str, str]) -> str:
     """How many sentences were drawn, from the settings of a signature, for a method section."""
     if settings.get("sentences", "None") == "None":
         return ""
-    return f", at most {int(settings['sentences']):,} sentences of each source"
+    return f", at most {several(int(settings['sentences']), 'sentence')} of each source"

@@ -42,6 +42,7 @@ from rote.core.array_types import Floats
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter
+from rote.core.progress import several as counted
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
@@ -433,7 +434,7 @@ class _Run:
         if self.settings.interval and len(take) < _FEW_TEXTS:
             how = "no interval" if len(take) < 2 else "the interval is rough"
             unit = "set" if self.settings.within else "text"
-            notes.append(f"{len(take)} {unit}{'s' * (len(take) != 1)} only: {how}")
+            notes.append(f"{counted(len(take), unit)} only: {how}")
         elif self.settings.interval:
             notes += self.few_clusters(take)
         return SourceResult(

@@ -18,6 +18,7 @@ from rote.compare._resample import generator
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, Values
+from rote.core.progress import several
 from rote.core.sample import Sample, Take
 from rote.measure._means import per_text, reduce, standard_errors
 from rote.measure._study import Study
@@ -108,14 +109,14 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
     def notes(rows: Sets, take: Take, options: Any) -> list[str]:
         if not len(take):
             return [f"no two texts with the same {field}: nothing to measure"]
-        said = [f"mean over {len(take):,} sets of texts with the same {field}"]
+        said = [f"mean over {several(len(take), 'set')} of texts with the same {field}"]
         source = sources[int(rows.source_of[take[0]])]
         said += rows.notes[source]
         if single := rows.left_out[source]:
-            said.append(f"left out: {single:,} sets of a single text")
+            said.append(f"left out: {several(single, 'set')} of a single text")
         for name, column in rows.scores.items():
             if undefined := int(np.isnan(column[take]).sum()):
-                said.append(f"{name}: undefined in {undefined:,} sets, which are left out")
+                said.append(f"{name}: undefined in {several(undefined, 'set')}, left out")
         return said
 
     return replace(

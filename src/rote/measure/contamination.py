@@ -37,6 +37,7 @@ from rote.core.metric import (
     check_options,
     option,
 )
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
@@ -257,10 +258,10 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
         return [WITHOUT]
     short, long = options.n
-    why = f"items cannot be judged: fewer than {short} words, or common words alone"
+    why = f"items cannot be judged: fewer than {several(short, 'word')}, or common words alone"
     found = said_of(~rows.judged[take], why)
     found += said_of(
-        rows.lengths[take] < long, f"items are shorter than {long} words: no {long}-gram"
+        rows.lengths[take] < long, f"items are shorter than {several(long, 'word')}: no {long}-gram"
     )
     there = int((~rows.judged[take] & (rows.whole[take] > 0)).sum())
     if there:
@@ -337,7 +338,7 @@ def _explained(found: Sequence[Mapping[str, Any]], result: Result) -> str:
     sizes = [name.removeprefix("found_") for name in found[0] if name.startswith("found_")]
     run = f"{sizes[0]} words or more in a row" if sizes else "a long run of words"
     return (
-        f"{len(found):,} items with {run}, or found: exact (whole), folded "
+        f"{several(len(found), 'item')} with {run}, or found: exact (whole), folded "
         "(punctuation apart), near (words changed); longest: words of the longest run there."
     )
 

@@ -29,6 +29,7 @@ from rote.core.array_types import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.result import Row
 from rote.core.sample import Need, RawText, Sample, Take
@@ -198,7 +199,7 @@ def _new(rows: Answers, answers: Array) -> Flags:
 
 
 def notes(rows: Answers, take: Take, options: Options) -> list[str]:
-    found = [f"the first {rows.k} answers to each prompt"]
+    found = [f"the first {several(rows.k, 'answer')} to each prompt"]
     if not rows.prompts:
         found = ["the texts have no doc_id: all texts of a source count as answers to one prompt"]
     own = rows.sets[take]
@@ -207,7 +208,7 @@ def notes(rows: Answers, take: Take, options: Options) -> list[str]:
     if fewer := len(every) - len(used):
         found.append(f"left out: {fewer:,} of {len(every):,} prompts with fewer answers")
     if alone := int((own < 0).sum()):
-        found.append(f"left out: {alone:,} texts without doc_id")
+        found.append(f"left out: {several(alone, 'text')} without doc_id")
     return found
 
 

@@ -38,6 +38,7 @@ from rote.core.metric import (
     option,
 )
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
@@ -172,8 +173,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     least = sources / (1 + permutations)
     if permutations and least >= 0.05:
         found.append(
-            f"with {permutations} permutations and {sources} sources no corrected p falls below "
-            f"{format_number(least, '.2g')}: ask for at least {20 * sources} with --permutations"
+            f"with {several(permutations, 'permutation')} and {several(sources, 'source')} no "
+            f"corrected p falls below {format_number(least, '.2g')}: ask for at least "
+            f"{20 * sources} with --permutations"
         )
     return found
 

@@ -39,6 +39,7 @@ from rote.core.metric import (
     check_options,
     option,
 )
+from rote.core.progress import several
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
@@ -243,7 +244,7 @@ def notes(rows: Counted, take: Take, options: Options) -> list[str]:
             return ["this is the reference: nothing to compare it with"]
         return ["nothing to compare with: name a --reference, a --corpus, or give several sources"]
     if source not in rows.held:
-        return [f"no item occurs {options.min_count} times"]
+        return [f"no item occurs {several(options.min_count, 'time')}"]
     found = [f"compared with {rows.named[source]}"]
     held, others = rows.held[source], rows.others[source]
     if others is None:

@@ -42,6 +42,7 @@ from rote.core.metric import (
     check_options,
     option,
 )
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure._means import said_of
@@ -253,7 +254,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     found = []
     if options.ngram_max and options.variant == "package":
         if lengths.sum() < options.ngram_max:
-            found.append(f"fewer than {options.ngram_max} words: ngram_diversity is undefined")
+            found.append(
+                f"fewer than {several(options.ngram_max, 'word')}: ngram_diversity is undefined"
+            )
         return found
     totals = {n: int(np.maximum(lengths - n + 1, 0).sum()) for n in UNIQUE_LENGTHS}
     most = options.sample_ngrams
@@ -263,7 +266,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if longest < options.ngram_max:
         found.append(f"no text of {options.ngram_max} words: ngram_diversity is undefined")
     for name, least in (("mattr", options.window), ("hdd", options.draws)):
-        said = f"texts with fewer than {least} words"
+        said = f"texts with fewer than {several(least, 'word')}"
         found += said_of(lengths < least, said, f"{name}: left out ")
     found += said_of(lengths == 0, "texts without words", "mtld: left out ")
     few = f"texts with fewer than {SHORT_FOR_MTLD} words, where it is unstable"
@@ -361,7 +364,7 @@ def method(s: Mapping[str, str]) -> str:
     of = layer_words(s["layer"])
     target = s.get("target_length")
     penalized = (
-        f", and so is PATTR (Deshpande et al. 2025; target: {int(target):,} words)"
+        f", and so is PATTR (Deshpande et al. 2025; target: {several(int(target), 'word')})"
         if target
         else ""
     )

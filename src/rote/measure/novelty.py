@@ -24,6 +24,7 @@ from rote.compare.intervals import interval_from_error, mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
 from rote.core.layer import layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
@@ -223,7 +224,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     found: list[str] = []
     for least in dict.fromkeys((*sorted(options.n), COVERING[-1])):
         lost = ", and no creativity index" * (least == COVERING[-1])
-        said = f"texts have fewer than {least} words: no {least}-gram in them{lost}"
+        said = f"texts have fewer than {several(least, 'word')}: no {least}-gram in them{lost}"
         found += said_of(lengths < least, said)
     said = (
         "texts occur in the corpus from their first word to their last: nothing in them can be new"

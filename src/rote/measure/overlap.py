@@ -34,6 +34,7 @@ from rote.core.metric import (
     is_given,
     option,
 )
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import Corpus, ReadOptions, read_option
@@ -226,12 +227,14 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
     if not rows.trained:
         return [WITHOUT]
-    said = said_of(rows.every[take] == 0, f"items have fewer than {options.n} words: no bin")
+    said = said_of(
+        rows.every[take] == 0, f"items have fewer than {several(options.n, 'word')}: no bin"
+    )
     if rows.placebo:
         words, draws = rows.placebo.words, rows.placebo.draws
         said.append(
             f"training set ({_drawn(len(draws['train']))}) and placebo "
-            f"({_drawn(len(draws['placebo']))}) are compared at {words:,} words each"
+            f"({_drawn(len(draws['placebo']))}) are compared at {several(words, 'word')} each"
         )
         if any(one.bins < 2 for side in draws.values() for one in side):
             said.append("a draw puts all items into one bin: nothing to compare with the placebo")

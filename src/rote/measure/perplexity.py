@@ -18,6 +18,7 @@ import numpy as np
 
 from rote.core.array_types import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.progress import several
 from rote.core.sample import Need, Sample, Take
 from rote.measure._speaking import check, named, open_model, signed
 from rote.models.options import how_to_run, run_option
@@ -123,8 +124,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         return ["no words: nothing to be surprised by"]
     if count := int(rows.from_second[take].sum()):
         return [
-            f"{count:,} texts are scored from their second token on, since the endpoint gives "
-            "nothing for the first: bits per word and per byte are a little too low"
+            f"scored from the second token on: {several(count, 'text')}, since the endpoint gives "
+            "nothing for the first; bits per word and per byte are a little too low"
         ]
     return []
 

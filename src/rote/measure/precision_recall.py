@@ -30,6 +30,7 @@ from rote.compare._resample import draws
 from rote.core.array_types import Flags, Integers
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
@@ -278,17 +279,19 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         )
     for size in dict.fromkeys(len(pair.source) for pair in pairs.values()):
         of = [name for name, pair in pairs.items() if len(pair.source) == size]
-        found.append(f"{', '.join(of)}: {size:,} sentences of every source are compared")
+        found.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
     if "meaning" in pairs and source != rows.reference:
         kept = rows.spaces["meaning"].dimensions[str(source)]
-        found.append(f"meaning: {options.pca:.0%} of the variance lie in {kept} dimensions")
+        found.append(
+            f"meaning: {options.pca:.0%} of the variance lie in {several(kept, 'dimension')}"
+        )
     if rows.embedded is not None:
         return found + meaning.said(rows.embedded, take, "sentence")
     size, count = rows.spaces["trees"].size if pairs else 0, int(rows.found[take].sum())
     if 0 < size < count:
-        found.append(f"{size:,} sentences drawn at random from {count:,}")
+        found.append(f"{several(size, 'sentence')} drawn at random from {count:,}")
     if cut_off := int(rows.cut_off[take].sum()):
-        found.append(f"left out: {cut_off:,} sentences of texts that are cut off")
+        found.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
     return found
 
 
@@ -297,8 +300,8 @@ def _why(rows: Rows, take: Take, options: Options) -> str:
     if len(rows.groups) == 1:
         return "not compared: there is no source beside the reference"
     if int(rows.found[take].sum()) <= options.k:
-        return f"not compared: more than k = {options.k} sentences are needed"
-    return f"nothing to compare with: no more than k = {options.k} sentences on the other side"
+        return f"not compared: too few sentences, not more than k = {options.k}"
+    return f"nothing to compare with: not more than k = {options.k} sentences on the other side"
 
 
 def _chosen(options: Options) -> tuple[str, ...]:

@@ -37,6 +37,7 @@ from rote.core.metric import (
     option,
     owners,
 )
+from rote.core.progress import several
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import ends
@@ -252,9 +253,11 @@ def notes(rows: Found, take: Take, options: Options) -> list[str]:
     if not rows.prompts:
         found.append("the texts have no doc_id: all are compared with all, whatever they answer")
     elif alone := int((rows.sets[take] < 0).sum()):
-        found.append(f"left out: {alone:,} texts without doc_id")
+        found.append(f"left out: {several(alone, 'text')} without doc_id")
     if many := int(rows.left_out[take].sum()):
-        found.append(f"left out: {many:,} texts beyond {options.max_texts} of a prompt (max_texts)")
+        found.append(
+            f"left out: {several(many, 'text')} beyond {options.max_texts} of a prompt (max_texts)"
+        )
     one, two = _held(rows, take)
     if not (one != two).any():
         found.append("no text of another source answers the same prompt")
@@ -262,7 +265,9 @@ def notes(rows: Found, take: Take, options: Options) -> list[str]:
         found.append("no prompt has two texts of this source: nothing to compare it with itself by")
     for name, scores in rows.scores.items():
         if undefined := int((np.isnan(scores) & (one | two)).sum()):
-            found.append(f"{name}: undefined for {undefined:,} pairs, of texts that are too short")
+            found.append(
+                f"{name}: undefined for {several(undefined, 'pair')}, of texts that are too short"
+            )
     return found
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from rote.core.array_types import Flags, Integers
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import LONGEST_NGRAM, Metric, Value, Values, Work, check_options, option
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import said_of
@@ -98,7 +99,9 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     done = "counted as 0: " if options.variant == "package" else "left out: "
-    return said_of(rows.lengths[take] < options.n, f"texts with fewer than {options.n} words", done)
+    return said_of(
+        rows.lengths[take] < options.n, f"texts with fewer than {several(options.n, 'word')}", done
+    )
 
 
 def _need(options: Options) -> Need:

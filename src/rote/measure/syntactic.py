@@ -35,10 +35,11 @@ from rote.core.metric import (
     option,
     owners,
 )
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.core.table import Table
-from rote.measure._sentences import Drop, Sentences, counted, drawn, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
 
 if TYPE_CHECKING:
     from rote.measure._trees.edit_distance import Block
@@ -290,9 +291,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     cut_off, not_drawn = int(rows.cut_off[take].sum()), int(rows.not_drawn[take].sum())
     found = []
     if not_drawn:
-        found.append(f"{counted(count)} drawn at random from {count + not_drawn:,}")
+        found.append(f"{several(count, 'sentence')} drawn at random from {count + not_drawn:,}")
     if cut_off:
-        found.append(f"left out: {counted(cut_off)} of texts that are cut off")
+        found.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
     if count < 2:
         found.append("fewer than two sentences: there is no pair to compare")
     else:
@@ -311,11 +312,12 @@ def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
     if not equal_lengths.target.any():
         return ["wl_matched: no length of sentences is common to all sources, so it is undefined"]
     if common < 2:
-        return [f"wl_matched: {counted(common)} of a length that all sources have: undefined"]
+        few = several(common, "sentence")
+        return [f"wl_matched: {few} of a length that all sources have: undefined"]
     worth, lost = round(equal_lengths.effective(take)), (count - common) / count
     if worth > _MUCH * count and lost < 1 - _MUCH:
         return []
-    weighted = f"weighted to equal lengths, {counted(count)} are worth {worth:,}"
+    weighted = f"weighted to equal lengths, {several(count, 'sentence')} are worth {worth:,}"
     lacking = f"; {lost:.0%} are of lengths that some source lacks" if lost else ""
     return [f"wl_matched: {weighted}{lacking}"]
 
@@ -329,10 +331,10 @@ def _edit_notes(edits: Edits, take: Take) -> list[str]:
         found = ["tree_edit: fewer than two sentences were drawn, so it is undefined"]
     else:
         pairs = count * (count - 1) // 2
-        found = [f"tree_edit: {pairs:,} pairs of {count:,} sentences; not tested"]
+        found = [f"tree_edit: {several(pairs, 'pair')} of {count:,} sentences; not tested"]
     too_long = int(edits.too_long[take].sum())
     if too_long:
-        left_out = f"{counted(too_long)} of more than {LONGEST} words"
+        left_out = f"{several(too_long, 'sentence')} of more than {LONGEST} words"
         found.append(f"tree_edit: {left_out} could not be drawn")
     return found
 

@@ -27,6 +27,7 @@ import numpy as np
 from rote.core.array_types import Floats
 from rote.core.layer import layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, is_given
+from rote.core.progress import several
 from rote.core.record import Asked, Headline
 from rote.core.sample import Take
 from rote.measure import compression
@@ -145,7 +146,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     short = "have no sentence of" if options.windows == "sentence" else "are shorter than"
     found = said_of(held == 0, f"texts {short} n = {options.n}")
     if not len(templates_of(rows, take, options)):
-        found.append(f"no {options.n}-gram stands {options.min_count} times: no template")
+        found.append(
+            f"no {options.n}-gram stands {several(options.min_count, 'time')}: no template"
+        )
     if options.variant == "paper" and rows.word.sentence_ends is None:
         found.append("no sentence ends: each text's Treebank tokens are those of one sentence")
     if options.variant != "exact":

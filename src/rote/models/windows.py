@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rote.core.choosing import choose, generator
 from rote.core.errors import OptionError
 from rote.core.model import Continuation, Decoding, Floats, Generated, Ints, Prompt, Scored
-from rote.core.progress import Once
+from rote.core.progress import Once, several
 from rote.models.tokens.encoding import Encoded, Tokens
 
 
@@ -239,8 +239,8 @@ def begin(
         before = prompt(tokens, one.text)
         if len(before) > room:
             tell(
-                f"prompts that leave no room for {decoding.max_tokens} more tokens (the model "
-                f"reads {longest}) are cut on their left side"
+                f"prompts that leave no room for {several(decoding.max_tokens, 'more token')} (the "
+                f"model reads {longest}) are cut on their left side"
             )
         texts.append(Writing(before[-room:], decoding, tokens, ends, generator(one)))
     return texts

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rote.core.facets import is_input
 from rote.core.layer import Layer
+from rote.core.progress import several
 from rote.core.result import Result, Row
 from rote.core.sample import Need
 from rote.measure._collect import Collected
@@ -176,7 +177,7 @@ def _mark(row: Row, span: Row, kind: str, places: Sequence[Row]) -> Mark:
     return Mark(
         span["start"] - row["start"],
         span["end"] - row["start"],
-        f"{span['words']} words",
+        f"{several(span['words'], 'word')}",
         kind,
         tuple(_place(place) for place in places[:_CITED]),
     )
@@ -192,7 +193,7 @@ def _novelty(result: Result, texts: _Texts, count: int) -> Iterator[Evidence]:
             if text is None:
                 continue
             place = {**_place(row), "count": row["count"]}
-            label = f"{row['words']} words"
+            label = f"{several(row['words'], 'word')}"
             mark = Mark(row["text_start"], row["text_end"], label, "copied", (place,))
             yield cut(Evidence("novelty", source, row["id"], text, (mark,)))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from rote.compare.families import CORRECTIONS, POWER
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.result import Result, Row
 from rote.measure._correct import FAMILY
 
@@ -39,14 +40,14 @@ def in_words(row: Row) -> str:
     if tests == 1:
         return "one test, nothing to correct for"
     what = "pairs" if "pairs" in row else "sources"
-    of = f"{values:,} value{'s' * (values != 1)}"
+    of = several(values, "value")
     of += f" and {matched:,} at equal size" if matched else ""
     count = row[what]
     if count > 1:
         whole = tests == (values + matched) * count
         brackets = f"({of})" if matched and whole else of
         of = f"{brackets} × {count:,} {what}" if whole else f"{of}, {count:,} {what}"
-    return f"{CORRECTIONS[row['correction']]} over {tests:,} tests: {of}"
+    return f"{CORRECTIONS[row['correction']]} over {several(tests, 'test')}: {of}"
 
 
 def span(numbers: Sequence[float]) -> str:

@@ -17,7 +17,7 @@ from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
 from rote.core.facets import EACH
 from rote.core.metric import Metric, is_given
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Reporter, Silent, several
 from rote.core.result import Result
 from rote.core.saved import read_results
 from rote.corpus import Corpus, Input, ReadOptions
@@ -109,8 +109,9 @@ class _Policy(Policy):
         jobs, measures = self.settings.jobs, len(dict(named))  # one may be taken twice
         if seconds / jobs >= 60:
             self.reporter.say(
-                f"{measures} measures: about {round(seconds / jobs / 60):,} minutes on {jobs} "
-                f"core{'s' * (jobs != 1)} (--jobs, --sample, --permutations change that)"
+                f"{several(measures, 'measure')}: about "
+                f"{several(round(seconds / jobs / 60), 'minute')} on {several(jobs, 'core')} "
+                "(--jobs, --sample, --permutations change that)"
             )
         return read
 

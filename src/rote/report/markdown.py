@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from rote.core.progress import several
 from rote.report.fragments import chosen, marked_texts
 from rote.report.report import (
     Block,
@@ -109,7 +110,7 @@ def _texts(texts: Texts, level: int) -> Iterator[str]:
             yield f"- \\[{entry.number}\\] {shown(entry.label)}" + (f": {where}" if where else "")
         yield ""
     if left := len(texts.evidence) - len(taken):
-        yield from (f"{left:,} further texts are in the JSON.", "")
+        yield from (f"The JSON has {several(left, 'further text')}.", "")
 
 
 def _run(run: Mapping[str, object]) -> str:

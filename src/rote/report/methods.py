@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rote.core.progress import several
 from rote.core.record import SECTIONS
 from rote.core.registry import of_result
 from rote.core.result import Result
@@ -87,7 +88,7 @@ def _given(given: Material, measured: int | None) -> str:
     if given.role == "texts":
         sources: Mapping[str, Mapping[str, int]] = facts["sources"]
         sizes = [
-            f"{name}: {size['texts']:,} texts, {size['words']:,} words"
+            f"{name}: {several(size['texts'], 'text')}, {several(size['words'], 'word')}"
             for name, size in sources.items()
         ]
         some = "; ".join(sizes[:_MANY])
@@ -95,11 +96,14 @@ def _given(given: Material, measured: int | None) -> str:
         kind = "source" if len(sizes) == 1 else "sources"
         of = "" if measured is None else f"{measured:,} of "
         return (
-            f"We measured {of}{facts['texts']:,} texts ({facts['words']:,} words) of {len(sizes)} "
+            f"We measured {of}{several(facts['texts'], 'text')} "
+            f"({several(facts['words'], 'word')}) of {len(sizes)} "
             f"{kind} ({some}{more}; {given.name}, fingerprint {given.fingerprint[:12]})."
         )
     if given.role == "items":
-        return f"We measured {facts['items']:,} test items ({facts['tasks']}; {given.name})."
+        return (
+            f"We measured {several(facts['items'], 'test item')} ({facts['tasks']}; {given.name})."
+        )
     against = (
         "held against the corpus" if given.role == "corpus" else "held against the training set"
     )

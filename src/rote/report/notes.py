@@ -19,17 +19,23 @@ def gathered(result: Result) -> list[tuple[str, list[str]]]:
     about: dict[str, list[tuple[str, str]]] = {note: [] for note in result.notes}
     for source, found in result.sources.items():
         for note in found.notes:
-            about.setdefault(_NUMBER.sub("#", note), []).append((source, note))
+            about.setdefault(_form(note), []).append((source, note))
     return [
         (_joined([note for _, note in said]) if said else line, [source for source, _ in said])
         for line, said in about.items()
     ]
 
 
+def _form(note: str) -> str:
+    """A note without its numbers: 1 text and 2 texts are alike."""
+    return re.sub(r"(# \w+?)s\b", r"\1", _NUMBER.sub("#", note))
+
+
 def _joined(notes: Sequence[str]) -> str:
     """Notes that are alike but for their numbers as one."""
     numbers = iter(zip(*(_NUMBER.findall(note) for note in notes)))
-    return _NUMBER.sub(lambda _: _range(next(numbers)), notes[0])
+    # The longest says "texts" where one of them says "1 text".
+    return _NUMBER.sub(lambda _: _range(next(numbers)), max(notes, key=len))
 
 
 def _range(written: Sequence[str]) -> str:

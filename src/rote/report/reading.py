@@ -14,7 +14,7 @@ from rote.annotate.script import remarks
 from rote.annotate.store import Store
 from rote.core.document import Document
 from rote.core.facets import JOINT, is_input
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.core.sample import Need
 from rote.corpus import Corpus, DuplicateIds, Input, ReadOptions, open_corpus
 from rote.corpus._shard import Part
@@ -130,7 +130,7 @@ def said_of(
         own = dict.fromkeys(name for name, of in measures if of == effort)
         if count is not None and count < most and own:
             said.append(
-                f"{', '.join(own)}: at most {count:,} texts of each source, drawn at random; the "
-                f"largest source has {most:,}"
+                f"{', '.join(own)}: at most {several(count, 'text')} of each source, drawn at "
+                f"random; the largest source has {most:,}"
             )
     return said

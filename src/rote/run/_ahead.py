@@ -134,7 +134,9 @@ def build(command: str = EVERY) -> None:
     failed = sum(helper.wait() != 0 for helper in helpers)
     left = len(_missing(kernels_of(command)))
     if failed or left:
-        raise SystemExit(f"{failed} of {len(helpers)} compilers failed, {left} kernels are left")
+        raise SystemExit(
+            f"{failed} of {len(helpers)} compilers failed, {several(left, 'kernel')} left"
+        )
     stamp.write_text(made_for)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from rote.compare.permutation import LEVEL
 from rote.core.chart import Chart
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined, distinct, ends
 
@@ -171,7 +172,9 @@ def _squares(rows: Rows, result: Result) -> Rows:
     cells = []
     for title, held in matrices(result).items():
         most = max(row["n"] for row in held)
-        said = f"{most} sources; below: Pearson, above: Spearman; * corrected p < {LEVEL}"
+        said = (
+            f"{several(most, 'source')}; below: Pearson, above: Spearman; * corrected p < {LEVEL}"
+        )
         about = {"title": title or "correlations over sources", "said": said}
         order = {name: place for place, name in enumerate(column_names(held))}
         found = []

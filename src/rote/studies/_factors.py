@@ -16,6 +16,7 @@ from rote.compare.intervals import interval_from_error, joint_units, mean_error
 from rote.compare.levels import Levels
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
+from rote.core.progress import several
 from rote.core.table import estimate
 from rote.studies._source_table import Column, SourceTable
 
@@ -124,7 +125,7 @@ class Trends:
             if self.levels.kind == "unordered":
                 reason = "the levels have no order: --order gives one"
             elif len(held) < LEAST:
-                reason = f"{len(held)} level{'s' * (len(held) != 1)}: a trend needs {LEAST}"
+                reason = f"{several(len(held), 'level')}: a trend needs {LEAST}"
             else:
                 block = np.stack((places, values), axis=-1)[None]
                 pair = pairs(block, level=self.table.level, seed=self.options.seed)[0]

@@ -22,6 +22,7 @@ from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.json_reader import parse_json, read_json
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.record import Call
 from rote.core.registry import main_values
 from rote.core.result import Result
@@ -90,7 +91,9 @@ def joined(read: Sequence[tuple[str, Result]], *, matched: bool = False) -> Sour
         for source, found in result.sources.items():
             name, size = reordered(source, result.by, by), (found.texts, found.words)
             if sizes.setdefault(name, size)[0] != size[0]:
-                counts = f"{sizes[name][0]:,} texts in one result and {size[0]:,} in another"
+                counts = (
+                    f"{several(sizes[name][0], 'text')} in one result and {size[0]:,} in another"
+                )
                 notes[f"'{name}' has {counts}"] = None
     return SourceTable(
         by=by,

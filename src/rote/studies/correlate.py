@@ -40,6 +40,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
 from rote.core.metric import handle, option, unsigned
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.table import estimate
 from rote.studies._correlate_layout import CHARTS, LAYOUT
@@ -165,7 +166,7 @@ def _check(table: SourceTable, parts: Sequence[Part]) -> None:
         )
     if most < LEAST:
         raise OptionError(
-            f"at most {most} source{'s' * (most != 1)} have two of the columns: a correlation "
+            f"at most {several(most, 'source')} have two of the columns: a correlation "
             f"needs {LEAST}, and says little below 6"
         )
 

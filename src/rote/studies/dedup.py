@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from rote.core.chart import Chart
 from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Pivot, Rows, Table
@@ -96,8 +97,8 @@ def _account(made: Result, place: str) -> str:
     words = sum(row["words_cut"] for row in held["sources"])
     left = sum(file["texts"] for file in held["files"])
     return (
-        f"{place}: {left:,} of {held['input']['texts']:,} texts; {gone:,} documents went as "
-        f"duplicates, and {words:,} words were cut from others (removed.jsonl "
+        f"{place}: {left:,} of {held['input']['texts']:,} texts; removed as duplicates: "
+        f"{several(gone, 'document')}; cut from others: {several(words, 'word')} (removed.jsonl "
         "lists them, ledger.html shows them)"
     )
 

@@ -122,7 +122,7 @@ def _announced(plan: Plan) -> str:
     once = [one for one in plan.decodings if plan.times(one) < plan.samples]
     kept = " (one sample where nothing is drawn)" if once else ""
     texts = several(len(plan), "text")
-    return f"{' x '.join(parts)}{kept}: {texts}, at most {plan.tokens:,} tokens"
+    return f"{' x '.join(parts)}{kept}: {texts}, at most {several(plan.tokens, 'token')}"
 
 
 def _alike(plan: Plan) -> str | None:

@@ -26,6 +26,7 @@ from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table, ends
@@ -155,7 +156,7 @@ def outcomes(
 
 
 def _account(made: Result, place: str) -> str:
-    return f"{place}: {made.about['edits']:,} edited documents"
+    return f"{place}: {several(made.about['edits'], 'edited document')}"
 
 
 STUDY = Study(

@@ -25,6 +25,7 @@ import numpy as np
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
 from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
@@ -118,7 +119,8 @@ def run(call: Call) -> Findings:
 def _account(made: Result, place: str) -> str:
     about = made.about
     return (
-        f"{place}: {about['summaries']:,} summaries of {about['documents']:,} documents; "
+        f"{place}: {several(about['summaries'], 'summary')} of "
+        f"{several(about['documents'], 'document')}; "
         f"whose they are is in {about['key']}"
     )
 

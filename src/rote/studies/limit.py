@@ -81,7 +81,8 @@ def _account(made: Result, place: str) -> str:
     return (
         f"{place}: {several(count, 'subset')} of {about['texts']:,} texts ('"
         f"{settings['field']}', {settings['n']}-grams of {settings['layer']}, "
-        f"{settings['tokenizer']}); the most frequent occurs {about['largest_frequency']:,} times"
+        f"{settings['tokenizer']}); the most frequent occurs "
+        f"{several(about['largest_frequency'], 'time')}"
     )
 
 

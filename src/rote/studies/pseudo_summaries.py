@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rote.core.metric import MOST_JOBS, check_options, engine_option, option, unsigned
+from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
@@ -53,7 +54,7 @@ def run(call: Call) -> Findings:
     for line in made.problems.listed():
         reporter.say(line)
     for name, count in sorted(made.replaced.items()):
-        reporter.say(f"{count:,} documents had a field '{name}', which the pairs replace")
+        reporter.say(f"{several(count, 'document')} had a field '{name}', which the pairs replace")
     return Findings(
         signed={"texts": call.inputs.fingerprint[:12]},
         about={
@@ -67,7 +68,7 @@ def run(call: Call) -> Findings:
 
 
 def _account(made: Result, place: str) -> str:
-    lines = [f"{place}: {made.about['pairs']:,} pairs"]
+    lines = [f"{place}: {several(made.about['pairs'], 'pair')}"]
     lines += [f"left out, {reason}: {count:,}" for reason, count in made.about["left_out"].items()]
     if unrelated := made.about["unrelated"]:
         lines.append(f"no sentence shares a word with the rest, so the first: {unrelated:,}")

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
@@ -75,7 +76,7 @@ def run(call: Call) -> Findings:
 
 def _account(made: Result, place: str) -> str:
     about = made.about
-    return f"{place}: {about['pairs']:,} pairs with a summary of {about['training']:,}"
+    return f"{place}: {several(about['pairs'], 'pair')} with a summary of {about['training']:,}"
 
 
 STUDY = Study(

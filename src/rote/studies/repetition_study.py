@@ -25,6 +25,7 @@ from typing import ClassVar
 
 from rote.core.errors import OptionError
 from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table, ends
@@ -132,7 +133,7 @@ def run(call: Call) -> Findings:
 
 
 def _account(made: Result, place: str) -> str:
-    lines = [f"{place}: {made.about['models']} models; tables and figures are in it"]
+    lines = [f"{place}: {several(made.about['models'], 'model')}; tables and figures are in it"]
     return "\n".join([*lines, *made.about["notes"]])
 
 

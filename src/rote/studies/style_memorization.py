@@ -24,6 +24,7 @@ from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.corpus import ReadOptions
 from rote.index.index import Index
@@ -100,7 +101,7 @@ def run(call: Call) -> Findings:
     least = options.prompt + options.words
     if not cuts:
         raise InputError(
-            f"none of the {len(drawn):,} texts has {least} words",
+            f"none of the {len(drawn):,} texts has {several(least, 'word')}",
             remedy="Give longer texts, or shorter --prompt and --words",
         )
     # What is missing is noticed before a model is asked.
@@ -108,13 +109,16 @@ def run(call: Call) -> Findings:
     frequency = _frequency(cuts, index, options)
     found: list[Completion] = []
     for name, model in models.items():
-        reporter.say(f"{name}: {len(cuts):,} texts, {options.words} words after {options.prompt}")
+        reporter.say(
+            f"{name}: {several(len(cuts), 'text')}, {several(options.words, 'word')} after "
+            f"{options.prompt}"
+        )
         found += complete(cuts, model, options.prompt, options.words, options.layer, reporter)
     groups = grouped([name, *own] for name in models for own in fields)
     of_groups = {name: [found[i] for i in own.tolist()] for name, own in groups.items()}
     recall = Recall(in_order(of_groups), frequency, options)
     short = len(drawn) - len(cuts)
-    said = f"{short:,} of {len(drawn):,} texts have fewer than {least} words and are left out"
+    said = f"left out: {short:,} of {len(drawn):,} texts, shorter than {several(least, 'word')}"
     return Findings(
         sources=tables.sources(recall),
         values=described(tables.VALUES, higher="repetitive", shares=tuple(tables.VALUES)),

@@ -16,7 +16,7 @@ import click
 from rote.cli._flags import command_of, files_argument
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import engine_option, option
-from rote.core.progress import duration
+from rote.core.progress import duration, several
 from rote.corpus import ReadOptions
 
 # Measured on English novels and one core; only meant to plan by.
@@ -61,7 +61,7 @@ def command(
         seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / engine.jobs
         reporter.say(
             f"about {words / 1e6:,.1f} million words: about {duration(seconds)} on "
-            f"{engine.jobs} core{'s' * (engine.jobs > 1)}, "
+            f"{several(engine.jobs, 'core')}, "
             f"{words * _STORED_PER_WORD / 1e6:,.0f} MB on disk"
         )
     start = time.monotonic()
@@ -77,7 +77,7 @@ def command(
         reporter.say(line)
     spent = time.monotonic() - start
     click.echo(
-        f"{made.path}: {made.documents:,} documents, {made.words:,} words, "
+        f"{made.path}: {several(made.documents, 'document')}, {several(made.words, 'word')}, "
         f"{made.words / spent:,.0f} words/s, by {made.signature}"
     )
 

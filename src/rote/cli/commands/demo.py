@@ -14,7 +14,7 @@ import click
 from rote.cli._flags import SectionedCommand, SectionedOption
 from rote.cli._progress import TerminalReporter
 from rote.core.folder import refuse_links
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Reporter, Silent, several
 from rote.run import cores
 from rote.run.processes import kept
 
@@ -253,7 +253,7 @@ def _index(
     console.print(f"\nAn index of both translations: {documents:,} chapters", style="bold")
     for phrase in _PHRASES:
         console.print(
-            f"  {phrase!r} occurs {index.count(phrase):,} times in "
+            f"  {phrase!r} occurs {several(index.count(phrase), 'time')} in "
             f"{index.document_counts([phrase])[0]:,} of them",
             highlight=False,
         )

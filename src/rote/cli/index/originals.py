@@ -207,7 +207,7 @@ def _draw(listing: Listing, console: Any) -> None:
         f"{held['total']['original']:,} are original",
     }
     if "removed" in held:
-        facts["removed"] = f"{held['removed']:,} sentences equal to an earlier one"
+        facts["removed"] = f"{several(held['removed'], 'sentence')} equal to an earlier one"
     else:
         sources = held["sources"]
         facts["sources"] = (

@@ -14,6 +14,7 @@ from rote.cli._flags import command_of
 from rote.cli._index import index_argument
 from rote.cli._output import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
+from rote.core.progress import several
 
 
 @command_of(__doc__, index_argument())
@@ -40,4 +41,4 @@ def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> N
 def _verdict(problems: int) -> str:
     if not problems:
         return "whole"
-    return f"damaged, {problems:,} problem{'s' * (problems > 1)}"
+    return f"damaged, {several(problems, 'problem')}"

@@ -12,6 +12,7 @@ from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.progress import several
 from rote.corpus import Corpus, ReadOptions, are_names, open_corpus
 from rote.curate.reading import fields_of
 
@@ -146,7 +147,9 @@ def _named(name: str, options: PromptOptions, read: ReadOptions, found: Prompts)
             if (one := _beginning(document, options)) is not None:
                 yield one
             else:
-                found.left_out[f"a text of at most {options.words} words has no continuation"] += 1
+                found.left_out[
+                    f"a text of at most {several(options.words, 'word')} has no continuation"
+                ] += 1
     else:
         for document in _documents(_opened(name, read), options, found):
             yield _whole(document)

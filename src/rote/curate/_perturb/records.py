@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from rote.core.errors import InputError, OptionError
+from rote.core.progress import several
 from rote.corpus.items import Item, Record
 
 _GAP = "_"
@@ -61,7 +62,9 @@ def matched(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]:
             continue
         name = " ".join(key)
         if len(other.options) != len(item.options):
-            problems.append(f"{name} has {len(other.options)} options, not {len(item.options)}")
+            problems.append(
+                f"{name} has {several(len(other.options), 'option')}, not {len(item.options)}"
+            )
         elif other.answer != item.answer:
             problems.append(f"{name} has another right answer")
     if problems:

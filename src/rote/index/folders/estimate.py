@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rote.annotate import annotators, words
 from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store
-from rote.core.progress import duration
+from rote.core.progress import duration, several
 from rote.corpus import Corpus
 from rote.index.folders.options import BYTES_PER_PLACE, SUBWORDS, BuildOptions, choose, most_places
 from rote.run import get
@@ -60,7 +60,7 @@ class Plan:
         """For a person."""
         if not self.tokens:
             return ["no estimate: the beginning of the input has no texts that are taken"]
-        segments = f"{self.segments:,} segment{'s' * (self.segments != 1)}"
+        segments = several(self.segments, "segment")
         lines = [
             f"about {_count(self.documents, 'document')} and {_count(self.tokens, 'word')}, in "
             f"{segments}",
@@ -144,8 +144,7 @@ def _speed(annotator: str, layers: tuple[str, ...]) -> float:
 
 
 def _count(number: int, noun: str) -> str:
-    shown = f"{number / 1e6:,.1f} million" if number >= 1e6 else f"{number:,}"
-    return f"{shown} {noun}{'s' * (number != 1)}"
+    return f"{number / 1e6:,.1f} million {noun}s" if number >= 1e6 else several(number, noun)
 
 
 def _bytes(number: int) -> str:

@@ -16,6 +16,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, is_given, option
+from rote.core.progress import several
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
 from rote.measure._ngram_kernels import ONCE
@@ -344,7 +345,7 @@ def read_templates(name: str, n: int) -> list[tuple[str, ...]]:
     for number, template in enumerate(templates, 1):
         if len(template) != n:
             raise InputError(
-                f"'{' '.join(template)}' has {len(template)} items, not {n}",
+                f"'{' '.join(template)}' has {several(len(template), 'item')}, not {n}",
                 file=name,
                 line=number,
                 remedy=f"Set -n {len(template)} if all of them are that long",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report.methods import methods as written
@@ -23,10 +24,12 @@ def lead(study: Report) -> list[str]:
     texts = [given.facts for given in study.given if given.role == "texts"]
     names = {name for result in study.results for name in result.sources}
     counted = [sum(facts.get(what, 0) for facts in texts) for what in ("texts", "words")]
-    size = f"{counted[0]:,} texts ({counted[1]:,} words) of " if all(counted) else ""
+    size = (
+        f"{several(counted[0], 'text')} ({several(counted[1], 'word')}) of " if all(counted) else ""
+    )
     if size and (measured := study.measured()) is not None:
         size = f"{measured:,} of {size}"
-    sources = f"{len(names):,} source{'s' * (len(names) != 1)}"
+    sources = several(len(names), "source")
     compared = (
         f"compared with {shown_name(study.reference)}" if study.reference else "without a reference"
     )
@@ -36,7 +39,7 @@ def lead(study: Report) -> list[str]:
         for given in study.given
         if given.role != "texts"
     ]
-    second = "; ".join([f"{measures} measure{'s' * (measures != 1)}", *held])
+    second = "; ".join([several(measures, "measure"), *held])
     return [f"{size}{sources}, {compared}.", f"{second}."]
 
 

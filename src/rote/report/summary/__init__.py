@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rote.core.progress import several
 from rote.core.record import Study
 from rote.core.registry import of_result
 from rote.core.result import Result
@@ -150,11 +151,11 @@ def _on_circles(scene: Scene, own: Compared) -> list[Statement]:
     for held, names in circular(scene.results).items():
         every = (one for found in own.values() for one, circles in found if circles)
         left = len({one.headline for one in every if HELD[one.row.measure] == held})
-        several = len(names) > 1
+        many = len(names) > 1
         text = (
-            f"{listed(names)} occur{'' if several else 's'} in the {held} that "
-            f"{'they are' if several else 'it is'} held against: what that says "
-            f"({left} respect{'s' * (left != 1)}) is left out of the count."
+            f"{listed(names)} occur{'' if many else 's'} in the {held} that "
+            f"{'they are' if many else 'it is'} held against: what that says "
+            f"({several(left, 'respect')}) is left out of the count."
         )
         said.append(Statement(text, "circular"))
     return said
@@ -166,12 +167,12 @@ def _on_sizes(scene: Scene) -> list[Statement]:
         texts = scene.size(name)[0]
         group = scene.group(name)
         if texts < TOO_FEW:
-            text = f"{name} has {texts} text{'s' * (texts != 1)}: too few to say what differs."
+            text = f"{name} has {several(texts, 'text')}: too few to say what differs."
             said.append(Statement(text, "scope", source=group))
         elif texts < FEW:
             text = (
-                f"{name} has {texts} texts: intervals are rough, and a difference that is not "
-                "found may well be there."
+                f"{name} has {several(texts, 'text')}: intervals are rough, and a difference that "
+                "is not found may well be there."
             )
             said.append(Statement(text, "scope", source=group))
     if scene.reference is None:

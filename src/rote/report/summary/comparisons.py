@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rote.core.facets import Facet, is_input
+from rote.core.progress import several
 from rote.core.result import Result
 from rote.report._grid import split
 from rote.report.family import span
@@ -83,8 +84,8 @@ def of_source(
         said.append(_overall(scene, source, defined, differing, by_length))
     if untested:
         text = (
-            f"Whether {source} differs from {reference} was not tested in {len(untested)} "
-            f"respect{'s' * (len(untested) != 1)}; the notes of the measures say why."
+            f"Whether {source} differs from {reference} was not tested in "
+            f"{several(len(untested), 'respect')}; the notes of the measures say why."
         )
         said.append(Statement(text, "untested", sure="untested"))
     said += [_difference(scene, one) for one in differing[:each]]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rote.core.numbers import format_number
 from rote.compare.intervals import difference_interval
+from rote.core.numbers import format_number
 from rote.core.record import Headline
 from rote.core.registry import of_result
 from rote.core.result import Result

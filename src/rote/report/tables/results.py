@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from rote.core.facets import EACH
+from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report._grid import (
@@ -106,7 +107,7 @@ def _print_values(results: Sequence[Result], console: Any) -> None:
         ):
             console.print(text, highlight=False)
         if (left := len(sources) - _SHOWN) > 0:
-            line = f"{left:,} more sources are not printed: --csv and --json give them all"
+            line = f"not printed: {several(left, 'more source')}; --csv and --json give them all"
             console.print(line, highlight=False)
         _print_pairs(parts, console)
         _print_not_found(parts, console)

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from rote.core.annotation import Annotation
 from rote.core.numbers import format_number
+from rote.core.progress import several
 from rote.core.table import Column
 from rote.report.tables.screen import Listing, rows_table
 from rote.report.terminal import harmless, isolated
@@ -91,7 +92,7 @@ def group_table(listing: Any, console: Any) -> None:
     console.print(rows_table(columns, listing.rows))
     spread = listing.about["dispersion"]
     console.print(
-        f"over {spread['groups']:,} groups: Juilland's D "
+        f"over {several(spread['groups'], 'group')}: Juilland's D "
         f"{format_number(spread['juilland_d'], '.3f')}, DP {format_number(spread['dp'], '.3f')}",
         highlight=False,
     )

@@ -75,7 +75,7 @@ def summary(traced: Trace) -> list[str]:
     return [
         f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; "
         f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}",
-        f"matches of at least {traced.options.min_words} words: {kinds}",
+        f"matches of at least {several(traced.options.min_words, 'word')}: {kinds}",
         *traced.notes,
     ]
 
@@ -161,7 +161,7 @@ def _block(span: Span, width: int) -> Iterator[Text]:
     """A span and its places, one line each."""
     from rich.text import Text
 
-    head = Text(f"{span.words} words", style="bold")
+    head = Text(f"{several(span.words, 'word')}", style="bold")
     kind = ", ".join(filter(None, (span.kind, edited(span), "other capitals" * span.recased)))
     head.append(
         f"  {kind}, {format_number(span.bits, '.0f')} bits, {_counts(span)}  ", style="not bold"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Layer
+from rote.core.progress import several
 from rote.index.answers import Place
 from rote.index.counting.batch import ranges_of
 from rote.index.counting.lookup import fixed
@@ -138,7 +139,7 @@ def remarks(ground: GroundTruth, rule: Rule, relax: int, named: str) -> list[str
         return [f"{named} is empty: every fragment is original"]
     if sources <= relax:
         said.append(
-            f"{named} has {sources} source{'s' * (sources != 1)}: whatever it holds needs a "
+            f"{named} has {several(sources, 'source')}: whatever it holds needs a "
             "citation, nothing is common property"
         )
     if rule == "words":

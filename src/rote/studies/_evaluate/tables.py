@@ -15,6 +15,7 @@ from rote.compare.exact_tests import mcnemar
 from rote.compare.permutation import holm
 from rote.core.chart import Chart
 from rote.core.facets import JOINT
+from rote.core.progress import several
 from rote.core.result import Result, Row, SourceResult
 from rote.core.table import VALUES, Column, Rows, Table, source_rows, value_ends
 from rote.corpus.items import Item
@@ -151,7 +152,7 @@ def unanswered(rows: Sequence[Row]) -> list[Row]:
 def notes(rows: Sequence[Row]) -> Iterator[str]:
     reasons = Counter((row[SOURCE], row["unanswered"]) for row in rows if "unanswered" in row)
     for (name, why), count in reasons.items():
-        yield f"{name}: {count:,} items have no answer and count nowhere ({why})"
+        yield f"{name}: no answer to {several(count, 'item')}, not counted ({why})"
     # A backend that does not see the likeliest token never says greedy, here or elsewhere.
     for name in dict.fromkeys(row[SOURCE] for row in rows):
         own = [row for row in rows if row[SOURCE] == name]
@@ -228,7 +229,7 @@ LAYOUT = (
         "unanswered",
         "Unanswered",
         (Column("source"), Column("task"), Column("id"), Column("why")),
-        said=lambda rows, result: f"{len(rows):,} items",
+        said=lambda rows, result: f"{several(len(rows), 'item')}",
         limit=_LISTED,
     ),
 )

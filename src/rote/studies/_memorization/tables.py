@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rote.compare.clusters import mean_of as clustered_mean
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.core.facets import JOINT
+from rote.core.progress import several as counted
 from rote.core.result import Row, SourceResult
 from rote.core.table import estimate
 from rote.corpus.items import Item
@@ -120,16 +121,16 @@ def notes(scored: Scoring, found: Mapping[str, Sequence[Row]]) -> Iterator[str]:
         )
     single = sum(len(item.options) == 1 for item in scored.items)
     if single and _answered(scored):
-        yield f"{single:,} items have one option: right and wrong scores are not both known"
+        yield f"one option only: {counted(single, 'item')}; no score of both right and wrong ones"
     if scored.cuts:
         short = len(scored.items) - len({one.item for one in scored.cuts})
         if short:
-            yield f"{short:,} texts are shorter than a window of --prefix and --suffix words"
+            yield f"shorter than a window of --prefix and --suffix words: {counted(short, 'text')}"
     if (scored.member == 1).any() and not (scored.member == 0).any():
         yield "all items are members: nothing to tell them from"
     if twice := repeated(scored.items, scored.groups):
         yield (
-            f"{twice:,} items of a group occur more than once (same task and id). Answers of "
+            f"more than once in a group (same task and id): {counted(twice, 'item')}. Answers of "
             "several models do not go together: give those of the model that is scored"
         )
 

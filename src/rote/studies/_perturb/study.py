@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import numbered
 from rote.core.metric import LONGEST_NGRAM, check_options, option
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.core.record import Findings
 from rote.core.result import Row, SourceResult
 from rote.corpus.items import fingerprint
@@ -177,7 +177,7 @@ def _notes(spoken: Spoken) -> Iterator[str]:
     rows = spoken.answers.rows if spoken.answers else ()
     count = Counter((row["source"], row["unanswered"]) for row in rows if "unanswered" in row)
     for (name, why), number in count.items():
-        yield f"{name}: {number:,} times an item has no answer and does not count ({why})"
+        yield f"{name}: no answer to {several(number, 'item')}, not counted ({why})"
     # A judge that says the same of everything may not be able to judge.
     told = spoken.same[np.isfinite(spoken.same)] if spoken.same is not None else np.empty(0)
     if len(told) > 1 and len(set(told.tolist())) == 1:
@@ -198,9 +198,9 @@ def _meaning(spoken: Spoken, changed: Floats, done: Perturbed | None) -> Iterato
         told = spoken.same[np.isfinite(spoken.same)]
         yield f"the judge says that {int(told.sum()):,} of {len(told):,} items keep their meaning"
         return
-    line = f"nobody judged whether the {number:,} items that changed keep their meaning: --judge"
+    line = f"nobody judged whether {several(number, 'changed item')} kept the meaning: --judge"
     kept, read = _READ.get(done.settings["variant"], (0, 0)) if done else (0, 0)
-    known = f"; of {read} that were made so and read by hand, {kept} do" if read else ""
+    known = f"; of {read} that were made so and read by hand, {kept} did" if read else ""
     yield f"{line} asks a model{known}"
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from rote.compare.clusters import Estimate, numbered
 from rote.compare.ranks import partial_estimate, rank_estimate
 from rote.core.errors import InputError, OptionError
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.core.result import Row
 from rote.core.table import estimate
 from rote.corpus.items import Item
@@ -253,7 +253,7 @@ def notes(pairs: Pairs, options: Any) -> Iterator[str]:
     if pairs.frequent:
         yield (
             f"pairs: {pairs.frequent:,} of {pairs.different:,} different {options.pairs}-grams "
-            f"occur more than {options.pairs_most:,} times in the corpus and take no part "
+            f"occur more than {several(options.pairs_most, 'time')} in the corpus and take no part "
             "(--pairs-most)"
         )
     unknown, none = np.isnan(pairs.likelihood), pairs.number == 0

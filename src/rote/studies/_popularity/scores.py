@@ -29,7 +29,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.json_reader import read_json
 from rote.core.layer import Layer
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Reporter, Silent, several
 from rote.index.grams import Grams, window_starts
 from rote.search.backends import Backend
 
@@ -128,11 +128,12 @@ def _check_lengths(
     worst = sorted(short, key=lambda name: -short[name])
     said = ", ".join(f"{name} {short[name]:.0%}" for name in worst[:_NAMED])
     if len(worst) > _NAMED:
-        said += f" and {len(worst) - _NAMED} more tasks"
+        said += f" and {several(len(worst) - _NAMED, 'more task')}"
     fits = min(_longest(own, allowed) for own in lengths)
     smaller = f"-n {fits} fits all of them" if fits else "some texts hold no token at all"
     raise OptionError(
-        f"too many instances are shorter than {n} tokens ({said}; at most {allowed:.0%} may be): "
+        f"too many instances are shorter than {several(n, 'token')} ({said}; at most "
+        f"{allowed:.0%} may be): "
         f"take a smaller n ({smaller}), or an index of subwords, which cut texts into more tokens"
     )
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rote.compare.clusters import mean, numbered
 from rote.compare.exact_tests import sign_flip
 from rote.compare.permutation import holm
+from rote.core.progress import several
 from rote.core.result import Row, SourceResult
 from rote.core.table import estimate
 from rote.corpus.items import Item
@@ -110,14 +111,14 @@ def notes(scored: Scoring) -> Iterator[str]:
             yield f"{count:,} of {len(lost):,} items have no score: {reason}"
     unknown = int(np.isnan(scored.correct).sum())
     if 0 < unknown < len(scored.correct):
-        yield f"of {unknown:,} items nobody says whether they were answered rightly"
+        yield f"no recorded answer: {several(unknown, 'item')}"
     tied = dict(_tied(scored, tasks))
     if tied:
         said = ", ".join(f"{task} {share:.0%}" for task, share in tied.items())
         yield f"many items stand on the median of their task, in the low half ({said})"
     if twice := repeated(scored.items, scored.groups):
         yield (
-            f"{twice:,} items of a group occur more than once (same task and id): answers of "
+            f"more than once in a group (same task and id): {several(twice, 'item')}; answers of "
             "several models are told apart with --by source,task"
         )
 

@@ -16,7 +16,7 @@ from rote.compare.intervals import interval_from_error, mean_error, wilson
 from rote.core.chart import Chart
 from rote.core.document import Document
 from rote.core.model import Decoding, Model, Prompt
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Row, Rows, Table, ends, estimate
 from rote.models.answers import generate_all
@@ -312,7 +312,9 @@ def seen(row: Row) -> str:
 LAYOUT = (
     Table(
         "resamples",
-        lambda rows, result: f"Spread over {rows[0]['draws']:,} draws of half of the texts",
+        lambda rows, result: (
+            f"Spread over {several(rows[0]['draws'], 'draw')} of half of the texts"
+        ),
         (Column("group"), Column("value"), Column("mean", "share", "share", spread="sd")),
         said="mean ± standard deviation",
         rows=lambda rows, result: [row for row in rows if row["value"] in _KINDS],

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from rote.core.errors import UnknownName
 from rote.core.numbers import format_number
-from rote.core.progress import duration
+from rote.core.progress import duration, several
 from rote.core.registry import of_result
 from rote.report.terminal import readable
 
@@ -42,6 +42,7 @@ def environment() -> Environment:
     )
     made.filters.update(
         thousands=lambda number: f"{number:,}",
+        several=several,
         number=format_number,
         short=_short,
         commands=_commands,

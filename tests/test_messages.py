@@ -1,0 +1,143 @@
+"""What messages have in common: a number and its noun agree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rote.core.progress import several
+from rote.report import notes
+
+ROOT = Path(__file__).resolve().parent.parent / "src/rote"
+COUNTED = (
+    *("text", "word", "document", "item", "pair", "source", "sentence", "record", "file", "column"),
+    *("option", "prompt", "update", "model", "sample", "draw", "time", "character", "token", "row"),
+    *(
+        "permutation",
+        "answer",
+        "value",
+        "set",
+        "segment",
+        "id",
+        "string",
+        "kernel",
+        "part",
+        "match",
+    ),
+    *("layer", "group", "test", "facet", "respect", "bit", "folder", "chapter", "copy", "summary"),
+    *("minute", "second", "measure", "dimension", "place", "unit", "level", "task", "entry"),
+    *("result", "letter", "piece", "template", "step", "seed", "judge", "field", "line", "query"),
+    *("request", "attempt", "package", "phrase", "window", "core", "problem", "setting", "author"),
+)
+PLURALS = {several(2, noun).split()[1] for noun in COUNTED}
+ADJECTIVES = "(?:other|different|further|more|measured|test|edited|million|training|new|shared)"
+NEVER_ONE = {
+    "cli/commands/annotate.py": {"words / 1000000.0"},  # million words
+    "cli/commands/demo.py": {"documents", "words", "row['least']"},
+    "corpus/_open.py": {"len(names) - 1", "again"},
+    "curate/_generate/prompts.py": {"count"},
+    "curate/cleaned.py": {"doing"},  # no number
+    "curate/pairs.py": {"count"},
+    "core/http.py": {"where"},  # no number
+    "index/counting/frequent.py": {"least"},
+    "index/folders/merge.py": {"len(groups)"},
+    "index/segments/part.py": {"record.bits"},
+    "index/sorting/sais.py": {"len(ids)"},
+    "index/sorting/suffixes.py": {"len(ids)"},
+    "measure/_flow.py": {"groups"},
+    "measure/_study.py": {"values"},
+    "measure/_trees/histograms.py": {"nodes"},
+    "measure/contamination.py": {"short", "sizes[0]"},
+    "measure/lexical.py": {"s['draws']"},
+    "measure/originality.py": {"most"},
+    "measure/overlap.py": {"draws"},
+    "measure/precision_recall.py": {"options.k"},
+    "measure/sameness.py": {"words"},
+    "measure/templates.py": {"s['min_count']"},
+    "models/answers.py": {"len(places)"},
+    "models/backends/numpy.py": {"tokens.size"},
+    "models/backends/transformers.py": {"self.limit"},
+    "models/llama/gguf.py": {"tokens.size"},
+    "models/training/loop.py": {"state.parts"},
+    "models/windows.py": {"longest"},
+    "report/family.py": {"counts[-1]"},
+    "report/methods.py": {"number", "int(settings['sample'])"},
+    "report/sections/_figures.py": {"sources"},
+    "report/summary/__init__.py": {"len(scenes)"},
+    "report/summary/findings.py": {"format_number(found.values[name], '.2f')"},
+    "report/texts/ledger.py": {"format_number(row['bits'], '.0f')"},
+    "report/texts/trace.py": {"format_number(span.bits, '.0f')"},
+    "studies/_correlate_layout.py": {"rows[0]['sources']"},
+    "studies/_joined.py": {"max(sizes)", "rest"},
+    "studies/_memorization/extraction.py": {"row['tries']", "prefix + suffix"},
+    "studies/_mixed.py": {"'two' if numeric else 'all'"},
+    "studies/_perturb/layout.py": {"rows[0]['kind']"},
+    "studies/_repetition/arms.py": {"training.steps"},
+    "studies/_source_table.py": {"format_number(most, '.1f')"},
+    "studies/correlate.py": {
+        "len(shared)",
+        "max((pair.sources for pair in tested))",
+        "len(tested)",
+    },
+    "studies/decontaminate.py": {"settings['shortest']"},
+    "studies/generate.py": {"same", "settings", "models", "plan.samples"},
+    "web/routes/history.py": {"len(_LETTERS)"},
+    "web/store/uploads.py": {"len(text)", "len(document.text)"},
+}
+"""By file, numbers that are larger where the message is made, and what is no number."""
+
+
+def hard_coded(path: Path) -> Iterator[tuple[str, int, str]]:
+    """Numbers of a file's messages that a plural follows, whatever the number is. After "of" it
+    is that of all: 1 of 20 texts."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.JoinedStr):
+            continue
+        before = ""
+        for part, following in zip(node.values, [*node.values[1:], None]):
+            if not isinstance(part, ast.FormattedValue):
+                before = str(part.value) if isinstance(part, ast.Constant) else ""
+                continue
+            of = re.search(r"\bof (all |its |the )?$", before)
+            before, number = "", ast.unparse(part.value)
+            if of or not isinstance(following, ast.Constant):
+                continue
+            noun = re.match(rf" (?:{ADJECTIVES} )?([a-z]+)\b(?!/)", str(following.value))
+            if noun and noun[1] in PLURALS and not number.isupper():
+                yield number, part.lineno, noun[1]
+
+
+def test_no_plural_is_written_behind_a_number_that_may_be_one() -> None:
+    found, needed = [], set()
+    for path in sorted(ROOT.rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        for number, line, noun in hard_coded(path):
+            if number in NEVER_ONE.get(name, ()):
+                needed.add((name, number))
+            else:
+                found.append(f"{name}:{line}: {{{number}}} {noun}: use core.progress.several")
+    assert not found
+    listed = {(name, number) for name, numbers in NEVER_ONE.items() for number in numbers}
+    assert listed == needed, "listed, and no longer there"
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "said"),
+    [
+        (1, "text", "1 text"), (0, "text", "0 texts"), (2000, "word", "2,000 words"),
+        (2, "summary", "2 summaries"), (2, "key", "2 keys"), (3, "match", "3 matches"),
+        (1, "match", "1 match"), (2, "test item", "2 test items"),
+    ],
+)  # fmt: skip
+def test_numbers_and_nouns(number: int, noun: str, said: str) -> None:
+    assert several(number, noun) == said
+
+
+def test_notes_of_one_and_of_several_are_one_note() -> None:
+    some = ["left out: 3 texts without doc_id", "left out: 1 text without doc_id"]
+    assert len({notes._form(one) for one in some}) == 1
+    assert notes._joined(some) == "left out: 1 to 3 texts without doc_id"
