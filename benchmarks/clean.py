@@ -1,19 +1,22 @@
 """Clean data: how many planted test items are found, how fast, and beside whom.
 
-    pip install datatrove==0.10.1 spacy datasketch
+    pip install datatrove==0.10.1 spacy datasketch rensa==0.5.0
+    pip install decontaminate==0.3.0.post4      decon, from Python 3.12 on
     python benchmarks/clean.py [TEXTS] [--items FILE,...] [--words 1e6] [--peer-words 2e5]
 
 Half of 600 items of each file (for the peer, an eighth) are planted into documents: verbatim on a
 line of their own, as a paragraph, re-wrapped, inside a paragraph, and with some of their words
 edited (one third each replaced, removed, added). Recall and precision are over pairs of document
-and item; beside datatrove's n-gram filter (12 words), which names no item, over documents. Then
-near-duplicates: copies with edits, found by `dedup` and by datasketch's MinHash. Peers run in this
-process where they are installed, on fewer words. Seconds are processor seconds of one core.
+and item; beside datatrove's n-gram filter (12 words) and decon with its defaults, which are asked
+for documents alone, over documents. Then near-duplicates: copies with edits, found by `dedup`, by
+datasketch's MinHash and by rensa's. Peers run in this process where they are installed, on fewer
+words. Seconds are processor seconds of one core; those of `dedup` include reading and tokenizing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import tempfile
 import textwrap
@@ -134,6 +137,43 @@ def datatrove_finds(texts: Sequence[str], items: Sequence[Item]) -> tuple[set[in
         return found, time.process_time() - began
 
 
+def decon_finds(texts: Sequence[str], items: Sequence[Item]) -> tuple[set[int], float] | None:
+    """The documents that decon finds contaminated, with its own defaults."""
+    try:
+        import decon
+    except ImportError:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        names = ("training", "evals", "reports")
+        training, evals, reports = (Path(folder) / name for name in names)
+        for path in (training, evals):
+            path.mkdir()
+        lines = [json.dumps({"text": text, "id": str(n)}) for n, text in enumerate(texts)]
+        (training / "texts.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        records = [
+            {
+                "eval_key": "items",
+                "eval_instance_index": number,
+                "split": "test",
+                "question": asked(item),
+                "doc_id": number,
+                "fingerprint": item.id,
+            }
+            for number, item in enumerate(items)
+        ]
+        lines = [json.dumps(record) for record in records]
+        (evals / "items.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+        settings = decon.Config(*map(str, (training, evals, reports)), worker_threads=1)
+        began = time.process_time()
+        decon.detect(settings)
+        seconds = time.process_time() - began
+        found = set()
+        for path in reports.rglob("*.jsonl"):
+            for line in path.read_text("utf-8").splitlines():
+                found.add(int(json.loads(line)["training_line"]))
+        return found, seconds
+
+
 def near(texts: Sequence[str], share: float, least: float) -> Iterable[str]:
     """Copies with edits among the texts: those found, and the time it took."""
     rng = random.Random(1)
@@ -161,24 +201,47 @@ def near(texts: Sequence[str], share: float, least: float) -> Iterable[str]:
     gone = {number for number in range(len(both)) if found.alike[number] >= 0}
     copies = set(range(len(texts), len(both)))
     yield f"rote {rates(gone, copies)}, {time.process_time() - began:.1f} s"
+    runs = [_shingles(text) for text in both]
+    for peer in (_datasketch, _rensa):
+        began = time.process_time()
+        gone_there = peer(runs, least)
+        if gone_there is None:
+            yield f"{peer.__name__.strip('_')} is not installed"
+        else:
+            seconds = time.process_time() - began
+            yield f"{peer.__name__.strip('_')} {rates(gone_there, copies)}, {seconds:.1f} s"
+
+
+def _shingles(text: str) -> list[str]:
+    """For the peers, whose time does not count cutting them."""
+    words = text.lower().split()
+    return list({" ".join(words[i : i + 5]) for i in range(len(words) - 4)})
+
+
+def _datasketch(runs: Sequence[list[str]], least: float) -> set[int] | None:
     try:
         from datasketch import MinHash, MinHashLSH
     except ImportError:
-        yield "datasketch is not installed"
-        return
-    began = time.process_time()
-    table = MinHashLSH(threshold=least, num_perm=128)
-    gone = set()
-    for number, text in enumerate(both):
-        words = text.lower().split()
-        runs = {" ".join(words[i : i + 5]).encode() for i in range(len(words) - 4)}
+        return None
+    table, gone = MinHashLSH(threshold=least, num_perm=128), set()
+    for number, own in enumerate(runs):
         signature = MinHash(num_perm=128)
-        signature.update_batch(list(runs))
+        signature.update_batch([run.encode() for run in own])
         if table.query(signature):
             gone.add(number)
         else:
             table.insert(str(number), signature)
-    yield f"datasketch {rates(gone, copies)}, {time.process_time() - began:.1f} s"
+    return gone
+
+
+def _rensa(runs: Sequence[list[str]], least: float) -> set[int] | None:
+    try:
+        from rensa import RMinHashDeduplicator
+    except ImportError:
+        return None
+    table = RMinHashDeduplicator(threshold=least, num_perm=128, use_lsh=True)
+    kept = table.add_pairs((str(number), own) for number, own in enumerate(runs))
+    return {number for number, stays in enumerate(kept) if not stays}
 
 
 def main() -> None:
@@ -197,8 +260,10 @@ def main() -> None:
         random.Random(0).shuffle(items)
         items = items[:600]
         print(f"\n{path.name}, {len(items) // 2} of {len(items)} items in {words:,} words")
-        print("| | recall / precision | words/s | datatrove: recall / precision | words/s |")
-        print("|---|---|---|---|---|", flush=True)
+        peers = {"datatrove": datatrove_finds, "decon": decon_finds}
+        heads = "".join(f" {name}: recall / precision | words/s |" for name in peers)
+        print(f"| | recall / precision | words/s |{heads}")
+        print("|---|---|---|---|---|---|---|", flush=True)
         few = [text[:3_000] for text in documents(options.texts, 1e6)][
             : int(options.peer_words / 500)
         ]
@@ -207,12 +272,13 @@ def main() -> None:
             found, seconds = rote_finds(changed, items, sample)
             cells = [rates(found, held), f"{words / seconds:,.0f}"]
             changed, held = planted(few, items[: len(items) // 8], form, share, 1)
-            peer = datatrove_finds(changed, items)
-            if peer:
-                size = sum(text.count(" ") + 1 for text in changed)
-                cells += [rates(peer[0], {d for d, _ in held}), f"{size / peer[1]:,.0f}"]
-            else:
-                cells += ["not installed", ""]
+            size = sum(text.count(" ") + 1 for text in changed)
+            for finds in peers.values():
+                peer = finds(changed, items)
+                if peer:
+                    cells += [rates(peer[0], {d for d, _ in held}), f"{size / peer[1]:,.0f}"]
+                else:
+                    cells += ["not installed", ""]
             name = f"{form}, {share:.0%} of words edited" if share else form
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
     print("\nnear-duplicates: every text again, with edits; recall / precision")
