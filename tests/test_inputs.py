@@ -296,7 +296,7 @@ def test_what_no_command_can_work_on_is_refused_by_name(
 @pytest.mark.parametrize("name", [n for n in COMMANDS if n not in ("diversity", "report")])
 def test_no_keyword_is_taken_for_what_a_command_works_on(name: str) -> None:
     """A measure has a keyword `inputs`, the field of what texts were made from."""
-    with pytest.raises(RoteError, match=r"unknown option '(inputs|no_such)'"):
+    with pytest.raises(RoteError, match=r"unknown option `(inputs|no_such)`"):
         getattr(rote, name)("gone.jsonl", inputs="", no_such=1)
 
 

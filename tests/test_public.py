@@ -162,7 +162,7 @@ def test_sources_may_be_a_dict_and_by_a_string() -> None:
 
 
 def test_an_unknown_keyword_gets_a_suggestion() -> None:
-    with pytest.raises(rote.OptionError, match="did you mean 'window'"):
+    with pytest.raises(rote.OptionError, match="did you mean `window`"):
         rote.lexical(["text"], windo=3)
 
 

@@ -286,7 +286,7 @@ def test_very_many_sources_are_not_all_printed_and_are_asked_about(tmp_path: Pat
     path.write_text("\n".join(map(json.dumps, rows)))
     found = invoke("templates", str(path), "--by", "who", "--no-matched", "--permutations", "0")
     assert "--by who makes 150 sources of 150 texts" in found.output
-    assert "90 more sources are not printed: --csv and --json give them all" in found.output
+    assert "not printed: 90 more sources; --csv and --json give them all" in found.output
     assert len(found.output.splitlines()) < 1500
     assert "author000" in found.output
     assert "author149" not in found.output

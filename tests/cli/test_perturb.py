@@ -145,7 +145,7 @@ def test_a_note_says_what_is_known_of_the_meaning(files: dict[str, str]) -> None
     for variant, read in (("careful", "of 98"), ("exact", "of 99"), ("paper", None)):
         asked = (files["words"], "--variant", variant, "--json")
         [note] = [n for n in json.loads(done(*asked))["notes"] if "meaning" in n]
-        assert note.startswith("nobody judged whether the")
+        assert note.startswith("nobody judged whether")
         assert ("read by hand" in note) == (read is not None)
         assert read is None or read in note
 

@@ -26,7 +26,7 @@ def test_semicolons_are_found_and_said(write):
     ("row", "problem", "field"),
     [
         (b"two,2,3", "the row has 3 columns, the header 2", None),
-        (b"two", "the row has 1 columns, the header 2", None),
+        (b"two", "the row has 1 column, the header 2", None),
         (b"t\0wo,2", "a NUL byte at character 1", "text"),
         (b"caf\xe9,2", "not valid utf-8: byte 0xe9 at character 3", "text"),
         (b'"two"x,2', "broken CSV", None),

@@ -338,7 +338,7 @@ def test_text_outside_the_replaced_words_stays(texts: list[str], seed: int) -> N
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(OptionError, match="noun, verb or both"):
         exact(pos=("adjective",))
-    with pytest.raises(OptionError, match="between 0 and 1"):
+    with pytest.raises(OptionError, match="at most 1"):
         exact(sure=2)
     with pytest.raises(UnknownName, match="wordnet"):
         perturb([item("", "A car.", "No.")], exact(lexicon="wordnett"))

@@ -121,7 +121,7 @@ def test_within_calls_few_sets_what_they_are() -> None:
 def test_within_says_which_sets_were_too_small() -> None:
     texts = [*records(), Document("alone", "one more text", {"source": "human", "doc_id": "last"})]
     found = lexical(texts, by=("source",), within="doc_id", **QUICK)
-    assert "left out: 1 sets of a single text" in found.sources["human"].notes
+    assert "left out: 1 set of a single text" in found.sources["human"].notes
     assert not any("single text" in note for note in found.sources["small"].notes)
 
 

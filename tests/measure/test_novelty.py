@@ -106,7 +106,7 @@ def test_shares_are_over_all_ngrams_of_a_group_and_coverage_is_a_mean_over_texts
     assert found["creativity"] == pytest.approx((0 + 8) / 2)
     assert found["longest"] == pytest.approx((18 + 1) / 2)  # the corpus has "on"
     assert result.interval is not None
-    assert result.interval.method == "jackknife over texts"
+    assert result.interval.method == "jackknife over texts; Student's t"
 
 
 def test_the_interval_of_a_share_leaves_out_one_text_at_a_time(corpus: Path) -> None:

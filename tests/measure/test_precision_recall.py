@@ -130,7 +130,7 @@ def test_a_model_that_writes_one_sentence_only_is_precise_and_covers_little() ->
 def test_all_sources_are_cut_to_the_size_of_the_smallest() -> None:
     texts = TEXTS + documents("short", MODEL[:10]) + documents("tiny", MODEL[:2])
     found = run(texts)
-    note = "trees: 10 sentences of every source are compared"
+    note = "trees: compares 10 sentences of every source"
     assert all(note in found.sources[source].notes for source in ("human", "model", "short"))
     assert (
         "trees: not compared: more than k = 2 sentences are needed" in found.sources["tiny"].notes
@@ -138,7 +138,7 @@ def test_all_sources_are_cut_to_the_size_of_the_smallest() -> None:
     assert all(map(math.isnan, found.sources["tiny"].values.values()))
     assert "10 sentences drawn at random from 24" in found.sources["model"].notes
     fewer = run(texts, sentences=6)
-    assert "trees: 6 sentences of every source are compared" in fewer.sources["model"].notes
+    assert "trees: compares 6 sentences of every source" in fewer.sources["model"].notes
 
 
 def test_the_reference_has_no_values_but_a_baseline() -> None:
@@ -192,8 +192,8 @@ def test_sentences_without_a_vector_are_missing_from_all_samples(fake: FakeEmbed
     left = len(HUMAN) - 6
     for source in ("human", "model"):
         notes = found.sources[source].notes
-        assert f"trees: {len(HUMAN)} sentences of every source are compared" in notes
-        assert f"meaning: {left} sentences of every source are compared" in notes
+        assert f"trees: compares {len(HUMAN)} sentences of every source" in notes
+        assert f"meaning: compares {left} sentences of every source" in notes
 
 
 def test_words_without_sentence_ends_are_split_for_meaning_alone(fake: FakeEmbedder) -> None:
@@ -201,14 +201,14 @@ def test_words_without_sentence_ends_are_split_for_meaning_alone(fake: FakeEmbed
     assert sorted(fake.asked) == sorted(HUMAN + MODEL)
     few = documents("human", HUMAN) + documents("model", MODEL[:3], at_once=3)
     notes = run(few, on=("meaning",), k=4).sources["model"].notes
-    assert "meaning: not compared: more than k = 4 sentences are needed" in notes
+    assert "meaning: not compared: too few sentences, not more than k = 4" in notes
     assert not any(math.isnan(value) for value in found.sources["model"].values.values())
 
 
 def test_unfinished_sentences_are_left_out() -> None:
     cut = [*TEXTS, Document("cut", "The dog ran. The dog and the", {"source": "model"})]
     notes = run(cut, drop_incomplete="last").sources["model"].notes
-    assert "left out: 1 sentences of texts that are cut off" in notes
+    assert "left out: 1 sentence of texts that are cut off" in notes
 
 
 @pytest.mark.parametrize(
@@ -241,6 +241,6 @@ def test_the_components_are_those_of_both_samples_together(fake: FakeEmbedder) -
     # All variance lies between the two sources: on its axis they do not touch.
     fake.vector = lambda text: [1.0 if text in MODEL else -1.0, 1e-4 * len(text)]
     found = run(on=("meaning",)).sources["model"]
-    assert "meaning: 90% of the variance lie in 1 dimensions" in found.notes
+    assert "meaning: 90% of the variance lie in 1 dimension" in found.notes
     assert found.values["meaning_precision"] == found.values["meaning_recall"] == 0
     assert np.isfinite(found.values["meaning_density"])

@@ -257,7 +257,7 @@ def test_values_are_means_over_the_texts_of_a_source_and_columns_hold_the_texts(
     assert column == pytest.approx([4 / 6, 1.0, 0.0])
     assert found.sources["texts"].values["rouge_1"] == pytest.approx(np.mean(column))
     assert found.interval is not None
-    assert found.interval.method == "jackknife over texts"
+    assert found.interval.method == "jackknife over texts; Student's t"
     # Standard error of the mean is sd / sqrt(3); Wilson's interval of as many answers as have it.
     share, error = np.mean(column), np.std(column, ddof=1) / np.sqrt(3)
     count = share * (1 - share) / error**2

@@ -293,7 +293,7 @@ def test_the_folder_alone_is_run_by_numpy(tmp_path: Path) -> None:
         ({"rope_scaling": {"rope_type": "llama3"}}, "llama3"),
         ({"rope_parameters": {"rope_type": "yarn"}}, "yarn"),
         ({"quantization_config": {"bits": 4}}, "quantized"),
-        ({"hidden_size": "wide"}, "no number"),
+        ({"hidden_size": "wide"}, "something else"),
         ({"num_key_value_heads": 3}, "do not fit together"),
         ({"vocab_size": 3}, "knows 276 tokens"),
         ({"num_hidden_layers": 3}, "no tensor 'model.layers.2"),

@@ -86,7 +86,7 @@ def test_losses_and_gradients_are_those_of_rote(quick: Any, loaded: Any, tokens:
         ),
     )  # fmt: skip
     for one, other in zip(theirs, ours):
-        wanted, found = one.loss(rows), other.loss((160, 48), torch.as_tensor(rows))
+        wanted, found = one.loss(rows, rows), other.loss((160, 48), torch.as_tensor(rows))
         torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
         pairs = zip(gradients(loaded.model, found), gradients(loaded.model, wanted))
         assert all(torch.allclose(a, b, atol=1e-4, rtol=1e-3) for a, b in pairs)

@@ -320,7 +320,9 @@ def test_every_wait_is_said_and_the_last_attempt_ends_all() -> None:
 def test_attempts_end_after_a_time() -> None:
     with endpoint(lambda path, asked: (503, b"busy")) as (model, served, _):
         model.client.patience = Patience(busy=1000, first=0.001, total=0.05)
-        message = r"given up after \d attempts \(the limit is 0\.05 s\)\. What was answered is kept"
+        message = (
+            r"given up after \d attempts? \(the limit is 0\.05 s\)\. What was answered is kept"
+        )
         for _ in range(2):  # nothing is left of the first
             with pytest.raises(RoteError, match=message):
                 model.generate([Prompt("To be")], Decoding(1))

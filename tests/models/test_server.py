@@ -21,7 +21,7 @@ from rote.cli.main import rote
 from rote.core.errors import OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
-from rote.models.endpoint.answers import written
+from rote.models.endpoint.answers import read_answer, written
 from rote.models.llama.gguf_files import find_file
 from rote.models.options import ModelOptions, open_model
 
@@ -75,7 +75,8 @@ def test_tokens_and_log_probabilities_are_those_of_llama_cpp(address: str) -> No
         assert ours.tokens.encode(text, special=False).ids == theirs["tokens"]  # type: ignore[attr-defined]
     for prompt in ("The capital of France is", "Once upon a time, there was a"):
         body = {"model": "m", "max_tokens": 1, "temperature": 0, "logprobs": 1}
-        said = written(_asked(address, "/v1/completions", prompt=prompt, **body), address)
+        answer = _asked(address, "/v1/completions", prompt=prompt, **body)
+        said = written(read_answer(answer, address, json.dumps, scores=True), address)
         assert said is not None
         (scored,) = ours.score([Continuation(prompt, said[0])])
         assert scored.greedy.all()

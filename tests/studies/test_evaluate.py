@@ -238,7 +238,7 @@ def test_what_cannot_be_answered_is_listed_and_counts_nowhere(tmp_path: Path) ->
         ("empty", "nothing to score"),
     ]
     assert [row["acc"] for row in found.records] == [0, None, None, 1]
-    assert any("2" in note or "1 items" in note for note in found.notes)
+    assert any("2" in note or "1 item" in note for note in found.notes)
 
 
 def test_perplexity_is_that_of_whole_words(tmp_path: Path) -> None:

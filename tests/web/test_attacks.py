@@ -639,7 +639,7 @@ def test_the_temporary_files_of_a_job_go_when_the_app_is_killed(tmp_path: Path) 
     process = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, start_new_session=True, env=env, text=True
     )
-    opened = {"indexes": {}, "files": {}, "store": str(tmp_path), "jobs": 1}
+    opened = {"indexes": {}, "files": {}, "store": str(tmp_path), "jobs": 1, "upload_limit": 0}
     settings = {"do": "sleep", "here": str(tmp_path / "pid")}
     order = {"kind": "compare", "settings": settings, "opened": opened, "folder": str(folder)}
     process.communicate(json.dumps(order) + "\n", timeout=60)  # and the pipe is closed

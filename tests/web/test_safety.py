@@ -11,6 +11,7 @@ from urllib.parse import quote
 import pytest
 from fastapi.testclient import TestClient
 
+from rote.core.errors import OptionError
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
 from rote.web.forms.compare import CompareForm
@@ -197,13 +198,26 @@ def test_a_path_is_no_key(client: TestClient, key: str) -> None:
     assert client.get("/static/" + quote(key, safe="").replace(".", "%2e")).status_code == 404
 
 
-@pytest.mark.parametrize("name", ["train", "against", "embedder", "tokenizer", "templates_from"])
-def test_no_option_of_a_request_names_a_file(client: TestClient, name: str) -> None:
-    """What the form does not offer is not read, wherever it occurs in the address."""
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("train", False),
+        ("against", False),
+        ("embedder", True),
+        ("tokenizer", True),
+        ("templates_from", True),
+    ],
+)
+def test_no_option_of_a_request_names_a_file(client: TestClient, name: str, refused: bool) -> None:
+    """What the form does not offer is refused or not read, wherever it occurs in the address."""
 
     pairs = [("file", "texts.jsonl"), (name, "/etc/passwd")]
     for measure in ("novelty", "semantic", "templates", "overlap"):
         pairs += [("measure", measure), (f"{measure}.{name}", "/etc/passwd")]
+    if refused:
+        with pytest.raises(OptionError, match="a place on the machine that the app runs on"):
+            CompareForm.read(pairs)
+        return
     read = CompareForm.read(pairs)
     assert "/etc/passwd" not in json.dumps([dict(read.settings), dict(read.own)])
 

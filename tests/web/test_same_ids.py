@@ -122,15 +122,12 @@ def test_a_comparison_shows_the_text_of_the_row(
     assert not any(str(path) in page + lines for path in same.files.values())
 
 
-@pytest.mark.parametrize("kept", [False, True])
 @pytest.mark.parametrize("by", ["", "source"])
 def test_templates_lead_to_the_text_that_holds_them(
-    app: TestClient, same: Workspace, kept: bool, by: str
+    app: TestClient, same: Workspace, by: str
 ) -> None:
     asked = TemplatesForm(NAMES, n=4, by=by)
-    address = asked.address + ("&source=model" if by else "")
-    if kept:
-        address = work.run("templates", json.loads(json.dumps(asdict(asked))), same, Silent())
+    address = work.run("templates", json.loads(json.dumps(asdict(asked))), same, Silent())
     page = app.get(address).text
     seen = set()
     found = links(page, re.escape(address.partition("?")[0]) + r"\?[^\"]*template=")

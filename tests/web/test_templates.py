@@ -131,7 +131,8 @@ def test_the_api_gives_the_templates_of_every_source(app: TestClient) -> None:
     early = app.get("/api/templates", params=given)
     assert early.status_code == 400
     assert "POST /api/templates" in early.json()["error"]["message"]
-    job = app.post("/api/templates", json={**given, "files": ["texts.jsonl"]}).json()
+    asked = {"files": ["texts.jsonl"], "n": 5, "reference": "plain"}
+    job = app.post("/api/templates", json=asked).json()
     while app.get(job["address"]).json()["open"]:
         time.sleep(0.02)
     found = app.get("/api/templates", params=given).json()

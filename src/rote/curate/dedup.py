@@ -64,8 +64,7 @@ class DedupOptions:
     )
     exact: bool = option(
         False,
-        "Compare words as they are. Without it case does not count, nor does punctuation where "
-        "whole documents are compared",
+        "Compare words as they are; else case and the punctuation of documents do not count",
     )
     tokenizer: str = option("ud", "how texts are cut into words")
     cut: Literal["word", "sentence"] = option(

@@ -222,7 +222,8 @@ def address_of(kind: str, settings: Mapping[str, Any]) -> str:
 
 def reader_of(kind: str, settings: Mapping[str, Any], opened: Workspace) -> Reader:
     """How the texts of a result were read."""
-    form = form_of(kind, settings) if kind in (RunForm.kind, CompareForm.kind) else None
+    known = settings and kind in (RunForm.kind, CompareForm.kind)
+    form = form_of(kind, settings) if known else None
     return form.reader(opened) if isinstance(form, (RunForm, CompareForm)) else batches
 
 
