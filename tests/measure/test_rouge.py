@@ -262,7 +262,7 @@ def test_values_are_means_over_the_texts_of_a_source_and_columns_hold_the_texts(
     share, error = np.mean(column), np.std(column, ddof=1) / np.sqrt(3)
     count = share * (1 - share) / error**2
     assert found.sources["texts"].intervals["rouge_1"] == pytest.approx(
-        wilson(share * count, count, 0.95)
+        wilson(share * count, count, 0.95, 3)
     )
 
 

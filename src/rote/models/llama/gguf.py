@@ -28,6 +28,8 @@ _DEEPEST = 8
 """Levels of lists in lists; the format's own fields have none."""
 _MOST = 10_000
 """Layers or heads; larger models than any there is have some hundred."""
+_LONGEST = 2**21
+"""Tokens of context: a table of angles is made for all of them."""
 _LAYER = {
     "input_layernorm": "attn_norm",
     "self_attn.q_proj": "attn_q",
@@ -165,6 +167,9 @@ def shape_of(held: Gguf) -> Shape:
     for name in ("attention.value_length", "rope.dimension_count"):
         if said(name, head) != head:
             raise _refused(held.path, f"llama.{name}", said(name), f"a head is {head} wide")
+    if not said("context_length") <= _LONGEST:
+        longest = held.fields["llama.context_length"]
+        raise _refused(held.path, "llama.context_length", longest, f"up to {_LONGEST} can be run")
     groups = said("attention.head_count_kv", heads)
     if heads % groups or head % 2:
         raise _refused(
