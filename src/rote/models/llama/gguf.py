@@ -176,6 +176,8 @@ def shape_of(held: Gguf) -> Shape:
             held.path, "llama.attention.head_count_kv", groups, f"there are {heads} heads"
         )
     tokens = held.fields.get("tokenizer.ggml.tokens") or ()
+    if not isinstance(tokens, (list, tuple)):
+        raise _refused(held.path, "tokenizer.ggml.tokens", tokens, "a list of tokens is needed")
     ends = []
     for name in ("eos", "eot", "eom"):
         end = held.fields.get(f"tokenizer.ggml.{name}_token_id")
