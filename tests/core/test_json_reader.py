@@ -200,5 +200,11 @@ def test_names_stand_once_and_within_the_folder() -> None:
     HELD.check_names(["a", "...", "b.jsonl", "A"], "files")
 
 
+def test_a_message_does_not_fill_the_screen() -> None:
+    with pytest.raises(InputError) as caught:
+        HELD.check_once(["x" * 10**6] * 2, "names")
+    assert len(str(caught.value)) < 200
+
+
 def test_values_as_json_holds_them() -> None:
     assert as_json({1: (2, 3)}) == {"1": [2, 3]}

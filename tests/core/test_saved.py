@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,14 @@ def test_a_result_and_a_panel_come_back_as_they_were(tmp_path: Path) -> None:
 def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(RESULT.to_json()))
     assert read_results(Path("-")) == [RESULT]
+
+
+def test_a_pipe_is_read_where_the_user_names_it() -> None:
+    ends, begins = os.pipe()
+    os.write(begins, RESULT.to_json().encode())
+    os.close(begins)
+    assert read_results(Path(f"/dev/fd/{ends}")) == [RESULT]
+    os.close(ends)
 
 
 def test_notes_interval_and_reference_may_be_missing(tmp_path: Path) -> None:

@@ -271,3 +271,9 @@ def test_an_empty_name_is_not_the_folder_that_one_is_in(given, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError):
         list(open_corpus(given))
+
+
+def test_a_pipe_in_a_folder_is_left_out_and_not_waited_for(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a b"}\n')
+    os.mkfifo(tmp_path / "b.jsonl")
+    assert [document.text for document in open_corpus(tmp_path)] == ["a b"]

@@ -150,6 +150,16 @@ def test_metadata_of_another_kind_is_an_error_with_the_file(tmp_path: Path, valu
             )
 
 
+def test_a_header_without_a_unit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.gguf"
+    name = struct.pack("<Q", 17) + b"general.alignment"
+    units = (struct.pack("<II", 4, 0), struct.pack("<IIQ", 9, 4, 0), struct.pack("<If", 6, 1.5))
+    for unit in units:
+        path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + name + unit)
+        with pytest.raises(InputError, match=r"a\.gguf: .*general\.alignment is"):
+            opened(path)
+
+
 def test_a_damaged_file_is_told_from_another_kind(tmp_path: Path) -> None:
     path = write_gguf(tmp_path / "a.gguf", CONFIG)
     whole = path.read_bytes()

@@ -26,6 +26,7 @@ DEEPEST = 200
 through a value needs some for each level."""
 TOO_DEEP = f"lists and objects nest more than {DEEPEST} levels deep"
 _LARGEST_COUNT = 2**63 - 1
+_SHOWN = 80
 
 
 def parse_json(
@@ -121,6 +122,12 @@ def read_json_lines(
 def as_json(value: Any) -> Any:
     """A value as it comes back from JSON: tuples as lists, keys as strings."""
     return parse_json(json.dumps(value))
+
+
+def shortened(value: Any) -> str:
+    """A value as a message shows it: whoever wrote it may have meant it to fill the screen."""
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
 
 
 def kind_of(value: Any) -> str:
@@ -240,7 +247,7 @@ class JsonObject:
         held = list(names)
         for place, name in enumerate(held):
             if name in ("", ".", "..") or any(sign in name for sign in "/\\\0"):
-                problem = f"is {name!r}, which names nothing in this folder"
+                problem = f"is {shortened(name)}, which names nothing in this folder"
                 raise self.error(f"{field}[{place}]{inner}", problem)
         self.check_once(held, field, inner)
 
@@ -251,7 +258,8 @@ class JsonObject:
         for place, name in enumerate(names):
             if (before := first.setdefault(name, place)) != place:
                 raise self.error(
-                    f"{field}[{place}]{inner}", f"is {name!r}, as {field}[{before}]{inner} is"
+                    f"{field}[{place}]{inner}",
+                    f"is {shortened(name)}, as {field}[{before}]{inner} is",
                 )
 
     def _inner(self, name: str, value: Any) -> JsonObject:

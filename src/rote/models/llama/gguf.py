@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from rote.core.errors import InputError, MissingExtra
+from rote.core.json_reader import shortened
 from rote.models.llama.gguf_files import Bytes, GgufFile
-from rote.models.llama.weights import Shape, Single
+from rote.models.llama.weights import LONGEST, Shape, Single
 from rote.models.tokens.encoding import Library
 from rote.models.tokens.gguf import gguf_tokens
 
@@ -28,8 +29,6 @@ _DEEPEST = 8
 """Levels of lists in lists; the format's own fields have none."""
 _MOST = 10_000
 """Layers or heads; larger models than any there is have some hundred."""
-_LONGEST = 2**21
-"""Tokens of context: a table of angles is made for all of them."""
 _LAYER = {
     "input_layernorm": "attn_norm",
     "self_attn.q_proj": "attn_q",
@@ -167,16 +166,15 @@ def shape_of(held: Gguf) -> Shape:
     for name in ("attention.value_length", "rope.dimension_count"):
         if said(name, head) != head:
             raise _refused(held.path, f"llama.{name}", said(name), f"a head is {head} wide")
-    if not said("context_length") <= _LONGEST:
-        longest = held.fields["llama.context_length"]
-        raise _refused(held.path, "llama.context_length", longest, f"up to {_LONGEST} can be run")
+    if (longest := said("context_length")) > LONGEST:
+        raise _refused(held.path, "llama.context_length", longest, f"up to {LONGEST} can be run")
     groups = said("attention.head_count_kv", heads)
     if heads % groups or head % 2:
         raise _refused(
             held.path, "llama.attention.head_count_kv", groups, f"there are {heads} heads"
         )
-    tokens = held.fields.get("tokenizer.ggml.tokens") or ()
-    if not isinstance(tokens, (list, tuple)):
+    tokens = held.fields.get("tokenizer.ggml.tokens") or []
+    if type(tokens) is not list or not all(isinstance(token, str) for token in tokens):
         raise _refused(held.path, "tokenizer.ggml.tokens", tokens, "a list of tokens is needed")
     ends = []
     for name in ("eos", "eot", "eom"):
@@ -193,7 +191,7 @@ def shape_of(held: Gguf) -> Shape:
         heads=heads,
         groups=groups,
         head=head,
-        longest=said("context_length"),
+        longest=longest,
         epsilon=said("attention.layer_norm_rms_epsilon"),
         theta=said("rope.freq_base", 10000.0),
         tied="lm_head.weight" not in held.places,
@@ -345,7 +343,7 @@ def _unknown(path: GgufFile, name: str, kind: str) -> InputError:
 
 def _refused(path: GgufFile, field: str, value: Any, why: str) -> InputError:
     return InputError(
-        f"{field} is {value!r}; {why}",
+        f"{field} is {shortened(value)}; {why}",
         file=str(path),
         remedy="Serve the model with llama.cpp and name it openai:URL#NAME",
     )

@@ -141,6 +141,8 @@ class Shape:
 
 
 _LARGEST_SIZE = 2**31 - 1
+LONGEST = 2**21
+"""Tokens of context: a table of angles is made for all of them."""
 
 
 def read_shape(folder: Path) -> Shape:
@@ -175,6 +177,9 @@ def read_shape(folder: Path) -> Shape:
     if not (0 < shape.theta < math.inf and 0 <= shape.epsilon < math.inf):
         raise InputError("rope_theta or rms_norm_eps is no number above 0", file=str(path))
     odd = shape.heads % shape.groups or shape.head % 2 if shape.groups > 0 else True
+    if shape.longest > LONGEST:
+        problem = f"max_position_embeddings is {shape.longest}; up to {LONGEST} can be run"
+        raise InputError(problem, file=str(path))
     if odd or min(*sizes, shape.head) < 1 or max(*sizes, shape.head) > _LARGEST_SIZE:
         raise InputError("its sizes do not fit together", file=str(path))
     return shape
