@@ -163,3 +163,5 @@ def test_another_input_is_read_alike_unless_something_else_is_said():
         own.beside("text-feld=body")
     with pytest.raises(OptionError, match="write NAME=VALUE"):
         own.beside("body")
+    with pytest.raises(OptionError, match="on_error is one of stop, skip, not 'go'"):
+        own.beside("on-error=go")

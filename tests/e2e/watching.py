@@ -238,7 +238,7 @@ _CUT = """(fonts) => {
 
 def cut_labels(page: Page) -> list[str]:
     """Labels of figures that reach over its edge, in the font at hand and in others."""
-    assert page.locator("figure svg text").count()
+    expect(page.locator("figure svg text").first).to_be_attached()
     fonts = ["", "DejaVu Sans", "Verdana", "Liberation Sans", "serif", "monospace"]
     found: list[str] = page.evaluate(_CUT, fonts)
     return found

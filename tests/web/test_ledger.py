@@ -94,8 +94,10 @@ def test_what_the_app_makes_has_a_ledger(folder: Path, tmp_path: Path) -> None:
     lines = [f'{{"id": {n}, "text": "{SHARED} own{n} and more"}}\n' for n in range(3)]
     opened.files["clean"].write_text("".join(lines))
     app = TestClient(make_app(opened), **HERE)
-    assert app.get("/run/dedup").status_code == 200
-    form = RunForm("dedup", ("clean",), {"length": 20, "near": 0.0})
+    page = app.get("/run/dedup")
+    assert page.status_code == 200
+    assert '<select id="f-exact" name="exact"' in page.text
+    form = RunForm("dedup", ("clean",), {"length": 20, "near": 0.0, "exact": True})
     form.check(opened)
     (result,) = form.perform(opened, Silent())
     assert result.measure == "dedup"

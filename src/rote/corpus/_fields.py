@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin
 
 from rote.core.errors import InputError, OptionError, UnknownName
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, hints_of, option, unsigned
 from rote.corpus._select import conditions, where_option
 
 
@@ -72,7 +72,10 @@ class ReadOptions:
                 value = (*found.get(name, ()), *([value] if isinstance(value, str) else value))
             elif known is bool and isinstance(value, str):
                 value = value.lower() in ("", "true", "yes", "1")
-            found[name] = _DEFAULTS[name] if value == "" else value
+            found[name] = value = _DEFAULTS[name] if value == "" else value
+            hint = hints_of(ReadOptions)[name]
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise OptionError(f"{name} is one of {', '.join(get_args(hint))}, not {value!r}")
         return replace(files, **found)
 
 
