@@ -252,4 +252,4 @@ def test_the_stand_in_is_named_and_the_difference_is_that_of_the_codec() -> None
     own, theirs = (found.sources[source].values["gzip"] for source in ("model", "human"))
     assert row["difference"] == own - theirs
     assert found.interval is not None
-    assert found.interval.method.endswith("without replacement by zstd; Student's t")
+    assert found.interval.method.endswith("without replacement by zstd, calibrated; Student's t")

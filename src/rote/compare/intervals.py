@@ -37,6 +37,7 @@ def half_samples(
     jobs: int = 1,
     advance: Advance = lambda amount: None,
     many: Many | None = None,
+    count: int | None = None,
 ) -> dict[str, Floats]:
     """Each value of 200 half-samples without replacement, whose standard deviation is the standard
     error of the value (the delete-half jackknife).
@@ -45,7 +46,7 @@ def half_samples(
     sqrt(m / (n - m)). Texts of one key belong together, such as those that answer the same prompt:
     they are drawn or left out together. Draws of two sources go together where their texts have the
     same keys, so that the spread of a difference is that of paired differences. `many` takes the
-    place of `reduce`, and many groups at once.
+    place of `reduce`, and many groups at once. `count`: the first so many draws alone.
     """
     ascending = np.argsort(take)
     texts = take[ascending]
@@ -61,7 +62,8 @@ def half_samples(
         return texts[chosen[number]]
 
     # One purpose for all sources: a draw has the same salt for each.
-    how: dict[str, Any] = {"count": HALF_SAMPLES, "seed": seed, "purpose": "interval", "jobs": jobs}
+    how: dict[str, Any] = {"count": count or HALF_SAMPLES, "seed": seed, "jobs": jobs}
+    how["purpose"] = "interval"
     if many is None:
         table = draws(lambda rng: reduce(drawn(rng), rng), **how, advance=advance)
     else:
@@ -69,6 +71,22 @@ def half_samples(
     scale = math.sqrt(half / (len(units) - half))
     means = {name: column.mean() for name, column in table.items()}
     return {name: means[name] + scale * (table[name] - means[name]) for name in table}
+
+
+def calibrated_error(quick: Floats, exact: Floats) -> float:
+    """The standard deviation that values have over half-samples, from that of a stand-in, and from
+    the values themselves of the first of these half-samples.
+
+    A value moves with its stand-in, and somewhat by itself: the variance is that of the part that
+    the stand-in predicts, over all half-samples, and that of the rest.
+    """
+    known = quick[: len(exact)]
+    if not deviation(known) > NO_ERROR:
+        return deviation(exact)
+    slope = float(np.cov(known, exact)[0, 1]) / deviation(known) ** 2
+    rest = exact - exact.mean() - slope * (known - known.mean())
+    variance = (slope * deviation(quick)) ** 2 + float((rest**2).sum()) / (len(exact) - 2)
+    return math.sqrt(variance)
 
 
 def difference_interval(

@@ -23,6 +23,7 @@ from rote.compare.families import Margin, equivalence_p
 from rote.compare.intervals import (
     HALF_SAMPLES,
     NO_ERROR,
+    calibrated_error,
     deviation,
     difference_interval,
     half_samples,
@@ -55,6 +56,11 @@ Reduce = Callable[[Take, np.random.Generator], Values]
 _FEW_TEXTS = 10
 _FEWEST_NAMED = 2
 """Clusters that are drawn where the user names their field."""
+CALIBRATED = 24
+"""Half-samples of a source of which the values themselves are computed, where those of a stand-in
+are calibrated by them: fewer where it is so large that they would take long."""
+_CALIBRATED_WORDS = 500_000
+_FEWEST_CALIBRATED = 6
 _MOVES = ("moves_with_texts", "moves_with_length")
 _TESTED = ("tested_texts", "tested_reference_texts")
 MOST_UNDEFINED = 0.1
@@ -352,7 +358,7 @@ class _Run:
         closed = [v.title for v in self.values if any(v.name in names for names in every)]
         method = self.metric.interval_method or "jackknife over texts"
         if min(map(len, every)) < len(self.values):
-            by = f" by {self.metric.stand_in}" * bool(self.metric.stand_in)
+            by = f" by {self.metric.stand_in}, calibrated" * bool(self.metric.stand_in)
             halves = f"delete-half jackknife, {HALF_SAMPLES} half-samples without replacement{by}"
             if any(own is not None for own in self.clusters.values()):
                 field = self.settings.cluster
@@ -384,18 +390,35 @@ class _Run:
             for source, own in open_names.items():
                 if not own:
                     continue
-                scale = found.scale(source)
-                drawn = half_samples(
-                    self.resample,
-                    self.drawn_from[source],
-                    self.keys[source],
-                    seed=self.settings.seed,
-                    jobs=self.settings.jobs,
-                    advance=advance,
-                    many=self.many(own),
-                )
-                halves[source] = {name: scale[name] * drawn[name] for name in own & drawn.keys()}
+                how = self.of_source(source)
+                drawn = half_samples(self.resample, **how, advance=advance, many=self.many(own))
+                drawn = {name: drawn[name] for name in own & drawn.keys()}
+                stand_in = bool(self.metric.stand_in)
+                halves[source] = self.calibrated(source, drawn, found) if stand_in else drawn
         return halves
+
+    def of_source(self, source: str) -> dict[str, Any]:
+        """What half-samples of a source are drawn from, and how."""
+        take, keys = self.drawn_from[source], self.keys[source]
+        return {"take": take, "keys": keys, "seed": self.settings.seed, "jobs": self.settings.jobs}
+
+    def calibrated(
+        self, source: str, drawn: Mapping[str, Floats], found: Found
+    ) -> dict[str, Floats]:
+        """Half-samples of a stand-in, with the level and the spread of the values: as a formula
+        gives it, or as some half-samples do that are not of the stand-in."""
+        closed = self.closed_form(source)
+        errors = {n: error for n, error in self.formulas[source].items() if n in closed}
+        if not drawn.keys() <= errors.keys():
+            half = int(self.study.sample.words[self.study.groups[source]].sum()) // 2
+            count = max(_FEWEST_CALIBRATED, min(CALIBRATED, _CALIBRATED_WORDS // max(1, half)))
+            exact = half_samples(self.reduce, **self.of_source(source), count=count)
+            errors = {n: calibrated_error(drawn[n], exact[n]) for n in drawn} | errors
+        values = found.values[source]
+        return {
+            name: values[name] + errors[name] * (column - column.mean()) / (deviation(column) or 1)
+            for name, column in drawn.items()
+        }
 
     @property
     def is_resampled(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rote.core import registry
@@ -241,7 +242,7 @@ def comparisons_table(
             text_cell(row["source"]),
             Cell(row["measure"]),
             text_cell(row["title"]),
-            _signed(value.difference, value.mark),
+            _difference(value),
             _p(value.p_corrected, value.verdict),
             number_cell(value.detectable),
             *(equal if matched else []),
@@ -251,7 +252,12 @@ def comparisons_table(
     columns = [
         *([Column("task")] if faceted else []),
         *(Column("source"), Column("measure"), Column("value")),
-        Column("difference", kind="number", said="source - reference"),
+        Column(
+            "difference",
+            kind="number",
+            ends=("difference_low", "difference_high"),
+            said="source - reference",
+        ),
         Column("p", kind="p", said="corrected"),
         Column("detectable", kind="number", said="smallest, 80% power"),
     ]
@@ -328,6 +334,16 @@ def _cell(value: Value | None) -> Cell:
         equal = rounded(value.matched) + (f" ±{spread}" if spread else "")
         below.append(f"= {equal}{value.matched_mark}")
     return Cell(rounded(value.estimate), plain, value.mark, tuple(below))
+
+
+def _difference(value: Value) -> Cell:
+    """With its interval, where there is one."""
+    cell = _signed(value.difference, value.mark)
+    ends = value.difference_low, value.difference_high
+    if math.isnan(ends[0]):
+        return replace(cell, values=(*cell.values, None, None))
+    low, high = (rounded_like(end, value.difference) for end in ends)
+    return replace(cell, values=(*cell.values, *ends), below=(f"[{low}, {high}]",))
 
 
 def _signed(number: float, mark: str) -> Cell:

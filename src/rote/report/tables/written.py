@@ -58,7 +58,10 @@ VALUE_COLUMNS = (
     *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
     *("verdict", "matched_verdict"),
 )
-TESTED_COLUMNS = ("detectable", "matched_detectable", "margin", "equivalence_p_corrected")
+TESTED_COLUMNS = (
+    *("difference_low", "difference_high", "relative_low", "relative_high"),
+    *("detectable", "matched_detectable", "margin", "equivalence_p_corrected"),
+)
 """Of values that were tested."""
 IN_VALUES = (VALUES, "matched")
 """Tables of a result that the rows of its values hold already."""
