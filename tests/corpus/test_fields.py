@@ -22,6 +22,10 @@ from .files import complaint, jsonl_bytes, skipped
         ({"name": "k", "passage": "words that go on and on", "key": 2}, "passage", "key"),
         ({"count": "12", "ngram": "of the"}, "ngram", None),
         ({"source": "a very long name of a source", "utterance": "hm"}, "utterance", None),
+        # Filtered, empty and numeric texts of `rote generate`, beside what else a record says.
+        ({"text": None, "signature": "openai/3-of-a-model", "id": "1"}, "text", "id"),
+        ({"text": "", "signature": "openai/3-of-a-model", "id": "1"}, "text", "id"),
+        ({"text": "42", "signature": "openai/3-of-a-model", "id": "1"}, "text", "id"),
     ],
 )
 def test_fields_are_guessed(record, text, identity):
@@ -159,8 +163,13 @@ def test_another_input_is_read_alike_unless_something_else_is_said():
     assert own.beside({**same, "strip_prompt": True}) == asked
     assert own.beside("text-field=body").text_field == "body"
     assert own.beside(ReadOptions()) == ReadOptions()
-    with pytest.raises(UnknownName, match="did you mean 'text_field'"):
+    with pytest.raises(UnknownName, match="'text-feld': did you mean 'text-field'"):
         own.beside("text-feld=body")
+    with pytest.raises(UnknownName, match="'text_feld': did you mean 'text_field'"):
+        own.beside({"text_feld": "body"})
+    with pytest.raises(OptionError, match="strip_prompt is true or false, not 'perhaps'"):
+        own.beside("strip-prompt=perhaps")
+    assert own.beside("strip-prompt=no").strip_prompt is False
     with pytest.raises(OptionError, match="write NAME=VALUE"):
         own.beside("body")
     with pytest.raises(OptionError, match="on_error is one of stop, skip, not 'go'"):

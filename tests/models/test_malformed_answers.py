@@ -164,6 +164,7 @@ RAW: dict[str, tuple[Any, str]] = {
     "empty": (b"", "expected a JSON object, got an empty body"),
     "blank": (b" \n", "expected a JSON object, got an empty body"),
     "a list": (b"[1]", r"expected a JSON object, got \[1\]"),
+    "null": (b"null", "expected a JSON object, got null"),
     "not UTF-8": (b'{"choices": [{"text": "\xff\xfe"}]}', "expected a JSON object, got {"),
     "deep": (b"[" * 100_000, r"expected a JSON object, got \[\[\["),
     "NaN": (b'{"choices": [{"text": "hi"}], "usage": NaN}', "an object in `usage`, got NaN"),

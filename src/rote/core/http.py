@@ -289,7 +289,12 @@ class Client:
         try:
             held = parse_json(text)
             error = held.get("error", held) if isinstance(held, dict) else held
-            text = error["message"] if isinstance(error, dict) else str(error)
+            if isinstance(error, dict):
+                text = error["message"]
+            elif not isinstance(error, str):
+                text = json.dumps(error, ensure_ascii=False)
+            else:
+                text = error
             if isinstance(error, dict) and error.get("code"):
                 text = f"{text} ({error['code']})"
         except (InputError, KeyError, TypeError):

@@ -65,13 +65,17 @@ class ReadOptions:
         )
         found: dict[str, Any] = {}
         for name, value in given:
-            known = _KINDS.get(name := name.replace("-", "_"))
+            known = _KINDS.get(name.replace("-", "_"))
             if known is None:
-                raise UnknownName("option of reading", name, _KINDS)
+                names = _KINDS if isinstance(changes, Mapping) else _FLAG_NAMES
+                raise UnknownName("option of reading", name, names)
+            name = name.replace("-", "_")
             if known is tuple:
                 value = (*found.get(name, ()), *([value] if isinstance(value, str) else value))
             elif known is bool and isinstance(value, str):
-                value = value.lower() in ("", "true", "yes", "1")
+                if value.lower() not in _TRUTH:
+                    raise OptionError(f"{name} is true or false, not {value!r}")
+                value = _TRUTH[value.lower()]
             found[name] = value = _DEFAULTS[name] if value == "" else value
             hint = hints_of(ReadOptions)[name]
             if get_origin(hint) is Literal and value not in get_args(hint):
@@ -86,6 +90,8 @@ _KINDS: Mapping[str, Any] = {
     for one in fields(ReadOptions)
 }
 _DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(ReadOptions)}
+_FLAG_NAMES = [name.replace("_", "-") for name in _KINDS]
+_TRUTH = {"": True, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def _change(text: str) -> tuple[str, str]:
@@ -215,6 +221,9 @@ def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
     for name in _TEXT:
         if any(_is_text(record.get(name)) for record in records):
             return name
+    # Texts that are all null, empty or numbers are texts still: no other field stands in for them.
+    if any("text" in r and (r["text"] is None or isinstance(r["text"], str)) for r in records):
+        return "text"
     lengths: dict[str, float] = {}
     for name in dict.fromkeys(name for record in records for name in record):
         values = [record.get(name) for record in records]

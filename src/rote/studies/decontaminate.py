@@ -46,7 +46,7 @@ class Options:
 
     SECTION: ClassVar[str] = "Test items"
     against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...", takes="items")
-    against_read: tuple[str, ...] = read_option("the items")
+    against_read: tuple[str, ...] = read_option("the file of items")
     policy: Literal["drop", "cut", "report"] = option(
         "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
     )
