@@ -160,3 +160,15 @@ def test_what_texts_were_made_from_is_a_source_of_its_facet() -> None:
 def test_another_field_may_hold_the_input() -> None:
     texts = records(prompt="Write about a heron.")
     assert "input: prompt" in lexical(texts, by=("source",), inputs="prompt", **QUICK).sources
+    with pytest.raises(OptionError, match=r"--inputs names the field 'promt'.*fields: .*prompt"):
+        lexical(texts, by=("source",), inputs="promt", **QUICK)
+
+
+def test_what_texts_were_made_from_is_known_in_a_facet() -> None:
+    """A measure that is not of inputs leaves them out there, too."""
+    texts = records(document="The same long document about a heron and a lamp.")
+    for by in (("source",), ("task", "source")):
+        found = rote.report(texts, by=by, measures="lexical,keyness", **QUICK)
+        sources = {result.measure: result.sources for result in found.results}
+        assert any("input" in name for name in sources["lexical"])
+        assert not any("input" in name for name in sources["keyness"])

@@ -23,8 +23,12 @@ def input_name(field: str) -> str:
 
 
 def is_input(name: str) -> bool:
-    """Whether a source holds what the texts were made from."""
-    return name == _DOCUMENTS or name.startswith(_OTHER)
+    """Whether a source holds what the texts were made from, in a facet or by itself.
+
+    >>> is_input("input: prompt"), is_input("news|input documents"), is_input("news|human")
+    (True, True, False)
+    """
+    return any(part == _DOCUMENTS or part.startswith(_OTHER) for part in name.split(JOINT))
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,6 +127,7 @@ def take(
         reporter=reporter,
         languages=any(needs_language(metric, options) for metric, options in chosen),
     )
+    _check_inputs(collected, inputs)
     read = policy.seen(Read(collected, signatures))
     most = max(map(len, read.collected.groups.values()))
     tested = sum(tests_of(metric, options, settings) for metric, options in chosen)
@@ -149,6 +150,16 @@ def take(
             policy.found(result, tests, part)
         except RoteError as problem:
             policy.failed(metric, problem)
+
+
+def _check_inputs(collected: Collected, field: str | None) -> None:
+    """Of a field that was named, some record must have a text; `document` need not be there."""
+    if field in (None, Settings().inputs) or any(map(is_input, collected.groups)):
+        return
+    raise OptionError(
+        f"--inputs names the field '{field}', and no record has a text there (fields: "
+        f"{', '.join(sorted(collected.fields)) or 'none'})"
+    )
 
 
 def tests_of(metric: Metric, options: Any, settings: Settings) -> int:
