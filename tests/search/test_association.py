@@ -34,6 +34,7 @@ def test_log_ratio_by_hand() -> None:
     assert float(log_ratio(8, 2, 100, 100)) == pytest.approx(2)
     assert float(log_ratio(4, 0, 100, 100)) == pytest.approx(3)  # 4 against a half
     assert float(log_ratio(0, 0, 100, 200)) == pytest.approx(1)
+    assert np.isnan(log_ratio(3, 0, 100, 0))
 
 
 def test_dispersion_by_hand() -> None:

@@ -197,10 +197,18 @@ def _file(subset: Any) -> str:
     return str(subset) if isinstance(subset, Path) else "subset"
 
 
+def _lines(subset: Path) -> list[str]:
+    try:
+        return subset.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8"
+        raise InputError(f"the subset cannot be read ({why})", file=str(subset)) from None
+
+
 def _ids(subset: Any) -> list[str]:
     """A line each: an id, or a record that holds one."""
     found = []
-    rows = subset.read_text("utf-8").splitlines() if isinstance(subset, Path) else subset
+    rows = _lines(subset) if isinstance(subset, Path) else subset
     if not isinstance(rows, Sequence):
         raise OptionError(f"subset takes ids or records, not {type(subset).__name__}")
     for number, row in enumerate(rows, 1):

@@ -38,8 +38,10 @@ def likelihood_p(g2: ArrayLike) -> Floats:
 
 
 def log_ratio(a: ArrayLike, b: ArrayLike, total_a: ArrayLike, total_b: ArrayLike) -> Floats:
-    """Binary logarithm of how many times as frequent it is in the first; 0 counts as a half."""
+    """Binary logarithm of how many times as frequent it is in the first; 0 counts as a half. nan
+    where one of them holds nothing that is this long."""
     own, other, all_own, all_other = (np.asarray(x, np.float64) for x in (a, b, total_a, total_b))
+    all_own, all_other = (np.where(total > 0, total, np.nan) for total in (all_own, all_other))
     own, other = np.where(own > 0, own, 0.5), np.where(other > 0, other, 0.5)
     return np.asarray(np.log2(own / all_own) - np.log2(other / all_other), np.float64)
 

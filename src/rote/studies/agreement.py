@@ -135,6 +135,8 @@ def _lines(given: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tuple[st
             lines = Path(one).read_text("utf-8").splitlines()
         except OSError as error:
             raise InputError(str(error.strerror), file=str(one), remedy="Check the path") from None
+        except UnicodeDecodeError:
+            raise InputError("not UTF-8: no answers of a judge", file=str(one)) from None
         yield from ((str(one), n, line) for n, line in enumerate(lines, 1) if line.strip())
 
 

@@ -112,6 +112,7 @@ RULES = 2
 _MORE = 2
 """Words that a fuller name has more at most: further ones say something else of somebody."""
 _COLUMNS = ("name", "author")
+_REMEDY = "--authors names a CSV file in UTF-8 with the columns name and author"
 
 Given = Mapping[Form, str]
 """Whom a name stands for, by its words; nobody where that is empty."""
@@ -179,16 +180,28 @@ def _rows(given: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]]:
         return
     with _opened(Path(given)) as lines:
         reader = csv.DictReader(lines)
-        begins = ",".join(reader.fieldnames or ())[:40]
-        if not set(_COLUMNS) <= set(reader.fieldnames or ()):
+        try:
+            yield from _of_csv(reader, file)
+        except csv.Error as error:
             raise InputError(
-                f"a file of authors begins with the line 'name,author', not '{begins}'",
+                f"no CSV that can be read ({error})",
                 file=file,
-                line=1,
-                remedy="Each further line has a name and whom it stands for",
-            )
-        for row in reader:
-            yield reader.line_num, row
+                line=reader.line_num,
+                remedy=_REMEDY,
+            ) from None
+
+
+def _of_csv(reader: csv.DictReader[str], file: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    begins = ",".join(reader.fieldnames or ())[:40]
+    if not set(_COLUMNS) <= set(reader.fieldnames or ()):
+        raise InputError(
+            f"a file of authors begins with the line 'name,author', not '{begins}'",
+            file=file,
+            line=1,
+            remedy="Each further line has a name and whom it stands for",
+        )
+    for row in reader:
+        yield reader.line_num, row
 
 
 def _opened(path: Path) -> StringIO:
@@ -199,7 +212,7 @@ def _opened(path: Path) -> StringIO:
         raise InputError(
             f"the file of authors cannot be read ({why})",
             file=str(path),
-            remedy="--authors names a CSV file in UTF-8 with the columns name and author",
+            remedy=_REMEDY,
         ) from error
 
 
