@@ -6,6 +6,7 @@ made in the current folder when a command of a page is about to ask for it.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -18,6 +19,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from rote.cli.main import rote
+from tests import german
 from tests.models import tiny
 from tests.search.infini_gram_made import write_folder
 
@@ -279,6 +281,28 @@ def _treebank(path: Path) -> None:
     path.write_text("\n\n".join(sentences) + "\n\n", "utf-8")
 
 
+def _table(path: Path) -> None:
+    """Texts in a field that nothing guesses, beside one that would be."""
+    rows = [{"id": one["id"], "body": one["text"], "text": "Something else."} for one in _base()]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _originals() -> list[Record]:
+    """What translations are of, in German, under the ids of the texts."""
+    ids = dict.fromkeys(one["doc_id"] for one in _base())
+    return [
+        {"doc_id": name, "lang": "de", "text": german.TEXTS[n % len(german.TEXTS)] + f" Tag {n}."}
+        for n, name in enumerate(ids)
+    ]
+
+
+def _german(path: Path) -> None:
+    german.save_pipeline(path)
+
+
 stories = lines(
     partial(
         texts,
@@ -287,6 +311,7 @@ stories = lines(
         task=lambda n, one: "stories",
         year=lambda n, one: 2019 + n % 3,
         completion=lambda n, one: one["text"],
+        answer=lambda n, one: one["text"],
         question=lambda n, one: one["prompt"],
         author=lambda n, one: one["source"],
         correct=lambda n, one: n % 2,
@@ -322,6 +347,11 @@ NAMES: dict[str, Maker] = {
     "treebank.conllu": _treebank,
     "runs.jsonl": lines(_runs),
     "ratings.csv": _ratings,
+    "corpus.csv": _table,
+    "texts.jsonl": lines(partial(texts, task=lambda n, one: ("news", "stories")[n // 4 % 2])),
+    "wmt23.de-en.jsonl": lines(texts),
+    "wmt23.de-en.sources.jsonl": lines(_originals),
+    "de_core_news_sm": _german,
     "templates.json": results,
     "tuned.json": _result("--by", "source,stage", of=partial(
         texts, stage=lambda n, one: ("base", "instruct")[n // 2 % 2])),
@@ -341,7 +371,11 @@ OTHERS: dict[str, dict[str, Maker]] = {
     },
     "popularity": {"FOLDER": _infini_gram, "answers.jsonl": _answers},
     "similarity": {"answers.jsonl": summaries},
-    "input": {"summaries.jsonl": stories, "documents.jsonl": lines(_documents)},
+    "input": {
+        "summaries.jsonl": stories,
+        "documents.jsonl": lines(_documents),
+        **dict.fromkeys(("train.jsonl", "all.jsonl"), pairs),
+    },
 }
 
 
