@@ -72,11 +72,11 @@ def test_a_family_is_corrected_over_all_its_tests(correction: Correction) -> Non
 def test_the_floor_is_the_smallest_p_that_a_family_could_have() -> None:
     far = [PermutedTest(source, 9.0, np.linspace(-1, 1, 99)) for source in "aabb"]
     floors = {c: [out.floor for out in correct(far, c)] for c in CORRECTIONS}
-    assert floors["westfall-young"] == [0.02] * 4
+    assert floors["westfall-young"] == [0.01] * 4
     assert floors["holm"] == [0.04] * 4
     assert floors["bh"] == [0.01] * 4  # all of them may be differences
     for correction, own in floors.items():
-        assert own[0] == pytest.approx(times(correction, 4, 2) / 100)
+        assert own[0] == pytest.approx(times(correction, 4) / 100)
         assert [out.p for out in correct(far, correction)] == own
 
 

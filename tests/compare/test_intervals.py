@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import rote
 from rote.compare.intervals import (
+    Estimate,
     at_level,
     deviation,
     difference_interval,
@@ -205,11 +206,11 @@ def test_intervals_of_differences_hold_what_they_promise(
             )
         else:
             values = float(one.mean()), float(other.mean())
-            ends = [
-                interval_from_error(v, mean_error(x), 0.95, len(x))
+            first, second = (
+                Estimate(v, interval_from_error(v, mean_error(x), 0.95, len(x)), len(x))
                 for v, x in zip(values, (one, other))
-            ]
-            low, high = difference_interval(values, (ends[0], ends[1]), sizes, 0.95)
+            )
+            low, high = difference_interval(first, second, 0.95, paired=False)
         held += low <= 0 <= high
     assert 0.935 <= held / 2_000 <= 0.968
 
@@ -220,17 +221,20 @@ def test_the_interval_of_a_difference_is_welchs_of_means_and_newcombes_of_shares
     one, other = rng.normal(2, 3, 9), rng.normal(0, 1, 25)
     values = float(one.mean()), float(other.mean())
     own, theirs = (
-        interval_from_error(v, mean_error(x), 0.9, len(x)) for v, x in zip(values, (one, other))
+        Estimate(v, interval_from_error(v, mean_error(x), 0.9, len(x)), len(x))
+        for v, x in zip(values, (one, other))
     )
     welch = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.9)
-    found = difference_interval(values, (own, theirs), (9, 25), 0.9)
+    found = difference_interval(own, theirs, 0.9, paired=False)
     assert found == pytest.approx((welch.low, welch.high))
     # Newcombe (1998), method 10, example (a): 56 of 70 and 48 of 80.
-    shares = wilson(56, 70, 0.95), wilson(48, 80, 0.95)
-    found = difference_interval((0.8, 0.6), shares, (math.inf, math.inf), 0.95)
+    halves = rng.multivariate_normal([0.8, 0.6], [[1, 0.6], [0.6, 1]], 200).T
+    own = Estimate(0.8, wilson(56, 70, 0.95), 70, halves[0], counted=True)
+    theirs = Estimate(0.6, wilson(48, 80, 0.95), 80, halves[1], counted=True)
+    found = difference_interval(own, theirs, 0.95, paired=False)
     assert found == pytest.approx((0.0524, 0.3339), abs=5e-5)
     # Of shares that go together, as those of paired texts do, less is left to chance.
-    narrow = difference_interval((0.8, 0.6), shares, (math.inf, math.inf), 0.95, correlation=0.6)
+    narrow = difference_interval(own, theirs, 0.95, paired=True)
     assert found[0] < narrow[0] < 0.2 < narrow[1] < found[1]
 
 

@@ -39,7 +39,7 @@ def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-
         left,
         right,
         strata=strata,
-        count=count,
+        numbers=range(count),
         seed=seed,
         purpose="t",
         jobs=jobs,
@@ -59,7 +59,12 @@ def test_generators_made_together_are_those_that_numpy_makes(
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_many_groups_at_once_are_the_groups_one_by_one(jobs: int) -> None:
     data = np.random.default_rng(2).normal(size=30)
-    how: Any = {"strata": np.repeat(np.arange(15), 2), "count": 120, "seed": 4, "purpose": "t"}
+    how: Any = {
+        "strata": np.repeat(np.arange(15), 2),
+        "numbers": range(120),
+        "seed": 4,
+        "purpose": "t",
+    }
     left, right = np.arange(0, 30, 2), np.arange(1, 30, 2)
 
     def many(takes: Sequence[Take]) -> dict[str, Floats]:
@@ -126,7 +131,7 @@ def test_under_no_difference_p_is_uniform_where_some_doc_ids_are_shared(shared: 
             left,
             right,
             strata=np.array(own + theirs),
-            count=19,  # more would not make the level finer
+            numbers=range(19),  # more would not make the level finer
             seed=seed,
             purpose="null",
         )["mean"]
@@ -147,7 +152,7 @@ def test_a_value_that_grows_with_the_number_of_texts_is_tested_all_the_same() ->
 
     def p() -> float:
         permuted = permuted_differences(
-            kinds, left, right, strata=np.full(50, -1), count=199, seed=1, purpose="size"
+            kinds, left, right, strata=np.full(50, -1), numbers=range(199), seed=1, purpose="size"
         )["kinds"]
         observed = kinds(left, rng)["kinds"] - kinds(right, rng)["kinds"]
         return p_value(permuted, observed)
@@ -231,7 +236,12 @@ def test_prompts_that_one_source_has_several_texts_of_raise_no_false_alarms() ->
         def mean(take: Any, _: Any, values: Any = values) -> dict[str, float]:
             return {"x": float(values[take].mean())}
 
-        how: dict[str, Any] = {"strata": prompts, "count": 19, "seed": seed, "purpose": "x"}
+        how: dict[str, Any] = {
+            "strata": prompts,
+            "numbers": range(19),
+            "seed": seed,
+            "purpose": "x",
+        }
         found = permuted_differences(mean, a, b, **how)["x"]
         wrong += p_value(found, values[a].mean() - values[b].mean()) <= 0.05
     assert 0.03 <= wrong / 400 <= 0.07

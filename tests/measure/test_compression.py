@@ -172,9 +172,7 @@ def test_draws_are_measured_by_a_quick_codec_with_settings_of_its_own(layer: str
     settings = zstandard.ZstdCompressionParameters.from_level(1, source_size=1 << 20)
     quick = zstandard.ZstdCompressor(compression_params=settings).compress(joined)
     options = Options(layer=layer, codecs=("gzip", "xz"))
-    found = compression.quick_ratio(
-        rows_of(texts, options), take, options, np.random.default_rng(0)
-    )
+    found = compression.resample(rows_of(texts, options), take, options, np.random.default_rng(0))
     assert set(found) == {compression.value_name(codec, layer) for codec in ("gzip", "xz")}
     assert list(found.values()) == pytest.approx([len(joined) / len(quick)] * 2, rel=1e-3)
 
@@ -190,7 +188,7 @@ def test_few_items_are_compressed_as_a_byte_each() -> None:
     spelled = sum(len(" ".join(text).encode()) + 1 for text in texts) - 1
     settings = zstandard.ZstdCompressionParameters.from_level(2, source_size=1 << 20)
     size = len(zstandard.ZstdCompressor(compression_params=settings).compress(joined))
-    found = compression.quick_ratio(rows, np.arange(len(texts)), options, np.random.default_rng(0))
+    found = compression.resample(rows, np.arange(len(texts)), options, np.random.default_rng(0))
     # Which byte an item has is the vocabulary's order, which moves the size by a byte or two.
     assert found["gzip_lower"] == pytest.approx(spelled / size, rel=0.02)
 
@@ -252,4 +250,6 @@ def test_the_stand_in_is_named_and_the_difference_is_that_of_the_codec() -> None
     own, theirs = (found.sources[source].values["gzip"] for source in ("model", "human"))
     assert row["difference"] == own - theirs
     assert found.interval is not None
-    assert found.interval.method.endswith("without replacement by zstd, calibrated; Student's t")
+    assert found.interval.method.endswith(
+        "without replacement by zstd and n-grams, calibrated; Student's t"
+    )

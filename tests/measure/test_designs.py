@@ -334,5 +334,5 @@ def test_what_turns_around_with_as_many_of_each_prompt_is_not_claimed() -> None:
         templates_found = [row["p_corrected"] for row in templates.tables["distinctive"]]
         assert (min(templates_found) < 0.05) is claimed
         assert len(said) == 2 or not claimed
-        says = TURNED.format("a", "b", "unique_2, mattr, mtld, hdd", "doc_id")
+        says = TURNED.format("a", "b", "mattr, mtld, hdd", "doc_id")
         assert (says in lexical.notes) is not claimed

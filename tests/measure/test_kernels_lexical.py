@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -188,9 +190,8 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
 
 
 @relaxed
-@given(texts_and_take(), st.integers(1, 5))
-def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
-    texts, take = drawn
+@given(texts_of_ids(), st.integers(1, 5))
+def test_sets_of_ngrams(texts: Texts, longest: int) -> None:
     ids, starts, ends = columns(texts)
     for n, numbers, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 4, longest):
         every = Counter(gram for text in texts for gram in ngrams(text, n))
@@ -204,13 +205,12 @@ def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
                 assert every[gram] == 1 or known.setdefault(number, gram) == gram
         assert sorted(known) == list(range(repeated))
         assert len(set(known.values())) == repeated
-    own, shared, counts, shared_ends, shared_kinds = _ngram_kernels.shared_sets(
-        numbers, starts, ends, longest, repeated, counted=True
+    shared, counts, shared_ends, shared_kinds = _ngram_kernels.shared_sets(
+        numbers, starts, ends, longest, repeated
     )
 
     sets = [Counter(ngrams(text, longest)) for text in texts]
     frequency = Counter(gram for grams in sets for gram in grams)
-    assert own.tolist() == [sum(frequency[g] == 1 for g in grams) for grams in sets]
     assert shared_kinds == sum(count > 1 for count in frequency.values())
     begins = [0, *shared_ends.tolist()]
     names: dict[int, tuple[int, ...]] = {}
@@ -222,14 +222,105 @@ def test_sets_of_ngrams(drawn: tuple[Texts, list[int]], longest: int) -> None:
             assert names.setdefault(code, gram) == gram
     assert len(set(names.values())) == len(names)
 
-    chosen = np.array(take, np.int64)
-    together = Counter(gram for text in take for gram in sets[text])
-    assert _ngram_kernels.distinct_in_group(own, shared, shared_ends, shared_kinds, chosen) == len(
-        together
-    )
-    assert _ngram_kernels.texts_elsewhere(shared, shared_ends, shared_kinds, chosen).tolist() == [
-        sum(together[gram] - 1 for gram in sets[text]) for text in take
+
+def postings_of(texts: Texts, n: int, *, counted: bool) -> _ngram_kernels.Postings:
+    columns_ = ids, starts, ends = columns(texts)
+    kinds = int(ids.max(initial=0)) + 1
+    *_, (_, numbers, repeated, _) = _ngram_kernels.number_ngrams(*columns_, kinds, n)
+    return _ngram_kernels.Postings.build(numbers, starts, ends, n, repeated, counted=counted)
+
+
+def some_groups(texts: int, count: int, seed: int) -> list[list[int]]:
+    """Some are empty, some hold all texts."""
+    chance = random.Random(seed)
+    shares = [chance.choice([0, 0.1, 0.5, 0.9, 1]) for _ in range(count)]
+    return [[text for text in range(texts) if chance.random() < share] for share in shares]
+
+
+def text_groups(takes: list[list[int]]) -> _ngram_kernels.TextGroups:
+    return _ngram_kernels.TextGroups.of([np.array(take, np.int64) for take in takes])
+
+
+@relaxed
+@given(texts_of_ids(), st.integers(1, 4), st.booleans())
+def test_postings_list_the_texts_of_each_ngram(texts: Texts, n: int, counted: bool) -> None:
+    found = postings_of(texts, n, counted=counted)
+    sets = [Counter(ngrams(text, n)) for text in texts]
+    total = sum(sets, Counter[tuple[int, ...]]())
+    held = {gram: [t for t, grams in enumerate(sets) if gram in grams] for gram in total}
+    listed = {gram for gram in held if (total[gram] > 1 if counted else len(held[gram]) > 1)}
+    assert found.own.tolist() == [len(grams.keys() - listed) for grams in sets]
+    lists = np.split(found.texts, found.ends[:-1])
+    assert sorted(map(list, lists if len(found.ends) else [])) == sorted(held[g] for g in listed)
+    if counted:
+        assert found.most == max((count for count in total.values() if count > 1), default=0)
+        both = zip(lists, np.split(found.counts, found.ends[:-1])) if len(found.ends) else ()
+        rows = [list(zip(own.tolist(), counts.tolist())) for own, counts in both]
+        assert sorted(rows) == sorted([(t, sets[t][g]) for t in held[g]] for g in listed)
+        totals = [sum(count for _, count in row) for row in rows]
+        rare = _ngram_kernels.RARE
+        assert [count <= rare for count in totals] == [n < found.rare for n in range(len(totals))]
+
+
+def compare_groups(texts: Texts, n: int, takes: list[list[int]]) -> None:
+    """What postings say of groups against sets and counts of Python."""
+    groups, sets = text_groups(takes), [Counter(ngrams(text, n)) for text in texts]
+    together = [Counter(gram for text in take for gram in sets[text]) for take in takes]
+    alone, counted = (postings_of(texts, n, counted=flag) for flag in (False, True))
+    for postings in (alone, counted):
+        assert postings.distinct(groups).tolist() == [len(found) for found in together]
+        assert postings.elsewhere(groups).tolist() == [
+            sum(found[gram] - 1 for gram in sets[text])
+            for take, found in zip(takes, together)
+            for text in take
+        ]
+    # Tables of different lengths: counts beyond the last entry have its value.
+    tables = np.array([[0, 3.5, 1.25, 7, 2, 9], [0, 1, 1, 1, 1, 1]])
+    chosen = np.arange(len(takes)) % 2
+    every = sum(sets, Counter[tuple[int, ...]]())
+    expected = []
+    for number, take in enumerate(takes):
+        summed = sum((sets[text] for text in take), Counter[tuple[int, ...]]())
+        several = [count for gram, count in summed.items() if every[gram] > 1]
+        expected.append(sum(tables[number % 2, min(count, 5)] for count in several))
+    # Where an n-gram stands often, columns have more bits.
+    for postings in (counted, replace(counted, most=1 << 16)):
+        assert postings.summed(groups, tables, chosen).tolist() == pytest.approx(expected)
+    short = np.array([[0.0, 2.0]])
+    ones = np.zeros(len(takes), np.int64)
+    assert counted.summed(groups, short, ones).tolist() == [
+        2.0 * sum(every[gram] > 1 for gram in found) for found in together
     ]
+
+
+@relaxed
+@given(
+    texts_of_ids(),
+    st.integers(1, 3),
+    st.sampled_from([1, 2, 63, 64, 65, 127, 128, 129, 300]),
+    st.integers(0, 10**6),
+)
+def test_groups_of_postings_equal_their_twins(texts: Texts, n: int, count: int, seed: int) -> None:
+    compare_groups(texts, n, some_groups(len(texts), count, seed))
+
+
+@pytest.mark.parametrize("words", [3, 60, 2000])
+def test_many_ngrams_of_many_groups(words: int) -> None:
+    rng = np.random.default_rng(words)
+    texts = [rng.integers(0, words, rng.integers(0, 120)).tolist() for _ in range(50)]
+    compare_groups(texts, 2, some_groups(50, 150, words))
+
+
+def test_groups_of_very_many_texts_have_fewer_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [[text % 7, text % 3, text % 5] for text in range(40)]
+    monkeypatch.setattr(_ngram_kernels, "COLUMN_BYTES", 40 * 12 * 3)
+    compare_groups(texts, 2, some_groups(40, 10, 1))
+
+
+def test_sums_by_group() -> None:
+    takes = [[0, 2], [], [0, 1, 2], [1]]
+    found = text_groups(takes).sums(np.array([1.5, 2, 4]), np.array([True, False, True]))
+    assert found.tolist() == [[5.5, 0, 7.5, 2], [2, 0, 2, 0]]
 
 
 def test_ngram_table_grows_without_losing_any() -> None:
@@ -257,7 +348,7 @@ def test_ngrams_that_do_not_fit_are_numbered_alike(
         made = []
         for n, numbers, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 60, 5):
             held = [numbers[a : max(a, b - n + 1)].tolist() for a, b in zip(starts, ends)]
-            sets = _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated, counted=True)
+            sets = _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated)
             made.append((n, held, repeated, once, [np.asarray(part).tolist() for part in sets]))
         return made
 

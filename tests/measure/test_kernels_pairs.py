@@ -61,7 +61,29 @@ def upper(texts: Texts, score: object) -> np.ndarray:
 def rouge(texts: Texts, words: int, first: int = 0, last: int | None = None) -> np.ndarray:
     last = len(texts) if last is None else last
     one_source = (np.zeros(len(texts), np.int64), -1)
-    return _pair_kernels.rouge_rows(*columns(texts), words, *one_source, first, last)
+    ids, starts, ends = columns(texts)
+    versions = (ids, starts[None], ends[None])
+    return _pair_kernels.rouge_rows(*versions, words, *one_source, first, last)
+
+
+@relaxed
+@given(texts_of_ids(words=6, longest=12), st.integers(1, 4))
+def test_two_texts_are_compared_in_one_version_and_the_next_two_in_another(
+    texts: Texts, count: int
+) -> None:
+    versions = [[text[number:] for text in texts] for number in range(count)]
+    ids, starts, ends = columns(texts)
+    begins = np.stack([np.minimum(starts + number, ends) for number in range(count)])
+    one_source = (np.zeros(len(texts), np.int64), -1)
+    found = _pair_kernels.rouge_rows(
+        ids, begins, np.stack([ends] * count), 6, *one_source, 0, len(texts)
+    )
+    expected = np.zeros((len(texts), len(texts)))
+    for i in range(len(texts)):
+        for j in range(i + 1, len(texts)):
+            chosen = versions[(i + j) % count]
+            expected[i, j] = twin_rouge(chosen[i], chosen[j])
+    assert np.allclose(found, expected, rtol=1e-14)
 
 
 @relaxed
@@ -70,7 +92,9 @@ def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
     expected = upper(texts, twin_rouge)
     assert np.allclose(rouge(texts, 6), expected, rtol=1e-14)
     sources = np.random.default_rng(seed).integers(0, 3, len(texts))
-    found = _pair_kernels.rouge_rows(*columns(texts), 6, sources, reference, 0, len(texts))
+    ids, starts, ends = columns(texts)
+    versions = (ids, starts[None], ends[None])
+    found = _pair_kernels.rouge_rows(*versions, 6, sources, reference, 0, len(texts))
     of_reference = sources == reference
     meet = (sources[:, None] == sources) | of_reference[:, None] | of_reference
     assert np.allclose(found, np.where(meet, expected, 0.0), rtol=1e-14)
@@ -97,14 +121,14 @@ def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
     ids, starts, ends = columns(texts)
     chosen = np.array(take, np.int64)
     sets = [
-        _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated, counted=True)
+        _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated)
         for n, numbers, repeated, _ in _ngram_kernels.number_ngrams(ids, starts, ends, 4, 4)
     ]
     some = [texts[text] for text in take]
     if not some:
         return
     matches = []
-    for n, (_, *shared) in enumerate(sets, start=1):
+    for n, shared in enumerate(sets, start=1):
         lists = _pair_kernels.invert(*shared, chosen)
         found = _pair_kernels.match_rows(*lists, 0, len(take))
         matches.append(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -247,3 +248,91 @@ def test_values_follow_the_options() -> None:
 def test_senseless_options_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         Options(**wrong)
+
+
+def groups_of(texts: int, count: int) -> list[Any]:
+    rng = np.random.default_rng(texts)
+    takes = [np.flatnonzero(rng.random(texts) < rng.random()) for _ in range(count)]
+    return [*takes, np.empty(0, np.int64), np.arange(texts)]
+
+
+@pytest.mark.parametrize(
+    "settings_", [{}, {"ngram_max": 0}, {"ngram_max": 6}, {"target_length": 9}]
+)
+@pytest.mark.parametrize("numbered", [lexical.NUMBERED, 0])
+def test_many_groups_have_the_values_of_each(
+    settings_: dict[str, Any], numbered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical, "NUMBERED", numbered)
+    rng = random.Random(3)
+    texts = [[], *(zipf_text(rng, rng.choice([0, 1, 3, 20, 70])) for _ in range(30)), ["a"]]
+    options = Options(window=5, draws=4, **settings_)
+    rows = METRIC.rows(sample_of(texts, *METRIC.needs(options)), options, Work())
+    names, takes = [value.name for value in METRIC.values(options)], groups_of(len(texts), 140)
+    found = lexical.many(rows, takes, names, options)
+    assert set(found) == set(names)
+    each = [METRIC.reduce(rows, take, options, np.random.default_rng(0)) for take in takes]
+    for name in names:
+        expected = [values[name] for values in each]
+        assert found[name].tolist() == pytest.approx(expected, rel=1e-12, nan_ok=True)
+        alone = lexical.many(rows, takes, [name], options)
+        assert list(alone) == [name]
+        assert np.array_equal(alone[name], found[name], equal_nan=True)
+
+
+def test_many_groups_of_the_package_variant() -> None:
+    options = Options(variant="package")
+    rows = METRIC.rows(
+        sample_of([["a", "b"], [], list("abcab")], *METRIC.needs(options)), options, Work()
+    )
+    takes = [np.array([0, 2]), np.array([1]), np.array([0])]
+    (found,) = lexical.many(rows, takes, ["ngram_diversity"], options).values()
+    each = [METRIC.reduce(rows, take, options, np.random.default_rng(0)) for take in takes]
+    expected = [values["ngram_diversity"] for values in each]
+    assert found.tolist() == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4, 6])
+def test_a_drawn_group_has_the_mean_over_all_draws(limit: int) -> None:
+    texts = [list("abab"), list("aabcca"), [], list("abcd"), list("aa")]
+    options = Options(sample_ngrams=limit, window=2, draws=2)
+    rows = METRIC.rows(sample_of(texts, *METRIC.needs(options)), options, Work())
+    takes = [np.array(take, np.int64) for take in ([0], [0, 1], [1, 3], [2], [4], [0, 3, 4])]
+    found = lexical.many(rows, takes, ["unique", "unique_1", "unique_2", "unique_3"], options)
+    for number, take in enumerate(takes):
+        drawn = set()
+        for n in (1, 2, 3):
+            grams = [tuple(texts[t][i : i + n]) for t in take for i in range(len(texts[t]) - n + 1)]
+            if len(grams) > limit:
+                drawn |= {"unique", f"unique_{n}"}
+            draws = [*combinations(grams, min(limit, len(grams)))]
+            expected = np.mean([len(set(d)) / len(d) for d in draws]) if grams else math.nan
+            assert found[f"unique_{n}"][number] == pytest.approx(expected, nan_ok=True)
+        assert lexical.random_values(rows, take, options) == drawn
+        alone = lexical.resample(rows, take, options, np.random.default_rng(0))
+        assert alone["unique"] == pytest.approx(found["unique"][number], nan_ok=True)
+    assert np.isnan(found["unique"][3])
+
+
+def test_tests_are_of_means_over_draws_and_intervals_hold_what_drawing_adds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import rote
+
+    chance = random.Random(5)
+    texts = {
+        source: [" ".join(zipf_text(chance, 60)) for _ in range(12)] for source in ("one", "two")
+    }
+
+    def study(spread: float) -> Any:
+        rng = np.random.default_rng(1)
+        monkeypatch.setattr(lexical, "_unique", lambda *_: 0.5 + spread * rng.random())
+        how: dict[str, Any] = {"sample_ngrams": 100, "permutations": 39}
+        return rote.lexical(texts, reference="one", **how)
+
+    calm, wild = study(0.01), study(0.2)
+    for row, other in zip(calm.comparisons, wild.comparisons):
+        assert row["p"] == other["p"]
+        assert row.get("matched_p") == other.get("matched_p")
+    widths = [np.ptp(found.sources["two"].intervals["unique_1"]) for found in (calm, wild)]
+    assert widths[1] > 5 * widths[0]

@@ -93,3 +93,16 @@ def test_short_texts_are_named() -> None:
 def test_senseless_options_are_refused() -> None:
     with pytest.raises(OptionError):
         Options(n=0)
+
+
+@pytest.mark.parametrize("variant", ["exact", "package"])
+def test_many_groups_have_the_value_of_each(variant: str) -> None:
+    texts = words(4, [0, 1, 2, 3, 4, 9, 30, 50, 50, 80, 3, 0, 12])
+    options = Options(variant=variant, n=3)
+    rows = METRIC.rows(sample_of(texts, *METRIC.needs(options)), options, Work())
+    rng = np.random.default_rng(2)
+    takes = [np.flatnonzero(rng.random(len(texts)) < rng.random()) for _ in range(140)]
+    takes += [np.array(take, np.int64) for take in ([], [0], [1, 2], [8])]
+    found = self_repetition.many(rows, takes, ["self_repetition"], options)
+    each = [METRIC.reduce(rows, take, options, rng)["self_repetition"] for take in takes]
+    assert found["self_repetition"].tolist() == pytest.approx(each, rel=1e-12, nan_ok=True)

@@ -23,7 +23,7 @@ from rote.run import side_by_side
 
 Many = Callable[[Sequence[Take]], dict[str, Floats]]
 """The values of many groups at once: value name -> one number for each group."""
-AT_ONCE = 50
+AT_ONCE = 128
 """Draws whose groups are held, and given to a measure, together."""
 
 
@@ -102,20 +102,20 @@ def scramble(keys: Keys, salt: np.uint64 | Keys) -> Keys:
 def draws(
     function: Callable[[np.random.Generator], Values],
     *,
-    count: int,
+    numbers: range,
     seed: int,
     purpose: str,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
 ) -> dict[str, Floats]:
-    """Value name -> its `count` draws."""
+    """Value name -> its draws of these numbers."""
 
     def one(rng: np.random.Generator) -> Values:
         values = function(rng)
         advance(1)
         return values
 
-    rows = list(side_by_side(one, generators(seed, purpose, range(count)), jobs))
+    rows = list(side_by_side(one, generators(seed, purpose, numbers), jobs))
     names = rows[0] if rows else {}
     return {name: np.array([row[name] for row in rows], dtype=np.float64) for name in names}
 
@@ -124,7 +124,7 @@ def draws_of_groups(
     many: Many,
     drawn: Callable[[np.random.Generator], Sequence[Take]],
     *,
-    count: int,
+    numbers: range,
     seed: int,
     purpose: str,
     jobs: int = 1,
@@ -137,15 +137,15 @@ def draws_of_groups(
     """
 
     def some(first: int) -> list[dict[str, Floats]]:
-        numbers = range(first, min(first + AT_ONCE, count))
-        groups = [drawn(rng) for rng in generators(seed, purpose, numbers)]
+        block = numbers[first : first + AT_ONCE]
+        groups = [drawn(rng) for rng in generators(seed, purpose, block)]
         width = len(groups[0])
         found = many([take for of_draw in groups for take in of_draw])
-        advance(len(numbers))
+        advance(len(block))
         return [{name: column[n::width] for name, column in found.items()} for n in range(width)]
 
     # Blocks depend on the number of draws alone: sums are the same on any number of threads.
-    parts = side_by_side(some, range(0, count, AT_ONCE), jobs)
+    parts = side_by_side(some, range(0, len(numbers), AT_ONCE), jobs)
     return [
         {name: np.concatenate([part[name] for part in of_group]) for name in of_group[0]}
         for of_group in zip(*parts)

@@ -1,24 +1,24 @@
 """Many tests as one family: corrected p-values, what they could have shown, and what is alike.
 
-The tests of a panel are every value of every source. By default the values of one source are
-corrected by a step-down maximum of their standardized differences (Westfall and Young 1993), the
-sources by a factor as Holm's; Holm (1979), and Benjamini and Hochberg (1995), over all tests are
-there to choose. docs/comparing.md says why the first holds the level.
+The tests of a family are values of pairs of sources. By default they are corrected by a step-down
+maximum of their standardized differences (Westfall and Young 1993); Holm (1979), and Benjamini and
+Hochberg (1995), are there to choose. docs/comparing.md says why the first holds the level.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from rote.compare.intervals import NO_ERROR, joint_units
 from rote.compare.log_odds import benjamini_hochberg
-from rote.compare.permutation import LEVEL, PermutedTest, as_large, holm, over_sources
+from rote.compare.permutation import LEVEL, PermutedTest, as_large, holm
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError
 
@@ -30,34 +30,100 @@ CORRECTIONS: dict[Correction, str] = {
 }
 POWER = 0.8
 """How often the smallest detectable difference would be found."""
+SURE = 0.999
+"""How sure a p-value is on which side of the level it lies, given how few permutations were made,
+before a verdict rests on it."""
+FIRST, MOST = 199, 9_999
+"""Permutations that a verdict begins with, and at which it is left open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The corrected p of a test, the smallest that it could have had, and how large a difference
-    has to be that it finds in four of five cases, were it the only one of its family."""
+    has to be that it finds in four of five cases, were it the only one of its family.
+
+    With all permutations there are, the p could be anything from `low` to `high` (`SURE`)."""
 
     p: float
     floor: float
     detectable: float = field(default=math.nan, compare=False)
+    low: float = field(default=math.nan, compare=False)
+    high: float = field(default=math.nan, compare=False)
+    permutations: int = field(default=0, compare=False)
 
     @property
     def tested(self) -> bool:
         """Whether a difference could have been found at all."""
         return not math.isnan(self.p) and self.floor < LEVEL
 
+    @property
+    def borderline(self) -> bool:
+        """Whether other permutations might turn the verdict."""
+        return self.tested and self.low < LEVEL <= self.high
+
+
+UNDEFINED = Outcome(math.nan, math.nan)
+
 
 def correct(
     tests: Sequence[PermutedTest], correction: Correction = "westfall-young"
 ) -> list[Outcome]:
-    """All tests of one family, over the values of each source and over the sources."""
+    """All tests of one family, over values and pairs of sources."""
     defined = [number for number, test in enumerate(tests) if _defined(test)]
-    own = [tests[number] for number in defined]
-    p, floor = _stepped(own) if correction == "westfall-young" else _alone(own, correction)
-    found = [Outcome(math.nan, math.nan)] * len(tests)
-    for number, outcome in zip(defined, map(Outcome, p, floor, _detectable(own, correction))):
-        found[number] = outcome
-    return found
+    kept = [tests[number] for number in defined]
+    outcomes = [UNDEFINED] * len(tests)
+    if not kept:
+        return outcomes
+    how = _step_down if correction == "westfall-young" else partial(_alone, correction=correction)
+    p, low, high, floor = how(kept)
+    counts = [_drawn(test) for test in kept]
+    every = zip(p, floor, _detectable(kept, correction), low, high, counts)
+    for number, columns in zip(defined, every):
+        outcomes[number] = Outcome(*columns)
+    return outcomes
+
+
+def decide(
+    tests: Sequence[PermutedTest],
+    correction: Correction = "westfall-young",
+    most: int = MOST,
+) -> list[Outcome]:
+    """As `correct`, with as many permutations as it takes to know on which side of the level each
+    p is, at most so many.
+
+    A test that is through, with all that are clearer than it, needs no more of them: in a step-down
+    correction the others are not held against it.
+    """
+    tests, outcomes = list(tests), correct(tests, correction)
+    final = list(outcomes)
+    numbers, reached = list(range(len(tests))), 0.0
+    while True:
+        order = sorted(numbers, key=lambda n: (final[n].p, -_size(tests[n])))
+        open_places = [k for k, n in enumerate(order) if final[n].borderline]
+        count = max((len(tests[n].permuted) for n in numbers), default=0)
+        extendable = all(tests[n].more is not None for n in numbers if final[n].borderline)
+        if not open_places or count >= most or not extendable:
+            return final
+        if correction == "westfall-young":
+            through, order = order[: open_places[0]], order[open_places[0] :]
+            reached = max([reached, *(final[n].p for n in through)])
+        numbers = sorted(order)
+        count = min(2 * count + 1, most)
+        for n in numbers:
+            tests[n] = tests[n].extended(count)
+        for n, outcome in zip(numbers, correct([tests[n] for n in numbers], correction)):
+            final[n] = replace(outcome, p=max(outcome.p, reached), detectable=final[n].detectable)
+
+
+def monte_carlo_interval(hits: Any, count: Any) -> tuple[Floats, Floats]:
+    """Where a p-value may lie of which so many of `count` permutations are known to be as extreme
+    (Clopper and Pearson 1934)."""
+    from scipy.special import betaincinv
+
+    hits, tail = np.asarray(hits, np.float64), (1 - SURE) / 2
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), count - hits + 1, tail), 0.0)
+    high = np.where(hits < count, betaincinv(hits + 1, np.maximum(count - hits, 1), 1 - tail), 1.0)
+    return low, high
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +160,9 @@ def adjusted(p: Sequence[float], correction: Correction) -> list[float]:
     return holm(p)
 
 
-def times(correction: Correction, tests: int, sources: int) -> int:
+def times(correction: Correction, tests: int) -> int:
     """How many times as large as the smallest p a corrected one is at least."""
-    return {"westfall-young": sources, "holm": tests, "bh": 1}[correction]
+    return tests if correction == "holm" else 1
 
 
 def equivalence_p(
@@ -120,24 +186,53 @@ def _defined(test: PermutedTest) -> bool:
     return not math.isnan(test.observed) and not bool(np.isnan(test.permuted).all())
 
 
-def _alone(
-    tests: Sequence[PermutedTest], correction: Correction
-) -> tuple[list[float], list[float]]:
+Columns = tuple[list[float], list[float], list[float], list[float]]
+"""Of each test: the corrected p, its lowest and highest, and the smallest that it could have."""
+
+
+def _size(test: PermutedTest) -> float:
+    return abs(test.observed) / _spread(test, len(test.permuted))
+
+
+def _alone(tests: Sequence[PermutedTest], correction: Correction) -> Columns:
     """Every test by itself, then all of them by Holm or by Benjamini and Hochberg."""
     least = [max(test.least, 1 / (1 + _drawn(test))) for test in tests]
     p = [max(test.p, floor) for test, floor in zip(tests, least)]
-    return adjusted(p, correction), adjusted(least, correction)
+    drawn = np.array([_drawn(test) for test in tests])
+    hits = np.array([test.p for test in tests]) * (drawn + 1) - 1
+    ends = monte_carlo_interval(hits, drawn)
+    low, high = (adjusted(column.tolist(), correction) for column in ends)
+    return adjusted(p, correction), low, high, adjusted(least, correction)
 
 
-def _stepped(tests: Sequence[PermutedTest]) -> tuple[list[float], list[float]]:
-    """Only as many draws are used as every test has: differences of one draw belong together."""
-    count, sources = _count(tests), [test.source for test in tests]
-    p, least = np.full(len(tests), np.nan), np.full(len(tests), np.nan)
-    for source in dict.fromkeys(sources):
-        own = [number for number, name in enumerate(sources) if name == source]
-        least[own] = [max(tests[number].least, 1 / (count + 1)) for number in own]
-        p[own] = np.maximum(_step_down([tests[number] for number in own], count), least[own])
-    return over_sources(p, sources), over_sources(least, sources)
+def _step_down(tests: Sequence[PermutedTest]) -> Columns:
+    """Each test is held against the largest of those that are not larger than it.
+
+    Only as many draws are used as every test has: differences of one draw belong together. Labels
+    of one pair of sources are exchanged without regard to another pair; tests of pairs that share a
+    source go together, and taking them as independent is cautious (Sidak 1967). An undefined
+    permuted difference is none at all, smaller than any other.
+    """
+    count = _count(tests)
+    spreads = np.array([_spread(test, count) for test in tests])
+    observed = np.array([abs(test.observed) for test in tests]) / spreads
+    order = np.argsort(-observed, kind="stable")
+    permuted = _standardized(tests, spreads.tolist(), count)[order]
+    largest = np.maximum.accumulate(permuted[::-1], axis=0)[::-1]
+    # An undefined difference of the test itself is not held against it.
+    alone = [as_large(test.permuted[~np.isnan(test.permuted)], test.observed) for test in tests]
+    least = np.array([max(test.least, 1 / (count + 1)) for test in tests])
+
+    def stepped(p: Floats) -> Floats:
+        unsorted = np.empty(len(tests))
+        unsorted[order] = np.maximum.accumulate(p)
+        return unsorted
+
+    # As in `as_large`: equal up to rounding is equal.
+    hits = (largest >= observed[order, None] - 1e-9).sum(axis=1)
+    low, high = map(stepped, monte_carlo_interval(hits, count))
+    p = np.maximum(np.maximum(stepped((1 + hits) / (count + 1)), alone), least)
+    return p.tolist(), low.tolist(), high.tolist(), least.tolist()
 
 
 def _count(tests: Sequence[PermutedTest]) -> int:
@@ -146,25 +241,6 @@ def _count(tests: Sequence[PermutedTest]) -> int:
 
 def _drawn(test: PermutedTest) -> int:
     return int(np.count_nonzero(~np.isnan(test.permuted)))
-
-
-def _step_down(tests: Sequence[PermutedTest], count: int) -> Floats:
-    """The values of one source: each is held against the largest of those not larger than it.
-
-    An undefined permuted difference is none at all, smaller than any other.
-    """
-    spreads = [_spread(test, count) for test in tests]
-    observed = np.array([abs(test.observed) / spread for test, spread in zip(tests, spreads)])
-    permuted = _standardized(tests, spreads, count)
-    order = np.argsort(-observed, kind="stable")
-    largest = np.maximum.accumulate(permuted[order][::-1], axis=0)[::-1]
-    # As in `as_large`: equal up to rounding is equal.
-    at_least = largest >= observed[order, None] - 1e-9
-    stepped = np.maximum.accumulate((1 + at_least.sum(axis=1)) / (count + 1))
-    found = np.empty(len(tests))
-    found[order] = stepped
-    alone = [as_large(test.permuted[~np.isnan(test.permuted)], test.observed) for test in tests]
-    return np.maximum(found, alone)
 
 
 def _standardized(tests: Sequence[PermutedTest], spreads: Sequence[float], count: int) -> Floats:
@@ -204,23 +280,15 @@ def _detectable(tests: Sequence[PermutedTest], correction: Correction) -> list[f
     if not tests:
         return []
     errors = [_root_mean_square(test.permuted) for test in tests]
-    sources = [test.source for test in tests]
-    level = LEVEL / times(
-        "holm" if correction == "bh" else correction, len(tests), len(set(sources))
-    )
     beyond = NormalDist().inv_cdf(POWER)
-    limits = np.empty(len(tests))
-    for source in dict.fromkeys(sources):
-        own = [number for number, name in enumerate(sources) if name == source]
-        count = _count(tests if correction == "westfall-young" else [tests[n] for n in own])
-        drawn = _standardized([tests[n] for n in own], [errors[n] or 1.0 for n in own], count)
-        if correction == "westfall-young":
-            limits[own] = _critical(drawn.max(axis=0), level)
-        else:
-            limits[own] = [_critical(column, level) for column in drawn]
+    drawn = _standardized(tests, [error or 1.0 for error in errors], _count(tests))
+    if correction == "westfall-young":
+        limits = [_critical(drawn.max(axis=0), LEVEL)] * len(tests)
+    else:
+        limits = [_critical(column, LEVEL / len(tests)) for column in drawn]
     return [
-        error * _solved(limit, beyond, test.widening) if error > 1e-12 else math.nan
-        for error, limit, test in zip(errors, limits.tolist(), tests)
+        test.unit * error * _solved(limit, beyond, test.widening) if error > 1e-12 else math.nan
+        for error, limit, test in zip(errors, limits, tests)
     ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 from typing import Any
@@ -62,7 +63,7 @@ def half_samples(
         return texts[chosen[number]]
 
     # One purpose for all sources: a draw has the same salt for each.
-    how: dict[str, Any] = {"count": count or HALF_SAMPLES, "seed": seed, "jobs": jobs}
+    how: dict[str, Any] = {"numbers": range(count or HALF_SAMPLES), "seed": seed, "jobs": jobs}
     how["purpose"] = "interval"
     if many is None:
         table = draws(lambda rng: reduce(drawn(rng), rng), **how, advance=advance)
@@ -89,22 +90,51 @@ def calibrated_error(quick: Floats, exact: Floats) -> float:
     return math.sqrt(variance)
 
 
-def difference_interval(
-    values: tuple[float, float],
-    ends: tuple[tuple[float, float], tuple[float, float]],
-    units: tuple[float, float],
-    level: float,
-    *,
-    correlation: float = 0.0,
-) -> tuple[float, float]:
-    """The interval of the first value less the second, from their own intervals (Newcombe 1998; Zou
-    and Donner 2008): each side of it from the sides that lead there, so it is wider where there is
-    room, and degrees of freedom as Welch's.
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with what is known of its error."""
 
-    >>> difference_interval((3.0, 1.0), ((2.0, 4.0), (0.0, 2.0)), (9, 9), 0.95)
+    value: float
+    ends: tuple[float, float]
+    """Of its interval."""
+    units: float
+    """How many independent texts, or clusters of them, it rests on."""
+    halves: Floats | None = None
+    """Its half-samples, drawn by the keys of units: those of two sources can be paired."""
+    counted: bool = False
+    """Whether it is a count of texts, whose interval is Wilson's."""
+    clustered: bool = False
+
+    def error(self, level: float) -> float:
+        if self.halves is not None and not self.counted:
+            return deviation(self.halves)
+        return interval_error(self.value, self.ends, level, self.units)
+
+    def on(self, scale: Callable[[Any], Any]) -> Estimate:
+        """On another scale, such as the logarithm."""
+        low, high = scale(np.array(self.ends)).tolist()
+        halves = None if self.halves is None else scale(self.halves)
+        return replace(self, value=float(scale(self.value)), ends=(low, high), halves=halves)
+
+
+def difference_interval(
+    first: Estimate, second: Estimate, level: float, *, paired: bool
+) -> tuple[float, float]:
+    """The interval of the first value less the second: of paired half-samples where both answer the
+    same (`paired`); else, and of counts, from their own intervals (Newcombe 1998; Zou and Donner
+    2008): each side of it from the sides that lead there, so it is wider where there is room, and
+    degrees of freedom as Welch's.
+
+    >>> one, other = Estimate(3.0, (2.0, 4.0), 9), Estimate(1.0, (0.0, 2.0), 9)
+    >>> difference_interval(one, other, 0.95, paired=False)
     (0.6998..., 3.3001...)
     """
-    (first, second), ((low, high), (other_low, other_high)) = values, ends
+    difference = first.value - second.value
+    if paired and not first.counted and (error := paired_error(first, second)) > 0:
+        return interval_from_error(difference, error, level, min(first.units, second.units))
+    correlation = _correlation(first, second) if paired and first.counted else 0.0
+    # Wilson's intervals of counts know no degrees of freedom.
+    units = [math.inf if e.counted and not e.clustered else e.units for e in (first, second)]
 
     def reach(one: float, other: float) -> float:
         errors = [side / t_quantile(level, n) for side, n in zip((one, other), units)]
@@ -112,9 +142,55 @@ def difference_interval(
         error = math.sqrt(max(errors[0] ** 2 + errors[1] ** 2 - shared, 0.0))
         return t_quantile(level, joint_units(errors, units)) * error
 
-    below = reach(first - low, other_high - second)
-    above = reach(high - first, second - other_low)
-    return first - second - below, first - second + above
+    below = reach(first.value - first.ends[0], second.ends[1] - second.value)
+    above = reach(first.ends[1] - first.value, second.value - second.ends[0])
+    return difference - below, difference + above
+
+
+def ratio_interval(
+    first: Estimate, second: Estimate, level: float, *, paired: bool
+) -> tuple[float, float]:
+    """The interval of the difference as a share of the second value, both above 0: worked out on
+    the logarithm."""
+    logs = [estimate.on(_log) for estimate in (first, second)]
+    low, high = np.expm1(difference_interval(logs[0], logs[1], level, paired=paired)).tolist()
+    return low, high
+
+
+def spread_of_texts(first: Estimate, second: Estimate, level: float) -> float:
+    """The standard deviation of what single texts, or clusters of them, contribute to two values:
+    a difference divided by it is a standardized effect, as Cohen's d is for means.
+
+    >>> one, other = Estimate(3.0, (2.0, 4.0), 9), Estimate(1.0, (0.0, 2.0), 9)
+    >>> spread_of_texts(one, other, 0.95)
+    1.3009...
+    """
+    variances = [estimate.error(level) ** 2 * estimate.units for estimate in (first, second)]
+    return math.sqrt(sum(variances) / 2)
+
+
+def paired_error(first: Estimate, second: Estimate) -> float:
+    """The standard error of a difference between paired values; nan where it is not known."""
+    halves = first.halves, second.halves
+    if halves[0] is None or halves[1] is None:
+        return math.nan
+    known = np.isfinite(halves[0]).all() and np.isfinite(halves[1]).all()
+    return deviation(halves[0] - halves[1]) if known else math.nan
+
+
+def _correlation(first: Estimate, second: Estimate) -> float:
+    """Of two values that answer the same doc_ids; 0 where it is not known."""
+    halves = first.halves, second.halves
+    if halves[0] is None or halves[1] is None:
+        return 0.0
+    if not all(deviation(column) > NO_ERROR for column in (halves[0], halves[1])):
+        return 0.0
+    return float(np.corrcoef(halves[0], halves[1])[0, 1])
+
+
+def _log(numbers: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(numbers)
 
 
 def mean(values: Floats) -> float:
@@ -175,7 +251,7 @@ def interval_from_error(
     `unit` says that the value is a rate, and what one occurrence adds to it: see `_rate`.
 
     >>> interval_from_error(1.0, 0.1, 0.95, units=5)
-    (0.7223554894802213, 1.2776445105197787)
+    (0.7223..., 1.2776...)
     """
     if not level or math.isnan(value) or math.isnan(error):
         return math.nan, math.nan
@@ -275,8 +351,9 @@ def joint_units(errors: Sequence[float], units: Sequence[float]) -> float:
 
 
 def deviation(values: Floats) -> float:
-    """The standard deviation; nan of a single value."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+    """The standard deviation; nan of a single value, and where one is not finite."""
+    known = len(values) > 1 and bool(np.isfinite(values).all())
+    return float(np.std(values, ddof=1)) if known else math.nan
 
 
 def wilson(
@@ -304,15 +381,19 @@ def mean_similarity(square: float, count: int) -> float:
     return (square - count) / (count * (count - 1)) if count > 1 else math.nan
 
 
-def clustered_error(square: float, products: Floats, squares: Floats, counts: Floats) -> float:
-    """Jackknife standard error, over texts, of the mean similarity (and so of 1 minus it).
+def similarity_without(square: float, products: Floats, squares: Floats, counts: Floats) -> Floats:
+    """The mean similarity without each text in turn; nan for texts that have no vectors.
 
     For each text: `products`, S times the sum of its own vectors; `squares`, the squared length
-    of that sum; `counts`, how many vectors it has. Texts without any are left out.
+    of that sum; `counts`, how many vectors it has.
     """
-    held = counts > 0
-    products, squares, counts = products[held], squares[held], counts[held]
-    texts, left = len(counts), counts.sum() - counts
-    if texts < 2 or (left < 2).any():
-        return math.nan
-    return left_out_error((square - 2 * products + squares - left) / (left * (left - 1)))
+    left = counts.sum() - counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = (square - 2 * products + squares - left) / (left * (left - 1))
+    return np.where((counts > 0) & (left > 1), without, math.nan)
+
+
+def clustered_error(square: float, products: Floats, squares: Floats, counts: Floats) -> float:
+    """Jackknife standard error, over texts, of the mean similarity (and so of 1 minus it)."""
+    without = similarity_without(square, products, squares, counts)[counts > 0]
+    return left_out_error(without)

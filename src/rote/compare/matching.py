@@ -2,9 +2,10 @@
 
 Sources differ in how many texts they have and in how long these are, and a score that moves with
 either says more about size than about language. So every source gives the same number of windows,
-one from a text, each of the same number of words. A text brings the same window to everything that
-is compared: were it another each time, long texts would vary from draw to draw and short ones
-would not, labels could not be exchanged between them, and the test would be none.
+one from a text, each of the same number of words, and values are means over `DRAWS` draws of them.
+The draws are a plan, not chance: over all of them every text shows every part of itself, and texts
+that are drawn from a larger number come equally often. They depend on the texts alone, so that no
+verdict turns with the seed, and are the same whatever the labels.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ from rote.compare._resample import scramble
 from rote.core.array_types import Flags, Integers
 from rote.core.sample import Cut, Take
 
-DRAWS = 5
-"""How often texts are drawn from a source that has many more than the smallest."""
+DRAWS = 20
+"""How many windows of a text values at equal size are means over."""
 KEPT = 0.9
 """The share of its texts that every source keeps: shorter ones hold no window."""
 LARGEST = 1_000_000
 """Beyond this many words a larger sample changes nothing that a reader would see."""
-SHORTEST: Mapping[str, int] = {"words": 10, "sentences": 1}
+SHORTEST: Mapping[str, int] = {"words": 40, "sentences": 1}
 """Windows that are shorter tell nothing."""
 FEWEST = 2
-CHOOSING = DRAWS
-"""The order by which texts are chosen that are drawn from: one of its own, so that the texts of a
-large source, chosen from more, do not come first in the others, which are those of the tests."""
+ENOUGH, SHARE = 60, 4
+"""Windows of a draw: all texts of the smallest source, or this many if it has more, or one of so
+many. The fewer, the more often each text comes, and the quicker a draw is measured."""
 _FEWEST_ON_CURVE = 5
 _CURVE_POINTS = 8
 
@@ -46,13 +47,15 @@ class Plan:
     size: int | None
     windows: int
     draws: int
-    """How often `windows` texts are drawn, at most, from those of a source."""
+    """How often they are drawn."""
     groups: Mapping[str, Take]
     """The texts that windows are taken from."""
     texts: Take
     """All of them, ascending: window w is that of the w-th."""
     left_out: Mapping[str, int]
     """How many texts of a source are too short."""
+    too_short: Sequence[str] = ()
+    """Sources that are not compared: too many of their texts are shorter than any usable window."""
 
     def row(self, source: str, windows: int) -> dict[str, int]:
         """What a table says of a value of this many windows of a source."""
@@ -73,32 +76,53 @@ class Plan:
         return sorted(size for size in points if _FEWEST_ON_CURVE <= size <= largest)
 
 
-def planned(groups: Mapping[str, Take], sizes: Integers, unit: Unit, order: Order) -> Plan | None:
-    """The longest window that nine of ten texts of every source hold; None if there is none."""
-    size = None if unit == "texts" else window_size([sizes[take] for take in groups.values()], unit)
-    kept = {s: take if size is None else take[sizes[take] >= size] for s, take in groups.items()}
-    least = min(map(len, kept.values()))
-    if least < FEWEST:
+def planned(
+    groups: Mapping[str, Take], sizes: Integers, unit: Unit, largest: int = LARGEST
+) -> Plan | None:
+    """The longest window that nine of ten texts of every source hold; None if there is none.
+
+    A source whose texts hold no usable window is left out, so that it does not prevent comparing
+    the others. A draw holds at most `largest` words, unless some texts would not be drawn at all.
+    """
+    tenths = {} if unit == "texts" else {s: _tenth(sizes[take]) for s, take in groups.items()}
+    too_short = sources_too_short(groups, sizes, unit)
+    size = min((tenth for s, tenth in tenths.items() if s not in too_short), default=None)
+    kept = {
+        s: take if size is None else take[sizes[take] >= size]
+        for s, take in groups.items()
+        if s not in too_short
+    }
+    least = min(map(len, kept.values()), default=0)
+    if least < FEWEST or len(kept) < min(2, len(groups)):
         return None
     per_window = size if size is not None else max(1, int(np.mean(sizes)))
-    windows = max(FEWEST, min(least, LARGEST // per_window))
-    draws = max(1, min(DRAWS, max(map(len, kept.values())) // windows))
-    chosen = {s: order.first(take, draws * windows, CHOOSING) for s, take in kept.items()}
+    wanted = least if least <= ENOUGH else max(ENOUGH, -(-least // SHARE))
+    windows = max(FEWEST, -(-least // DRAWS), min(wanted, largest // per_window))
+    texts = np.sort(np.concatenate(list(kept.values())))
+    varied = windows < max(map(len, kept.values()))
+    longer = size is not None and bool((sizes[texts] > size).any())
     return Plan(
         unit=unit,
         size=size,
         windows=windows,
-        draws=draws,
-        groups=chosen,
-        texts=np.sort(np.concatenate(list(chosen.values()))),
-        left_out={source: len(groups[source]) - len(kept[source]) for source in groups},
+        draws=DRAWS if varied or longer else 1,
+        groups=kept,
+        texts=texts,
+        left_out={source: len(groups[source]) - len(kept[source]) for source in kept},
+        too_short=too_short,
     )
 
 
-def window_size(sizes: Sequence[Integers], unit: Unit) -> int:
-    """The largest size at which every source keeps nine texts of ten, or the smallest allowed."""
-    tenths = [np.sort(own)[int(round(len(own) * (1 - KEPT), 9))] for own in sizes if len(own)]
-    return max(SHORTEST[unit], int(min(tenths, default=0)))
+def sources_too_short(groups: Mapping[str, Take], sizes: Integers, unit: Unit) -> list[str]:
+    """The sources of which more than a tenth of the texts hold no usable window."""
+    if unit == "texts":
+        return []
+    return [s for s, take in groups.items() if _tenth(sizes[take]) < SHORTEST[unit]]
+
+
+def _tenth(lengths: Integers) -> int:
+    """The largest size that nine texts of ten have."""
+    return int(np.sort(lengths)[int(round(len(lengths) * (1 - KEPT), 9))]) if len(lengths) else 0
 
 
 def unequal(groups: Mapping[str, Take], sizes: Integers, unit: Unit) -> bool:
@@ -111,62 +135,79 @@ def unequal(groups: Mapping[str, Take], sizes: Integers, unit: Unit) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Texts in random orders that depend on the seed and on them, not on the order of the input.
+    """Texts in mixed orders that depend on them alone, not on the order of the input.
 
     Texts that answer what every source answers come first, and of these one of each doc_id, then
     a second one and so on, doc_ids in the same order for all sources: what is compared stays
-    parallel. Of which source a text is does not matter, so that labels can be permuted.
+    parallel. Labels do not matter once the orders are made, so that they can be permuted.
     """
 
     places: Integers
     """By text: its place in an order that is not that of the input."""
     keys: NDArray[np.uint64]
-    strata: Integers
-    common: Flags
-    """By text: whether every source has texts of its doc_id."""
-    numbers: NDArray[np.uint64]
-    """By draw and text; those of doc_ids follow."""
-    of_strata: NDArray[np.uint64]
+    ranks: Integers
+    """By order and text: its rank. There are as many orders as draws."""
 
     @classmethod
-    def of(cls, places: Integers, strata: Integers, groups: Mapping[str, Take], seed: int) -> Order:
-        keys = places.astype(np.uint64) + np.uint64((seed + 1) * 0xD1342543DE82EF95 % 2**64)
+    def of(cls, places: Integers, strata: Integers, groups: Mapping[str, Take]) -> Order:
+        keys = places.astype(np.uint64)
         everywhere = np.unique(strata)
         for take in groups.values():
             everywhere = np.intersect1d(everywhere, strata[take])
         common = np.isin(strata, everywhere[everywhere >= 0])
         # A text without a doc_id is the only one that answers what it answers.
         alone = -1 - np.arange(len(strata), dtype=np.int64)
-        kinds, number = np.unique(np.where(strata >= 0, strata, alone), return_inverse=True)
-        numbers = np.stack([scramble(keys, _salt(draw)) for draw in range(CHOOSING + 1)])
-        together = np.argsort(number, kind="stable")
-        firsts = np.searchsorted(number[together], np.arange(len(kinds)))
-        least = np.minimum.reduceat(numbers[:, together], firsts, axis=1)
-        return cls(places, keys, number.astype(np.int64), common, numbers, least[:, number])
+        _, kinds = np.unique(np.where(strata >= 0, strata, alone), return_inverse=True)
+        source = np.zeros(len(strata), np.int64)
+        for number, take in enumerate(groups.values()):
+            source[take] = number
+        ranks = np.empty((DRAWS, len(strata)), np.int64)
+        for draw in range(DRAWS):
+            mixed = scramble(keys, _salt(draw))
+            order = _in_order(mixed, kinds, source, common)
+            ranks[draw, order] = np.arange(len(order))
+        return cls(places, keys, ranks)
 
     def canonical(self, take: Take) -> Take:
         """The same texts as draws see them: not in the order of the input."""
         return take[np.argsort(self.places[take], kind="stable")]
 
-    def first(self, take: Take, count: int, draw: int) -> Take:
-        """The first of these texts in the order of a draw, ascending."""
+    def blocks(self, take: Take, count: int, draws: int) -> list[Take]:
+        """So many of these texts for each draw, ascending: block by block of one order, then of the
+        next, so that every text comes about equally often."""
         if len(take) <= count:
-            return take
-        own, strata = self.numbers[draw, take], self.strata[take]
-        by_stratum = np.lexsort((own, strata))
-        begins = np.append(True, np.diff(strata[by_stratum]) != 0)
-        turn = np.empty(len(take), np.int64)
-        turn[by_stratum] = np.arange(len(take)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-        order = np.lexsort((own, self.of_strata[draw, take], turn, ~self.common[take]))
-        return np.asarray(np.sort(take[order[:count]]), np.int64)
+            return [take] * draws
+        in_pass = len(take) // count
+        found: list[Take] = []
+        for ranks in self.ranks[: -(-draws // in_pass)]:
+            ordered = take[np.argsort(ranks[take])]
+            found += [
+                np.sort(ordered[block * count : (block + 1) * count]) for block in range(in_pass)
+            ]
+        return found[:draws]
 
     def cut(self, texts: Take, sizes: Integers, size: int, draw: int) -> Cut:
-        """One window of each text, at a random place."""
+        """One window of each text. The places are spread evenly over a text, each draw takes
+        another of them, and every text begins with a place of its own."""
         lengths = sizes[texts]
         # Numbers of their own: where a window stands has nothing to do with who is drawn.
-        anywhere = scramble(self.keys[texts], _salt(CHOOSING + 1 + draw))
-        firsts = (anywhere % (lengths - size + 1).astype(np.uint64)).astype(np.int64)
+        slot = (scramble(self.keys[texts], _salt(DRAWS)) + np.uint64(draw)) % np.uint64(DRAWS)
+        room = lengths - size
+        firsts = (2 * slot.astype(np.int64) * room + DRAWS - 1) // (2 * (DRAWS - 1))
         return Cut(texts, firsts, lengths, size)
+
+
+def _in_order(
+    mixed: NDArray[np.uint64], kinds: Integers, source: Integers, common: Flags
+) -> Integers:
+    """All texts in the order of one draw, in which they have these random numbers."""
+    by_kind = np.lexsort((mixed, source, kinds))
+    begins = np.append(True, (np.diff(kinds[by_kind]) != 0) | (np.diff(source[by_kind]) != 0))
+    turn = np.empty(len(mixed), np.int64)
+    turn[by_kind] = np.arange(len(mixed)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    of_kind = np.full(kinds.max(initial=0) + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(of_kind, kinds, mixed)
+    return np.lexsort((mixed, of_kind[kinds], turn, ~common))
 
 
 def _salt(draw: int) -> np.uint64:

@@ -15,7 +15,6 @@ What becomes of many such tests is in `families`.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,9 +43,9 @@ class PermutedTest:
     """One difference and the permuted ones, around their middle, until all of a panel are known.
 
     `source` is whose values are tested together: a source, or a source beside another.
-    `least` is the smallest p that exchanging labels can give, however often it is done: for want of
-    ways to do it (`least_p`), or because so many of them make the same largest difference.
-    `widening` is how much a difference widens the permuted ones.
+    `least` is the smallest p that exchanging labels can give, however often it is done: because
+    there are few ways to do it (`ways`, see `least_p`), or because so many of them make the same
+    largest difference. `widening` is how much a difference widens the permuted ones.
     """
 
     source: str
@@ -56,15 +55,45 @@ class PermutedTest:
     middle: float = 0.0
     """What was taken off both."""
     widening: float = 0.0
+    ways: float = 0.0
+    unit: float = 1.0
+    """What 1 is in units of the value, where differences are studentized."""
+    headline: bool = False
+    """Whether the verdict of an aspect rests on it."""
+    more: Callable[[range], Floats] | None = None
+    """The permuted differences of further draws, by their numbers, as they are found."""
 
     @classmethod
     def of(
-        cls, source: str, observed: float, permuted: Floats, least: float, widening: float = 0.0
+        cls,
+        source: str,
+        observed: float,
+        permuted: Floats,
+        least: float,
+        widening: float = 0.0,
+        **rest: Any,
     ) -> PermutedTest:
         """A difference and permuted ones as they were found."""
         middle = expected_difference(permuted, observed)
-        least = max(least, _largest_share(np.append(permuted, observed) - middle))
-        return cls(source, observed - middle, permuted - middle, least, middle, widening)
+        tied = max(least, _largest_share(np.append(permuted, observed) - middle))
+        away = observed - middle, permuted - middle
+        return cls(source, *away, tied, middle, widening, ways=least, **rest)
+
+    def extended(self, count: int) -> PermutedTest:
+        """The same test with so many draws; it stays as it is where there are no more."""
+        if self.more is None or count <= len(self.permuted):
+            return self
+        further = self.more(range(len(self.permuted), count))
+        return PermutedTest.of(
+            self.source,
+            self.observed + self.middle,
+            np.concatenate((self.permuted + self.middle, further)),
+            self.ways,
+            self.widening,
+            unit=self.unit,
+            headline=self.headline,
+            more=self.more,
+        )
 
     @property
     def p(self) -> float:
@@ -102,21 +131,28 @@ class Found:
         pair: Groups,
         strata: Strata,
         drawn: Sequence[Values] = (),
+        more: Callable[[range, str], Floats] | None = None,
     ) -> dict[str, PermutedTest]:
         """By value: the test of a source against the reference, whose texts are the `pair`.
 
         `drawn`: what is computed of these two, where they are not all texts of their sources.
+        `more`: the permuted differences of further draws, of one value.
         """
-        least, widening = least_p(*pair, strata), _widening(*pair, strata)
+        least, wider = least_p(*pair, strata), widening(*pair, strata)
         scale = self.scale(source, reference)
         own, theirs = drawn or (self.drawn[source], self.drawn[reference])
+
+        def further(name: str) -> Callable[[range], Floats] | None:
+            return (lambda numbers: scale[name] * more(numbers, name)) if more else None
+
         return {
             name: PermutedTest.of(
                 f"{source} {reference}",
                 scale[name] * (own[name] - theirs[name]),
                 scale[name] * column,
                 least,
-                widening,
+                wider,
+                more=further(name),
             )
             for name, column in permuted.items()
         }
@@ -160,7 +196,7 @@ def permuted_differences(
     b: Take,
     *,
     strata: Strata,
-    count: int,
+    numbers: range,
     seed: int,
     purpose: str,
     jobs: int = 1,
@@ -168,12 +204,13 @@ def permuted_differences(
     among: Groups | None = None,
     many: Many | None = None,
 ) -> dict[str, Floats]:
-    """value(a) - value(b) for every value, `count` times with the labels permuted.
+    """value(a) - value(b) for every value, with the labels permuted as in the draws of these
+    numbers.
 
     `many`: takes the place of `reduce`, and many groups at once.
     """
     exchange = exchanges(a, b, strata, among)
-    how: dict[str, Any] = {"count": count, "seed": seed, "purpose": purpose}
+    how: dict[str, Any] = {"numbers": numbers, "seed": seed, "purpose": purpose}
     if many is not None:
         sides = draws_of_groups(many, exchange, **how, jobs=jobs, advance=advance)
         return {name: left - sides[1][name] for name, left in sides[0].items()} if sides else {}
@@ -267,7 +304,7 @@ def least_p(a: Take, b: Take, strata: Strata) -> float:
     return min(1.0, twins / ways)
 
 
-def _widening(a: Take, b: Take, strata: Strata) -> float:
+def widening(a: Take, b: Take, strata: Strata) -> float:
     """The variance that a difference of 1 between the two groups gives to the permuted ones.
 
     Means of n pairs: 1 / n; of N texts without pairs: 1 / (N - 1).
@@ -285,25 +322,6 @@ def _sizes(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers, Intege
     _, first, number = np.unique(stratum[leads], return_index=True, return_inverse=True)
     own = np.bincount(number, weights=_labels(a, b)[leads]).astype(np.int64)
     return np.bincount(number), own, np.bincount(leader)[leads[first]]
-
-
-def over_sources(p: Floats, sources: Sequence[object]) -> list[float]:
-    """Step-down p-values times the number of sources that have some left, the smallest first.
-
-    Holm's correction where every source has one value. A source counts until all its values are
-    through: a factor that fell value by value would let the level add up over the values.
-    """
-    corrected = np.full(len(p), np.nan)
-    defined = np.flatnonzero(~np.isnan(p))
-    left = Counter(sources[number] for number in defined.tolist())
-    highest = 0.0
-    for number in defined[np.argsort(p[defined], kind="stable")].tolist():
-        highest = max(highest, min(1.0, len(left) * float(p[number])))
-        corrected[number] = highest
-        left[sources[number]] -= 1
-        if not left[sources[number]]:
-            del left[sources[number]]
-    return corrected.tolist()
 
 
 def as_large(permuted: Floats, observed: float) -> float:
@@ -327,7 +345,13 @@ def _largest_share(differences: Floats) -> float:
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's step-down correction; undefined p-values stay undefined and do not count."""
-    return over_sources(np.asarray(p, np.float64), range(len(p)))
+    values = np.asarray(p, np.float64)
+    corrected = np.full(len(values), np.nan)
+    defined = np.flatnonzero(~np.isnan(values))
+    order = defined[np.argsort(values[defined], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return corrected.tolist()
 
 
 def _places(texts: Take, groups: Groups) -> Integers:

@@ -178,14 +178,25 @@ class Metric(Record):
                     groups: `resample` for many groups at once, where that is quicker than one by
                     one. `names` are the values that somebody looks at (intervals: those without a
                     closed form; tests: those that are tested); nothing may be left to chance
+    random_values   (rows, take, options) -> names of the values that `reduce` computes from a part
+                    of these texts, drawn at random; `resample` and `many` give their means over
+                    all draws, which tests compare. Half-samples draw as `reduce` does, so that
+                    an interval holds what drawing adds to the error
     stand_in        what `resample` computes in place of the values, where that is something else:
                     quicker, and moving with them. The driver scales it to the values, and the
                     signature and the method of the intervals name it
+    largest         words of a source in one draw at equal size: more would change nothing
     tables          (rows, comparison, options) -> name -> rows of further tables
     check           (options, signature of the layers) -> None; refuses, before any text is read,
                     what could not work
     settle          (options, fields of the first record) -> options, for those whose default
                     depends on what the records hold
+    contributions   (rows, take, options) -> value name -> one number for each of these texts, which
+                    vary over the texts as the value does, up to a factor: tests at equal length
+                    divide by their spread. Without it they are those of `per_text`
+    blend           (windows, options, work) -> rows that hold means over several draws of windows,
+                    each a sample, for values that are means over texts or pairs of texts: cheaper
+                    than the rows of each draw
     sizes, cut      for windows that are not cut from the sample: (rows, options) -> how long each
                     text is, and (rows, windows, options) -> the rows of one window of each text
     """
@@ -208,10 +219,14 @@ class Metric(Record):
     many: (
         Callable[[Any, Sequence[Take], Collection[str], Any], dict[str, NDArray[np.float64]]] | None
     ) = None
+    random_values: Callable[[Any, Take, Any], Collection[str]] | None = None
     stand_in: str = ""
+    largest: int = 1_000_000
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     check: Callable[[Any, str], None] | None = None
     settle: Callable[[Any, Collection[str]], Any] | None = None
+    contributions: Callable[[Any, Take, Any], Mapping[str, NDArray[np.float64]]] | None = None
+    blend: Callable[[Sequence[Sample], Any, Work], Any] | None = None
     sizes: Callable[[Any, Any], NDArray[np.int64]] | None = None
     cut: Callable[[Any, Cut, Any], Any] | None = None
     whole: str = ""
@@ -232,6 +247,11 @@ class Metric(Record):
     """Whether its rules are about English, whoever makes the layers."""
     inputs: bool = True
     """Whether what the texts were made from (field `document`) is worth measuring as a source."""
+
+    @property
+    def draws_differ(self) -> bool:
+        """Whether groups that are drawn have other numbers than `reduce` gives."""
+        return bool(self.stand_in) or self.random_values is not None
 
 
 _KINDS: Mapping[type, tuple[tuple[type, ...], str]] = {

@@ -54,6 +54,10 @@ class Headline:
     """Whether a relative difference means something; not so on a logarithmic scale."""
     equal: str = ""
     """The value that is the same at equal length of sentences, where the measure has one."""
+    ways: tuple[str, str] | None = None
+    """What less and more of it is called on an axis, where it is neither diverse nor repetitive."""
+    detail: bool = False
+    """Whether it is corrected with the details, beside another value that its aspect rests on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,6 +204,14 @@ class Result:
         return plugins.load("report.figures", "draw").figure(self, name)
 
 
+class PanelResults(list[Result]):
+    """Several measures on the same texts."""
+
+    def figure(self) -> Any:
+        """All aspects at once, as an Altair chart."""
+        return plugins.load("report.figures", "draw").panel_figure(self)
+
+
 def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:
     """Several measures on the same texts as one JSON object."""
     panel = {"schema": SCHEMA, "panel": [result.to_dict() for result in results]}

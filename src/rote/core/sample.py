@@ -84,6 +84,8 @@ class Sample:
     layers: Mapping[Need, Layer]
     raws: Mapping[str | None, RawText] = field(default_factory=dict)
     """Raw text by the field that it stands in; None is the text itself."""
+    windowed: bool = False
+    """Whether these are windows of texts."""
 
     def __len__(self) -> int:
         return len(self.words)
@@ -127,6 +129,7 @@ class Sample:
                 field: _take_raw(raw, _whole(raw.ends, cut.texts) if field else cut.of_bytes(raw))
                 for field, raw in self.raws.items()
             },
+            windowed=True,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rote.annotate.script import remarks
 from rote.annotate.store import Store, is_store
+from rote.compare.families import MOST
 from rote.core import plugins
 from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
 from rote.core.metric import Metric
@@ -42,7 +43,7 @@ class _Panel(Policy):
 
     def __init__(self, settings: Settings, reporter: Reporter, *, panel: bool) -> None:
         super().__init__(settings, reporter)
-        self.panel = panel
+        self.panel = self.pairs = panel
         self.left_out: list[str] = []
         self.shown: list[str] = []
         """Ids of the texts that are to be shown."""
@@ -111,7 +112,8 @@ def compute(
     take(chosen, texts, policy, inputs=settings.inputs if with_inputs else None)
     if not policy.results:
         raise UnknownLanguage("; ".join(policy.left_out))
-    first, *others = corrected(policy.results, settings.correction)
+    most = MOST if settings.permutations is None else None
+    first, *others = corrected(policy.results, settings.correction, most=most)
     notes = (*first.notes, *policy.left_out, *remarks(policy.collected.seen))
     return [replace(_with_copies(first, policy.collected), notes=notes), *others]
 

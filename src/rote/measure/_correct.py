@@ -1,18 +1,18 @@
 """The tests of all measures of a panel, corrected together, and what they could have found.
 
-Every facet is a family of its own; here is decided what belongs to it. A test whose smallest
-possible corrected p is not below the level is marked as none: it must not be read as "no
-difference".
+A facet has two families: the verdicts, one value of each aspect, of which as many permutations are
+made as it takes; and all other values, the details. A test whose smallest possible corrected p is
+not below the level is marked as none: it must not be read as "no difference".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rote.compare.families import Correction, Outcome, adjusted, correct, times
+from rote.compare.families import UNDEFINED, Correction, Outcome, adjusted, correct, decide, times
 from rote.compare.permutation import LEVEL, PermutedTest
 from rote.core.facets import EACH
 from rote.core.numbers import format_number
@@ -34,8 +34,7 @@ _NAMED = 6
 
 
 PERMUTATIONS = 199
-"""Of each test of a panel, where the user names no number: only as many draws are used as every
-test of the family has, and the smallest p of five sources is 0.025 then."""
+"""Of each test of a panel, where the user names no number; those of verdicts begin with as many."""
 
 
 def enough(others: int) -> int:
@@ -43,17 +42,18 @@ def enough(others: int) -> int:
     return _WIDE * others - 1
 
 
-def permutations(own: int, correction: Correction, tests: int, sources: int) -> int:
+def permutations(own: int, correction: Correction, tests: int) -> int:
     """As many as a measure takes by itself, or more, so that a difference can be found."""
-    wanted = enough(times(correction, tests, sources))
-    return max(own, enough(sources), wanted if wanted <= _MOST else 0)
+    wanted = enough(times(correction, tests))
+    return max(own, wanted if wanted <= _MOST else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """The tests of one facet: of which result each is, and which."""
+    """The verdicts of one facet, or its other tests: of which result each is, and which."""
 
     facet: str
+    verdicts: bool
     correction: Correction
     members: Sequence[tuple[int, Test]]
     pairs: bool
@@ -71,6 +71,7 @@ class _Family:
 
         return {
             "facet": self.facet,
+            "of": "verdicts" if self.verdicts else "details",
             "correction": self.correction,
             "tests": len(self.members),
             "values": values("p"),
@@ -80,24 +81,34 @@ class _Family:
 
     @property
     def times(self) -> int:
-        return times(self.correction, len(self.members), self.sources)
+        return times(self.correction, len(self.members))
 
 
 def corrected(
-    found: Sequence[tuple[Result, Tests]], correction: Correction = "westfall-young"
+    found: Sequence[tuple[Result, Tests]],
+    correction: Correction = "westfall-young",
+    *,
+    most: int | None = None,
 ) -> list[Result]:
     """The results with `p_corrected`, `floor`, `tested` and `detectable` in every row of their
-    comparisons; those of results that were read keep their own."""
+    comparisons; those of results that were read keep their own.
+
+    `most`: how many permutations verdicts may take; no more than were made (None).
+    """
     families = _families(found, correction)
     outcomes: dict[tuple[int, Test], Outcome] = {}
     for family in families:
         tests = [found[number][1][key] for number, key in family.members]
-        outcomes |= dict(zip(family.members, correct(tests, correction)))
+        further = family.verdicts and most is not None
+        judged = decide(tests, correction, most or 0) if further else correct(tests, correction)
+        outcomes |= dict(zip(family.members, judged))
+    verdicts = {member for family in families if family.verdicts for member in family.members}
     alike = _equivalent(found, families, correction)
     return [
         _filled(
             result,
             {key: out for (own, key), out in outcomes.items() if own == number},
+            {key for own, key in verdicts if own == number},
             {key: p for (own, key), p in alike.items() if own == number},
             [one for one in families if any(own == number for own, _ in one.members)],
         )
@@ -108,14 +119,18 @@ def corrected(
 
 
 def _families(found: Sequence[tuple[Result, Tests]], correction: Correction) -> list[_Family]:
-    members: dict[str, list[tuple[int, Test]]] = {}
+    members: dict[tuple[str, bool], list[tuple[int, Test]]] = {}
     pairs = False
+    # Of a value without an aspect, taken by itself, the verdict is its own.
+    alone = not any(test.headline for _, tests in found for test in tests.values())
     for number, (result, tests) in enumerate(found):
         titles = {group: facet.title for facet in result.facets() for group in facet.names}
         pairs = pairs or (bool(tests) and result.reference == EACH)
-        for key in tests:
-            members.setdefault(titles.get(key[0], ""), []).append((number, key))
-    return [_Family(title, correction, own, pairs) for title, own in members.items()]
+        first = next(iter(tests), ("",) * 4)[2]
+        for key, test in tests.items():
+            verdict = test.headline or (alone and key[2] == first)
+            members.setdefault((titles.get(key[0], ""), verdict), []).append((number, key))
+    return [_Family(*which, correction, own, pairs) for which, own in members.items()]
 
 
 def _equivalent(
@@ -138,20 +153,24 @@ def _equivalent(
 def _filled(
     result: Result,
     outcomes: Mapping[Test, Outcome],
+    verdicts: Collection[Test],
     alike: Mapping[Test, float],
     families: Sequence[_Family],
 ) -> Result:
     rows: list[dict[str, Any]] = []
-    nothing = Outcome(math.nan, math.nan)
     for row in result.comparisons:
         filled, key = dict(row), (row["source"], row["reference"], row["value"])
         for field in ("p", "matched_p"):
             if field in row:
-                outcome = outcomes.get((*key, field), nothing)
+                outcome = outcomes.get((*key, field), UNDEFINED)
                 before = field.removesuffix("p")
                 filled[f"{field}_corrected"] = outcome.p
                 filled[f"{before}floor"] = outcome.floor
                 filled[f"{before}tested"] = outcome.tested
+                verdict = (*key, field) in verdicts
+                filled[f"{before}borderline"] = outcome.borderline and verdict
+                if outcome.permutations:
+                    filled[f"{before}permutations"] = outcome.permutations
                 known = outcome.detectable if outcome.tested else math.nan
                 filled[f"{before}detectable"] = known
         if "equivalence_p" in row:
@@ -164,9 +183,19 @@ def _filled(
     return replace(result, comparisons=rows, tables=tables, notes=tuple(notes))
 
 
+def _facets(families: Sequence[_Family]) -> list[_Family]:
+    """Verdicts and details of a facet as one."""
+    whole: dict[str, _Family] = {}
+    for family in families:
+        before = whole.get(family.facet)
+        members = [*(before.members if before else ()), *family.members]
+        whole[family.facet] = replace(family, members=members)
+    return list(whole.values())
+
+
 def _untested(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]:
     """What was not tested for want of permutations or of texts, and what would do."""
-    for family in families:
+    for family in _facets(families):
         keys = {key[:3] for _, key in family.members}
         own = [row for row in rows if (row["source"], row["reference"], row["value"]) in keys]
         cells = [

@@ -18,7 +18,7 @@ from rote.annotate.layers import DERIVED
 from rote.annotate.script import by_language
 from rote.annotate.store import Store, is_store, open_store
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
-from rote.core.facets import EACH, is_input
+from rote.core.facets import EACH, JOINT, facets, is_input
 from rote.core.metric import Metric
 from rote.core.progress import Reporter
 from rote.core.result import Result
@@ -32,6 +32,8 @@ from rote.measure._matched import compared_names
 from rote.measure._prepare import Fields, Words, own_layers
 from rote.measure._settings import Settings
 
+MOST_SOURCES = 12
+"""Of which every two are compared where no reference is named."""
 _MANY_SOURCES = 20
 Chosen = tuple[Metric, Any]
 """A measure and its options."""
@@ -61,6 +63,9 @@ class Read:
 
 class Policy:
     """As it stands: every measure gets what `--sample` says, and any failure is raised."""
+
+    pairs = False
+    """Whether every two sources are compared where no reference is named."""
 
     def __init__(self, settings: Settings, reporter: Reporter) -> None:
         self.settings, self.reporter = settings, reporter
@@ -131,9 +136,14 @@ def take(
     read = policy.seen(Read(collected, signatures))
     most = max(map(len, read.collected.groups.values()))
     tested = sum(tests_of(metric, options, settings) for metric, options in chosen)
+    each = _pairs_are_compared(read.collected, policy)
     for metric, options in chosen:
         count = policy.count(metric)
-        part = read.part(count, inputs=metric.inputs, seed=settings.seed)
+        settings = policy.settings
+        settings = replace(settings, reference=EACH) if each and metric.tested else settings
+        # What nobody asked to be drawn at random is drawn alike every time.
+        seed = settings.seed if settings.sample else 0
+        part = read.part(count, inputs=metric.inputs, seed=seed)
         drawn = count if count is not None and (count < most or settings.sample) else None
         try:
             result, tests = measure_facets(
@@ -150,6 +160,20 @@ def take(
             policy.found(result, tests, part)
         except RoteError as problem:
             policy.failed(metric, problem)
+
+
+def _pairs_are_compared(collected: Collected, policy: Policy) -> bool:
+    """Whether no reference is named, and all pairs of sources are few enough to compare."""
+    if not policy.pairs or policy.settings.reference is not None:
+        return False
+    sources = [name for name in collected.groups if not is_input(name)]
+    most = max(len(facet.names) for facet in facets(sources, EACH))
+    if most > MOST_SOURCES:
+        policy.reporter.say(
+            f"{most} sources and no --reference: the {most * (most - 1) // 2:,} pairs are not "
+            "compared. Name a reference, or `--reference each` to compare them all"
+        )
+    return 1 < most <= MOST_SOURCES and not any(EACH in name.split(JOINT) for name in sources)
 
 
 def _check_inputs(collected: Collected, field: str | None) -> None:

@@ -1,27 +1,44 @@
-"""One measure at equal sizes: its values on windows, their spread, a curve, and the test.
+"""One measure at equal sizes: its values on windows, their intervals, a curve, and the test.
 
-What is expensive is done once for the windows of all sources; a source, a draw of its windows and
-a permuted group are then arrays of text numbers, as in `_study`. The test permutes what is
-compared: windows, as many on each side as the values rest on.
+Values are means over draws of windows (`compare.matching`). What is expensive is done once for the
+windows of a draw; a source, a half-sample and a permuted group are then arrays of text numbers, as
+in `_study`. The test permutes what is compared: windows, as many on each side as the values rest
+on. A long text brings many different windows to a mean over draws and a short one the same each
+time, so that their means do not vary alike and labels are not quite exchangeable: differences are
+studentized (Janssen 1997; Chung and Romano 2013).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import partial
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare._resample import generator
-from rote.compare.matching import DRAWS, FEWEST, SHORTEST, Order, Plan, planned, unequal
-from rote.compare.permutation import Found, PermutedTest, as_many, permuted_differences
+from rote.compare._resample import Keys, draws_of_groups, generator
+from rote.compare.intervals import Estimate, half_samples
+from rote.compare.matching import FEWEST, SHORTEST, Order, Plan, planned, sources_too_short, unequal
+from rote.compare.permutation import (
+    Found,
+    PermutedTest,
+    as_many,
+    exchanges,
+    least_p,
+    shared_strata,
+    widening,
+)
+from rote.core.array_types import Floats
 from rote.core.metric import Metric, Value, Values, Work
 from rote.core.progress import Advance, Silent, several
 from rote.core.sample import Sample, Take
 from rote.run import side_by_side
+
+_CURVE_DRAWS = 5
+_VARIANCE = "variance of "
+NOTHING: Mapping[str, Floats] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,81 +57,149 @@ class Source:
         """The rows of one window of each text of a plan."""
         if plan.size is None:
             return self.rows
-        texts = plan.texts
-        cut = self.order.cut(texts, self.sizes, plan.size, draw)
+        cut = self.order.cut(plan.texts, self.sizes, plan.size, draw)
         if self.metric.cut is not None:
             return self.metric.cut(self.rows, cut, self.options)
-        work = replace(
+        return self.metric.rows(self.sample.windows(cut), self.options, self._work(plan))
+
+    def blend(self, plan: Plan) -> Any:
+        """Rows that are means over all draws, of a measure that can make them."""
+        assert self.metric.blend is not None
+        assert plan.size is not None
+        cuts = (self.order.cut(plan.texts, self.sizes, plan.size, n) for n in range(plan.draws))
+        windows = [self.sample.windows(cut) for cut in cuts]
+        return self.metric.blend(windows, self.options, self._work(plan))
+
+    def _work(self, plan: Plan) -> Work:
+        texts = plan.texts
+        return replace(
             self.work,
             groups={s: np.searchsorted(texts, take) for s, take in plan.groups.items()},
             ids=[self.work.ids[text] for text in texts],
             strata=self.work.strata[texts],
-            # Labels are exchanged with the reference's among the windows of the first draw alone.
-            reference=None if draw else self.work.reference,
-            each=self.work.each and not draw,
+            reference=self.work.reference if self.work.reference in plan.groups else None,
             permutations=0,
             progress=lambda share: None,
             reporter=Silent(),
         )
-        return self.metric.rows(self.sample.windows(cut), self.options, work)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Matched:
-    """A measure on the windows of a plan; `rows` are those of the first draw of windows."""
+    """A measure on the windows of a plan."""
 
     source: Source
     plan: Plan
-    rows: Any
     names: tuple[str, ...]
     """The values that are compared at equal size."""
     compared: bool
     """Whether sources differ in size at all; if not, there is only a curve."""
     asked: Any
     """The options of whole texts: those of `source` fit the windows."""
+    cut: dict[int, Any] = field(default_factory=dict)
+    """The rows of the draws that were needed so far."""
+    number: NDArray[np.int64] = field(init=False)
+    """By text: the number of its window."""
 
-    def values(self, take: Take, rng: np.random.Generator, *, drawn: bool = False) -> Values:
-        """Mean over the draws of as many windows from these texts as every source gives.
+    def __post_init__(self) -> None:
+        texts = self.plan.texts
+        self.number = np.arange(len(self.source.sizes))
+        if self.plan.size is not None:
+            self.number[texts] = np.arange(len(texts))
 
-        `drawn`: what is computed for groups that are drawn.
-        """
-        windows = self.plan.windows
-        found = [
-            self._of(self.rows, self.source.order.first(take, windows, draw), rng, drawn=drawn)
-            for draw in range(self.plan.draws if len(take) > windows else 1)
-        ]
-        if len(found) == 1:
-            return found[0]
+    @property
+    def blended(self) -> bool:
+        """Whether one set of rows holds the means over all draws."""
+        return self.source.metric.blend is not None and self.plan.size is not None
+
+    def rows(self, draw: int) -> Any:
+        """Of the windows of one draw; of all of them, where they are blended."""
+        draw = 0 if self.blended or self.plan.size is None else draw
+        if draw not in self.cut:
+            blended = self.blended and self.plan.draws > 1
+            source = self.source
+            self.cut[draw] = source.blend(self.plan) if blended else source.cut(self.plan, draw)
+        return self.cut[draw]
+
+    @property
+    def windows(self) -> int:
+        """From how many texts a draw takes windows: where draws are blended, from all."""
+        return len(self.plan.texts) if self.blended else self.plan.windows
+
+    @property
+    def draws(self) -> int:
+        return 1 if self.blended else self.plan.draws
+
+    def values(
+        self, take: Take, rng: np.random.Generator, *, windows: int = 0, draws: int = 0
+    ) -> Values:
+        """Mean over the draws of as many windows from these texts as every source gives."""
+        blocks = self.source.order.blocks(take, windows or self.windows, draws or self.draws)
+        found = [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
         return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
-    def many(self, takes: Sequence[Take]) -> dict[str, NDArray[np.float64]]:
-        """The same of many groups at once, and of the values that are tested alone."""
-        metric, options, plan = self.source.metric, self.source.options, self.plan
-        tested = tested_names(metric, options, self.source.rows)
-        counts = [plan.draws if len(take) > plan.windows else 1 for take in takes]
-        drawn = [
-            self._numbers(self.source.order.first(take, plan.windows, draw))
-            for take, count in zip(takes, counts)
-            for draw in range(count)
-        ]
-        assert metric.many is not None
-        found = metric.many(self.rows, drawn, tested & set(self.names), options)
-        firsts = np.cumsum([0, *counts[:-1]])
-        return {name: np.add.reduceat(column, firsts) / counts for name, column in found.items()}
+    def many(
+        self,
+        takes: Sequence[Take],
+        names: Collection[str],
+        windows: int,
+        contributions: Mapping[str, Floats] = NOTHING,
+    ) -> dict[str, Floats]:
+        """The same of many groups at once, or what stands in for it, and of these values alone; and
+        the variance of each, up to a factor, where texts contribute this."""
+        blocks = [self.source.order.blocks(take, windows, self.draws) for take in takes]
+        total: dict[str, Floats] = {}
+        for draw in range(self.draws):
+            drawn = [self.number[of_group[draw]] for of_group in blocks]
+            for name, column in self._of_many(self.rows(draw), drawn, names).items():
+                total[name] = total[name] + column if name in total else column
+        found = {name: column / self.draws for name, column in total.items()}
+        for name in found.keys() & contributions.keys():
+            each = (contributions[name][take] for take in takes)
+            found[_VARIANCE + name] = np.array([_variance_of_mean(column) for column in each])
+        return found
 
     def by_source(self) -> Found:
         """The values that are compared."""
         groups, seed = self.plan.groups, self.source.work.seed
+        self.prepare()
 
-        def one(source: str, drawn: bool) -> Values:
-            return self.values(groups[source], generator(seed, f"match {source}"), drawn=drawn)
+        def one(source: str) -> Values:
+            return self.values(groups[source], generator(seed, f"match {source}"))
 
-        def every(drawn: bool) -> dict[str, Values]:
-            each = side_by_side(partial(one, drawn=drawn), groups, self.source.work.jobs)
-            return dict(zip(groups, each))
+        values = dict(zip(groups, side_by_side(one, groups, self.source.work.jobs)))
+        if not self.source.metric.stand_in:
+            return Found(values, values)
+        stand_in = self.many(list(groups.values()), self.names, self.windows)
+        drawn = {
+            source: {name: float(column[n]) for name, column in stand_in.items()}
+            for n, source in enumerate(groups)
+        }
+        return Found(values, drawn)
 
-        values = every(drawn=False)
-        return Found(values, every(drawn=True) if self.source.metric.stand_in else values)
+    def prepare(self) -> None:
+        """Make the rows of all draws, side by side."""
+        draws = range(self.draws)
+        for draw, rows in zip(draws, side_by_side(self.rows, draws, self.source.work.jobs)):
+            self.cut[draw] = rows
+
+    def halves(
+        self, found: Found, keys: Callable[[str, Take], Keys], advance: Advance
+    ) -> dict[str, dict[str, Floats]]:
+        """By source the values of half-samples of its texts, drawn by their keys."""
+        work, halves = self.source.work, {}
+        for source, take in self.plan.groups.items():
+            scale = found.scale(source)
+            drawn = half_samples(
+                lambda take, rng: {},
+                *(take, keys(source, take)),
+                seed=work.seed,
+                jobs=work.jobs,
+                advance=advance,
+                many=lambda takes: self.many(takes, self.names, self.windows),
+            )
+            halves[source] = {name: scale[name] * drawn[name] for name in drawn}
+        return halves
 
     def test(
         self,
@@ -124,54 +209,75 @@ class Matched:
         count: int,
         advance: Advance,
     ) -> dict[str, PermutedTest]:
-        """value(source) - value(reference), and that `count` times with the labels permuted.
+        """value(source) - value(reference), studentized, and that `count` times with the labels
+        permuted.
 
         The draws are those of the test of all texts: both are corrected as one family.
         """
         work, canonical, plan = self.source.work, self.source.order.canonical, self.plan
-        names = source, reference
-        one, other = (canonical(plan.groups[name]) for name in names)
+        if not {source, reference} <= plan.groups.keys():
+            return {}
+        one, other = (canonical(plan.groups[name]) for name in (source, reference))
         among = canonical(work.groups[source]), canonical(work.groups[reference])
         rng = generator(work.seed, f"choose {source} {reference}")
         pair = as_many(one, other, work.strata, rng, among)
-        fewer = sum(map(len, pair)) < len(one) + len(other)
-        windows = min(plan.windows, *map(len, pair))
-        this = replace(self, plan=replace(plan, windows=windows)) if fewer else self
-        permuted = permuted_differences(
-            partial(this.values, drawn=True),
-            *pair,
-            strata=work.strata,
-            count=count,
-            seed=work.seed,
-            purpose=f"test {source} {reference}",
-            jobs=work.jobs,
-            advance=advance,
-            many=this.many if self.source.metric.many else None,
-            among=among,
-        )
-        drawn = [
-            this.values(np.sort(take), generator(work.seed, f"match {name}"), drawn=True)
-            for name, take in zip(names, pair)
-            if fewer
-        ]
-        return found.tests(source, reference, permuted, pair, work.strata, drawn)
+        windows = min(self.windows, *map(len, pair))
+        exchange = exchanges(*pair, work.strata, among)
+        scale = found.scale(source, reference)
+        metric, options = self.source.metric, self.source.options
+        tested = tested_names(metric, options, self.source.rows) & set(self.names) & scale.keys()
+        added: dict[str, Floats] = {}
+        # Where every text has its partner, exchanging them leaves the spread as it is.
+        if not shared_strata(*pair, work.strata) == len(pair[0]) == len(pair[1]):
+            added = self.contributions(np.sort(np.concatenate(pair)), tested)
 
-    def table(self, found: Found) -> list[dict[str, Any]]:
-        """The values of `by_source`, and how far those of other draws spread."""
-        drawn = self._drawn_again()
+        def permuted(numbers: range, names: Collection[str]) -> dict[str, Floats]:
+            sides = draws_of_groups(
+                lambda takes: self.many(takes, names, windows, added),
+                exchange,
+                numbers=numbers,
+                seed=work.seed,
+                purpose=f"test {source} {reference}",
+                jobs=work.jobs,
+                advance=advance,
+            )
+            return {name: _studentized(name, *sides) for name in names if name in sides[0]}
+
+        observed = self.many([np.sort(take) for take in pair], tested, windows, added)
+        sides = [{name: column[n : n + 1] for name, column in observed.items()} for n in (0, 1)]
+        least, wide = least_p(*pair, work.strata), widening(*pair, work.strata)
+        tests = {}
+        for name, column in permuted(range(count), tested).items():
+            deviation = _deviation(name, *sides)
+            tests[name] = PermutedTest.of(
+                f"{source} {reference}",
+                float(_studentized(name, *sides)[0]),
+                column,
+                least,
+                0.0 if _VARIANCE + name in observed else wide,
+                unit=scale[name] * float(deviation[0]),
+                more=lambda numbers, name=name: permuted(numbers, {name})[name],
+            )
+        return tests
+
+    def table(
+        self, found: Found, estimates: Mapping[str, Mapping[str, Estimate]]
+    ) -> list[dict[str, Any]]:
+        """The values of `by_source`, with their intervals over texts."""
         rows = []
         for source, values in found.values.items():
-            scale = found.scale(source)
             for name, value in values.items():
-                spread = float(np.std([one[source][name] for one in drawn], ddof=1))
+                known = estimates.get(source, {}).get(name)
+                low, high = known.ends if known else (math.nan, math.nan)
                 rows.append(
                     {
                         "source": source,
                         "value": name,
-                        **self.plan.row(source, self.plan.windows),
+                        **self.plan.row(source, min(self.windows, len(self.plan.groups[source]))),
                         "mean": value,
-                        "sd": scale[name] * spread,
-                        "draws": len(drawn),
+                        "low": low,
+                        "high": high,
+                        "draws": self.plan.draws,
                     }
                 )
         return rows
@@ -180,7 +286,10 @@ class Matched:
         """These values over numbers of windows, for every source that has so many."""
 
         def point(source: str, windows: int) -> list[dict[str, Any]]:
-            found = self._draws(source, windows)
+            take, draws = self.plan.groups[source], min(_CURVE_DRAWS, self.plan.draws)
+            rng = generator(self.source.work.seed, f"curve {source} {windows}")
+            blocks = self.source.order.blocks(take, windows, draws)
+            found = [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
             columns = {name: np.array([one[name] for one in found]) for name in found[0]}
             return [
                 {
@@ -188,8 +297,8 @@ class Matched:
                     "value": name,
                     **self.plan.row(source, windows),
                     "mean": float(columns[name].mean()),
-                    "sd": float(columns[name].std(ddof=1)),
-                    "draws": DRAWS,
+                    "sd": float(columns[name].std(ddof=1)) if draws > 1 else 0.0,
+                    "draws": draws,
                 }
                 for name in names
                 if name in columns
@@ -205,72 +314,80 @@ class Matched:
         return [row for rows in found for row in rows]
 
     def notes(self) -> list[str]:
-        """Which texts are left out, and which settings fit no window."""
-        return [*self._left_out(), *self._shortened()] if self.compared else []
-
-    def _shortened(self) -> list[str]:
-        shorter = [
-            f"{name} {words:,} in place of {asked:,}"
-            for name, words in _windows(self.source.options).items()
-            if words < (asked := _windows(self.asked)[name])
-        ]
-        where = f"{self.source.metric.name} at equal length"
-        return [f"{where}: {', '.join(shorter)}"] if shorter else []
-
-    def _left_out(self) -> list[str]:
-        short = {source: count for source, count in self.plan.left_out.items() if count}
-        if not short:
+        """Which texts and sources are left out, and which settings fit no window."""
+        if not self.compared:
             return []
-        listed = ", ".join(f"{source} {count:,}" for source, count in short.items())
-        return [
-            f"{self.source.metric.name} at equal length: windows of {self.plan.size:,} "
-            f"{self.plan.unit}; texts left out because they are shorter: {listed}"
+        name, unit = self.source.metric.name, self.plan.unit
+        notes = []
+        short = {source: count for source, count in self.plan.left_out.items() if count}
+        if short:
+            listed = ", ".join(f"{source} {count:,}" for source, count in short.items())
+            notes.append(
+                f"{name} at equal length: windows of {self.plan.size:,} {unit}; texts left out "
+                f"because they are shorter: {listed}"
+            )
+        if self.plan.too_short:
+            notes.append(_no_equal_length(name, self.plan.too_short, unit))
+        shorter = [
+            f"{option} {words:,} in place of {asked:,}"
+            for option, words in _windows(self.source.options).items()
+            if words < (asked := _windows(self.asked)[option])
         ]
+        return [*notes, f"{name} at equal length: {', '.join(shorter)}"] if shorter else notes
 
-    def _numbers(self, take: Take) -> Take:
-        """Of texts, as windows are numbered."""
-        return np.searchsorted(self.plan.texts, take) if self.plan.size is not None else take
+    def contributions(self, take: Take, names: Collection[str]) -> dict[str, Floats]:
+        """By value what the window of each of these texts adds to it, as a mean over the draws, and
+        nothing of others: numbers that vary as the value does, up to a factor, whatever the labels.
+        """
+        metric, options, numbers = self.source.metric, self.source.options, self.number[take]
+        total = {name: np.zeros(len(self.number)) for name in names}
+        for draw in range(self.draws):
+            rows = self.rows(draw)
+            if metric.contributions is not None:
+                found = metric.contributions(rows, numbers, options)
+            elif metric.per_text is not None:
+                found = {n: c[numbers] for n, c in metric.per_text(rows, options).items()}
+            else:
+                found = {}
+            total = {name: total[name] for name in total.keys() & found.keys()}
+            for name, column in total.items():
+                column[take] += found[name] / self.draws
+        return total
 
-    def _draws(self, source: str, windows: int) -> list[Values]:
-        """The values of several draws of so many windows of a source."""
-        take = self.plan.groups[source]
-        rng = generator(self.source.work.seed, f"curve {source} {windows}")
-        fresh, found = rng.bit_generator.state, list[Values]()
-        for draw in range(DRAWS):
-            # Where all windows are drawn and nothing is left to chance, one draw is like the next.
-            if found and windows >= len(take) and rng.bit_generator.state == fresh:
-                return found * DRAWS
-            drawn = self.source.order.first(take, windows, draw)
-            found.append(self._of(self.rows, drawn, rng))
-        return found
-
-    def _of(
-        self, rows: Any, take: Take, rng: np.random.Generator, *, drawn: bool = False
-    ) -> Values:
-        """The values of the windows of these texts, or (`drawn`) what stands in for them."""
+    def _of(self, draw: int, take: Take, rng: np.random.Generator) -> Values:
+        """The values of the windows of these texts in one draw."""
         metric = self.source.metric
-        own = metric.stand_in and not drawn
-        reduce = metric.reduce if own else metric.resample or metric.reduce
-        found = reduce(rows, self._numbers(take), self.source.options, rng)
+        reduce = metric.reduce if metric.stand_in else metric.resample or metric.reduce
+        found = reduce(self.rows(draw), self.number[take], self.source.options, rng)
         return {name: found[name] for name in self.names if name in found}
 
-    def _drawn_again(self) -> list[dict[str, Values]]:
-        """Every source's values in draws that take other windows of other texts each time."""
-        work, order = self.source.work, self.source.order
+    def _of_many(
+        self, rows: Any, drawn: Sequence[Take], names: Collection[str]
+    ) -> dict[str, Floats]:
+        metric, options = self.source.metric, self.source.options
+        if metric.many is not None:
+            return metric.many(rows, drawn, names, options)
+        reduce, rng = metric.resample or metric.reduce, generator(self.source.work.seed, "match")
+        found = [reduce(rows, take, options, rng) for take in drawn]
+        return {name: np.array([one[name] for one in found]) for name in names & found[0].keys()}
 
-        def drawn(draw: int) -> dict[str, Values]:
-            rows = self.rows if draw == 0 else self.source.cut(self.plan, draw)
-            return {
-                source: self._of(
-                    rows,
-                    order.first(take, self.plan.windows, draw),
-                    generator(work.seed, f"spread {source}", draw),
-                    drawn=True,
-                )
-                for source, take in self.plan.groups.items()
-            }
 
-        return list(side_by_side(drawn, range(DRAWS), work.jobs))
+def _studentized(name: str, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Floats:
+    return np.asarray((left[name] - right[name]) / _deviation(name, left, right), np.float64)
+
+
+def _deviation(name: str, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Floats:
+    """By draw the standard deviation of a difference, up to a factor; 1 where none is known."""
+    key = _VARIANCE + name
+    if key not in left:
+        return np.ones(len(left[name]))
+    both = np.sqrt(left[key] + right[key])
+    return np.where(both > 0, both, 1.0)
+
+
+def _variance_of_mean(values: Floats) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.var(ddof=1)) / len(defined) if len(defined) > 1 else 0.0
 
 
 def matched(
@@ -289,13 +406,13 @@ def matched(
     if metric.match is None or not names or not getattr(rows, "resamplable", True):
         return None, []
     sizes = _sizes(metric, options, sample, rows)
-    order = Order.of(places, work.strata, work.groups, work.seed)
-    plan = planned(work.groups, sizes, metric.match, order)
-    if plan is None:
-        return None, [_too_little(metric, work.groups, sizes)]
-    source = Source(metric, _fitted(options, plan), sample, rows, work, sizes, order)
+    plan = planned(work.groups, sizes, metric.match, metric.largest)
     compared = unequal(work.groups, sizes, metric.match)
-    return Matched(source, plan, source.cut(plan, 0), names, compared, options), []
+    if plan is None:
+        return None, [_too_little(metric, work.groups, sizes)] if compared else []
+    order = Order.of(places, work.strata, work.groups)
+    source = Source(metric, _fitted(options, plan), sample, rows, work, sizes, order)
+    return Matched(source, plan, names, compared, options), []
 
 
 def _fitted(options: Any, plan: Plan) -> Any:
@@ -341,10 +458,14 @@ def _sizes(metric: Metric, options: Any, sample: Sample, rows: Any) -> NDArray[n
 def _too_little(metric: Metric, groups: Mapping[str, Take], sizes: NDArray[np.int64]) -> str:
     if metric.match == "texts":
         return f"{metric.name}: no values at equal size, which take {FEWEST} texts of each source"
-    least = SHORTEST[str(metric.match)]
-    short = [s for s, take in groups.items() if (sizes[take] >= least).sum() < FEWEST]
-    length = several(least, str(metric.match).removesuffix("s"))
+    unit = str(metric.match)
+    short = sources_too_short(groups, sizes, metric.match or "words")
+    return _no_equal_length(metric.name, short or list(groups), unit)
+
+
+def _no_equal_length(name: str, short: Sequence[str], unit: str) -> str:
+    length = several(SHORTEST[unit], unit.removesuffix("s"))
     return (
-        f"{metric.name}: no values at equal length, which take {FEWEST} texts of {length} or more; "
-        f"too few in: {', '.join(short)}"
+        f"{name}: no usable equal length for {', '.join(short)}: more than a tenth of the texts "
+        f"have fewer than {length}"
     )

@@ -9,15 +9,18 @@ texts the large majority, are a count per text.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rote.core.array_types import Array
+from rote.core.array_types import Array, Floats, Integers
 from rote.core.column import empty, room
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
+from rote.core.layer import Ids, Offsets
+from rote.core.sample import Take
 
 Integer: TypeAlias = int | np.integer[Any]
 
@@ -29,6 +32,16 @@ EMPTY = -1
 ONCE = -1
 AHEAD = 256
 MOST = 2**31 - 1 - AHEAD
+LANES = 128
+"""Groups whose n-grams are counted in one pass: two words of 64 bits for each text. Of 1, 2, 4 and
+8 words two are the quickest for the hundred or so groups that are asked for at once."""
+LEVELS = 33
+"""Bits of a number of n-grams, and one more."""
+COLUMNS = 64
+"""Groups that have a column of counts in one pass, where that takes no more than COLUMN_BYTES."""
+COLUMN_BYTES = 1 << 27
+RARE = 3
+"""How often n-grams are in all texts, at most, that are counted by bits in each group."""
 
 
 def number_ngrams(
@@ -243,36 +256,34 @@ def put_in_order(numbers: Array, starts: Array, ends: Array, n: int, kinds: int)
 
 
 def shared_sets(
-    numbers: Array, starts: Array, ends: Array, n: int, kinds: int, *, counted: bool = False
-) -> tuple[Array, Array, Array, Array, int]:
-    """Each text's set of n-grams, split by whether another text holds the n-gram too.
+    numbers: Array, starts: Array, ends: Array, n: int, kinds: int
+) -> tuple[Array, Array, Array, int]:
+    """Each text's set of the n-grams that another text holds too.
 
-    Gives: how many n-grams of its own each text has; the shared ones, renumbered,
-    text after text, with their counts in the text if they are `counted`; where each text ends
-    there; how many shared ones there are.
+    Gives: these n-grams, renumbered, text after text, and their counts in the text; where each text
+    ends there; how many there are.
     """
-    own, renumbered, shared_kinds, most = _shared(numbers, starts, ends, n, kinds)
-    shared, counts = empty(most, np.int32), empty(most if counted else 0, np.int32)
+    renumbered, shared_kinds, most = _shared(numbers, starts, ends, n, kinds)
+    shared, counts = empty(most, np.int32), empty(most, np.int32)
     shared_ends = _fill(numbers, starts, ends, n, renumbered, shared_kinds, shared, counts)
     filled = int(shared_ends[-1]) if len(shared_ends) else 0
-    return own, shared[:filled], counts[:filled], shared_ends, shared_kinds
+    return shared[:filled], counts[:filled], shared_ends, shared_kinds
 
 
 @njit(cache=True, nogil=True)
 def _shared(
     numbers: Array, starts: Array, ends: Array, n: int, kinds: int
-) -> tuple[Array, Array, int, int]:
-    """How many n-grams only one text holds, by text; the others numbered anew, and how many those
-    are; how often they occur in all."""
+) -> tuple[Array, int, int]:
+    """The n-grams of several texts numbered anew, and how many those are; how often they occur in
+    all."""
     several = -2
-    own = np.zeros(len(starts), np.int64)
     owner = np.full(kinds, -1, np.int32)
     for text in range(len(starts)):
         for place in range(starts[text], ends[text] - n + 1):
             number = numbers[place]
             if number == ONCE:
-                own[text] += 1
-            elif owner[number] == -1:
+                continue
+            if owner[number] == -1:
                 owner[number] = text
             elif owner[number] != text:
                 owner[number] = several
@@ -281,14 +292,13 @@ def _shared(
         if owner[number] == several:
             owner[number] = shared_kinds
             shared_kinds += 1
-        elif owner[number] >= 0:
-            own[owner[number]] += 1
+        else:
             owner[number] = -1
     most = 0
     for text in range(len(starts)):
         for place in range(starts[text], ends[text] - n + 1):
             most += numbers[place] != ONCE and owner[numbers[place]] >= 0
-    return own, owner, shared_kinds, most
+    return owner, shared_kinds, most
 
 
 @njit(cache=True, nogil=True)
@@ -315,47 +325,382 @@ def _fill(
             if number < 0:
                 continue
             if entry[number] >= begin:
-                if len(counts):
-                    counts[entry[number]] += 1
+                counts[entry[number]] += 1
             else:
                 entry[number] = filled
                 shared[filled] = number
-                if len(counts):
-                    counts[filled] = 1
+                counts[filled] = 1
                 filled += 1
         shared_ends[text] = filled
     return shared_ends
 
 
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """For each n-gram the texts that hold it, ascending, n-gram after n-gram.
+
+    An n-gram of only one text has no list, and `own` counts such n-grams by text. With `counts`,
+    how often each text of a list holds the n-gram, only those that stand once have none.
+    The first `rare` lists are of n-grams that stand up to RARE times, none stands more than `most`.
+    """
+
+    own: Integers
+    texts: Ids
+    ends: Offsets
+    counts: Ids
+    rare: int
+    most: int
+
+    @classmethod
+    def build(
+        cls, numbers: Array, starts: Array, ends: Array, n: int, kinds: int, *, counted: bool
+    ) -> Postings:
+        """Of n-grams that have these numbers by place, fewer than `kinds` (`number_ngrams`)."""
+        own, places, list_ends, rare, most = _listed(numbers, starts, ends, n, kinds, counted)
+        size = int(list_ends[-1]) if len(list_ends) else 0
+        texts, counts = empty(size, np.int32), empty(size if counted else 0, np.int32)
+        _post(numbers, starts, ends, n, places, texts, counts)
+        return cls(own, texts, list_ends, counts, rare, most)
+
+    def distinct(self, groups: TextGroups) -> Integers:
+        """How many different n-grams each group of texts holds."""
+        return _distinct_in_groups(self.own, self.texts, self.ends, *groups)
+
+    def summed(self, groups: TextGroups, tables: Floats, chosen: Integers) -> Floats:
+        """For each group g the sum of `tables[chosen[g], c]` over the n-grams that have lists,
+        where c is how often the group holds the n-gram. A table begins with 0, and its last entry
+        counts for more."""
+        lists, size = (self.texts, self.counts, self.ends, self.rare), len(self.own)
+        if (missing := RARE + 1 - tables.shape[1]) > 0:
+            tables = np.pad(tables, ((0, 0), (0, missing)), mode="edge")
+        width = tables.shape[1]
+        steps = np.diff(tables[:, : RARE + 1])[chosen]
+        sums = (steps * _rare_in_groups(*lists, size, *groups).T).sum(axis=1)
+        kind = np.uint16 if self.most < 1 << 16 else np.int32
+        for part, held, wanted in _columns(groups, size, kind):
+            where = (tables.ravel(), chosen[part] * width, width - 1)
+            sums[part] += _summed(*lists, held, wanted, *where)
+        return np.asarray(sums)
+
+    def elsewhere(self, groups: TextGroups) -> Integers:
+        """For each text of each group, one group after another: in how many other texts of the
+        group its n-grams stand, summed."""
+        found = np.empty(len(groups.texts), np.int64)
+        for part, held, wanted in _columns(groups, len(self.own), np.int32):
+            _elsewhere(self.texts, self.ends, held, wanted, *groups, part.start, found)
+        return found
+
+
+class TextGroups(NamedTuple):
+    """The texts of groups one after another, and where each group ends there."""
+
+    texts: Integers
+    ends: Integers
+
+    @classmethod
+    def of(cls, takes: Sequence[Take]) -> TextGroups:
+        return cls(np.concatenate(takes), np.cumsum([len(take) for take in takes]))
+
+    def sums(self, *columns: Array) -> Floats:
+        """The sums of each column of numbers per text over the texts of each group."""
+        return np.asarray(_sum_by_group(np.array(columns, np.float64), *self))
+
+
+def _columns(groups: TextGroups, texts: int, kind: Any) -> Iterator[tuple[slice, Array, Array]]:
+    """Some groups at a time; by text and group 1 where the group holds the text, else 0; by text
+    whether any does."""
+    lanes = max(1, min(COLUMNS, COLUMN_BYTES // (12 * max(texts, 1))))  # a sum and a mark of each
+    for first in range(0, len(groups.ends), lanes):
+        part = slice(first, first + lanes)
+        held = np.zeros((texts, len(groups.ends[part])), kind)
+        wanted = np.zeros(texts, np.bool_)
+        _mark(*groups, first, held, wanted)
+        yield part, held, wanted
+
+
 @njit(cache=True, nogil=True)
-def distinct_in_group(
-    own: Array, shared: Array, shared_ends: Array, shared_kinds: int, take: Array
-) -> int:
-    """How many different n-grams the chosen texts hold together."""
-    marked = np.zeros(shared_kinds, np.uint8)
-    distinct = 0
-    for text in take:
-        distinct += own[text]
-        first = shared_ends[text - 1] if text else 0
-        for entry in range(first, shared_ends[text]):
-            number = shared[entry]
-            distinct += 1 - marked[number]
-            marked[number] = 1
+def _mark(members: Array, member_ends: Array, first: int, held: Array, wanted: Array) -> None:
+    for group in range(first, first + held.shape[1]):
+        for member in range(member_ends[group - 1] if group else 0, member_ends[group]):
+            held[members[member], group - first] = 1
+            wanted[members[member]] = True
+
+
+@njit(cache=True, nogil=True)
+def _listed(
+    numbers: Array, starts: Array, ends: Array, n: int, kinds: int, counted: bool
+) -> tuple[Array, Array, Array, int, int]:
+    """By text how many n-grams have no list; by n-gram where its list begins, -1 for none; where
+    lists end; how many are of rare n-grams; how often the most frequent one stands."""
+    own = np.zeros(len(starts), np.int64)
+    last = np.full(kinds, -1, np.int32)
+    texts = np.zeros(kinds, np.int32)
+    totals = np.zeros(kinds, np.int64)
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text] - n + 1):
+            number = numbers[place]
+            if number == ONCE:
+                own[text] += 1
+                continue
+            totals[number] += 1
+            if last[number] != text:
+                last[number] = text
+                texts[number] += 1
+    list_ends = np.empty(kinds, np.int64)
+    places = np.full(kinds, -1, np.int64)
+    lists = 0
+    rare = 0
+    filled = 0
+    most = 0
+    for frequent in range(2):
+        rare = lists  # those of the first turn
+        for number in range(kinds):
+            if (totals[number] > RARE) != frequent:
+                continue
+            most = max(most, totals[number])
+            if texts[number] > (0 if counted else 1):
+                places[number] = filled
+                filled += texts[number]
+                list_ends[lists] = filled
+                lists += 1
+            elif texts[number]:
+                own[last[number]] += 1
+    return own, places, list_ends[:lists].copy(), rare, most
+
+
+@njit(cache=True, nogil=True)
+def _post(
+    numbers: Array, starts: Array, ends: Array, n: int, places: Array, texts: Array, counts: Array
+) -> None:
+    """Write the lists that begin at `places`, which move to their ends."""
+    last = np.full(len(places), -1, np.int32)
+    for text in range(len(starts)):
+        for place in range(starts[text], ends[text] - n + 1):
+            number = numbers[place]
+            if number == ONCE or places[number] < 0:
+                continue
+            if last[number] != text:
+                last[number] = text
+                texts[places[number]] = text
+                if len(counts):
+                    counts[places[number]] = 0
+                places[number] += 1
+            if len(counts):
+                counts[places[number] - 1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _marks(size: int, members: Array, member_ends: Array, first: int, last: int) -> Array:
+    """By text a bit for each of these groups that holds it."""
+    marks = np.zeros((size, 2), np.uint64)
+    for group in range(first, last):
+        word = (group - first) >> 6
+        bit = np.uint64(1) << np.uint64((group - first) & 63)
+        for member in range(member_ends[group - 1] if group else 0, member_ends[group]):
+            marks[members[member], word] |= bit
+    return marks
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _added(bits: Any, one: Any, other: Any) -> tuple[Any, Any]:
+    """Three bits of each group added up: the bit of the sum, and the carry."""
+    either = bits ^ one
+    return either ^ other, (bits & one) | (either & other)
+
+
+@njit(cache=True, nogil=True)
+def _add_block(block: Array, number: int, sums: Array, waiting: Array) -> None:
+    """Add eight times a bit to the count of each group.
+
+    Counts are kept bit by bit: `sums[level]` has that of 2^level for every group. Carries are added
+    two by two, and the first of two waits for the other; `number` is that of the block.
+    """
+    for word in range(2):
+        ones, twos, fours = sums[0, word], sums[1, word], sums[2, word]
+        ones, two = _added(ones, block[0, word], block[1, word])
+        ones, other_two = _added(ones, block[2, word], block[3, word])
+        twos, four = _added(twos, two, other_two)
+        ones, two = _added(ones, block[4, word], block[5, word])
+        ones, other_two = _added(ones, block[6, word], block[7, word])
+        twos, other_four = _added(twos, two, other_two)
+        fours, carry = _added(fours, four, other_four)
+        sums[0, word], sums[1, word], sums[2, word] = ones, twos, fours
+        level = 3
+        while (number >> (level - 3)) & 1:
+            sums[level, word], carry = _added(sums[level, word], waiting[level, word], carry)
+            level += 1
+        waiting[level, word] = carry
+
+
+@njit(cache=True, nogil=True)
+def _add_counts(sums: Array, waiting: Array, blocks: int, counts: Array) -> None:
+    """Add to each group's count what so many blocks have brought."""
+    for level in range(len(sums)):
+        for group in range(len(counts)):
+            shift = np.uint64(group & 63)
+            bits = (sums[level, group >> 6] >> shift) & np.uint64(1)
+            if level > 2 and (blocks >> (level - 3)) & 1:
+                bits += (waiting[level, group >> 6] >> shift) & np.uint64(1)
+            counts[group] += np.int64(bits) << level
+
+
+@njit(cache=True, nogil=True)
+def _distinct_in_groups(
+    own: Array, texts: Array, ends: Array, members: Array, member_ends: Array
+) -> Array:
+    """`Postings.distinct`: a bit says whether a group holds a text, so that `|` over the texts of
+    an n-gram says which groups hold the n-gram, for all of a pass."""
+    distinct = np.zeros(len(member_ends), np.int64)
+    block = np.empty((8, 2), np.uint64)
+    for first in range(0, len(member_ends), LANES):
+        last = min(first + LANES, len(member_ends))
+        marks = _marks(len(own), members, member_ends, first, last)
+        sums = np.zeros((LEVELS, 2), np.uint64)
+        waiting = np.zeros((LEVELS, 2), np.uint64)
+        entry = 0
+        blocks = 0
+        for start in range(0, len(ends), 8):
+            for step in range(8):
+                low = np.uint64(0)
+                high = np.uint64(0)
+                end = ends[start + step] if start + step < len(ends) else entry
+                while entry < end:
+                    low |= marks[texts[entry], 0]
+                    high |= marks[texts[entry], 1]
+                    entry += 1
+                block[step, 0] = low
+                block[step, 1] = high
+            _add_block(block, blocks, sums, waiting)
+            blocks += 1
+        _add_counts(sums, waiting, blocks, distinct[first:last])
+        for group in range(first, last):
+            for member in range(member_ends[group - 1] if group else 0, member_ends[group]):
+                distinct[group] += own[members[member]]
     return distinct
 
 
 @njit(cache=True, nogil=True)
-def texts_elsewhere(shared: Array, shared_ends: Array, shared_kinds: int, take: Array) -> Array:
-    """For each chosen text: in how many other chosen texts its n-grams stand, summed."""
-    frequency = np.zeros(shared_kinds, np.int64)
-    for text in take:
-        first = shared_ends[text - 1] if text else 0
-        for entry in range(first, shared_ends[text]):
-            frequency[shared[entry]] += 1
-    summed = np.zeros(len(take), np.int64)
-    for number in range(len(take)):
-        text = take[number]
-        first = shared_ends[text - 1] if text else 0
-        for entry in range(first, shared_ends[text]):
-            summed[number] += frequency[shared[entry]] - 1
+def _rare_in_groups(
+    texts: Array,
+    counts: Array,
+    ends: Array,
+    rare: int,
+    size: int,
+    members: Array,
+    member_ends: Array,
+) -> Array:
+    """How many of the rare n-grams each group holds at least once, twice and three times."""
+    found = np.zeros((RARE, len(member_ends)), np.int64)
+    once = np.empty((8, 2), np.uint64)
+    twice = np.empty((8, 2), np.uint64)
+    thrice = np.empty((8, 2), np.uint64)
+    none = np.uint64(0)
+    for first in range(0, len(member_ends), LANES):
+        last = min(first + LANES, len(member_ends))
+        marks = _marks(size, members, member_ends, first, last)
+        sums = np.zeros((RARE, LEVELS, 2), np.uint64)
+        waiting = np.zeros((RARE, LEVELS, 2), np.uint64)
+        of_once, of_twice, of_thrice = sums[0], sums[1], sums[2]
+        for_once, for_twice, for_thrice = waiting[0], waiting[1], waiting[2]
+        entry = 0
+        blocks = 0
+        for start in range(0, rare, 8):
+            for step in range(8):
+                end = ends[start + step] if start + step < rare else entry
+                for word in range(2):
+                    a, b, c = none, none, none
+                    for place in range(entry, end):
+                        mark = marks[texts[place], word]
+                        for _ in range(counts[place]):
+                            c |= b & mark
+                            b |= a & mark
+                            a |= mark
+                    once[step, word], twice[step, word], thrice[step, word] = a, b, c
+                entry = end
+            _add_block(once, blocks, of_once, for_once)
+            _add_block(twice, blocks, of_twice, for_twice)
+            _add_block(thrice, blocks, of_thrice, for_thrice)
+            blocks += 1
+        for least in range(RARE):
+            _add_counts(sums[least], waiting[least], blocks, found[least, first:last])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _summed(
+    texts: Array,
+    counts: Array,
+    ends: Array,
+    rare: int,
+    held: Array,
+    wanted: Array,
+    tables: Array,
+    places: Array,
+    top: int,
+) -> Array:
+    """`Postings.summed` of n-grams that are not rare; a group's table begins at its `places`."""
+    groups = held.shape[1]
+    summed = np.zeros(groups)
+    found = np.zeros(groups, held.dtype)
+    entry = ends[rare - 1] if rare else 0
+    for end in ends[rare:]:
+        some = False
+        for group in range(groups):
+            found[group] = 0
+        while entry < end:
+            text = texts[entry]
+            if wanted[text]:
+                some = True
+                count = counts[entry]
+                for group in range(groups):
+                    found[group] += held[text, group] * count
+            entry += 1
+        if some:
+            for group in range(groups):
+                summed[group] += tables[places[group] + min(np.int64(found[group]), top)]
     return summed
+
+
+@njit(cache=True, nogil=True)
+def _elsewhere(
+    texts: Array,
+    ends: Array,
+    held: Array,
+    wanted: Array,
+    members: Array,
+    member_ends: Array,
+    first: int,
+    found: Array,
+) -> None:
+    """`Postings.elsewhere` of the groups from `first` on."""
+    groups = held.shape[1]
+    summed = np.zeros(held.shape, np.int64)
+    others = np.zeros(groups, np.int32)
+    begin = 0
+    for end in ends:
+        for group in range(groups):
+            others[group] = -1
+        for entry in range(begin, end):
+            text = texts[entry]
+            if wanted[text]:
+                for group in range(groups):
+                    others[group] += held[text, group]
+        for entry in range(begin, end):
+            text = texts[entry]
+            if wanted[text]:
+                for group in range(groups):
+                    summed[text, group] += others[group]
+        begin = end
+    for group in range(first, first + groups):
+        for member in range(member_ends[group - 1] if group else 0, member_ends[group]):
+            found[member] = summed[members[member], group - first]
+
+
+@njit(cache=True, nogil=True)
+def _sum_by_group(columns: Array, members: Array, member_ends: Array) -> Array:
+    sums = np.zeros((len(columns), len(member_ends)))
+    for number in range(len(columns)):
+        for group in range(len(member_ends)):
+            for member in range(member_ends[group - 1] if group else 0, member_ends[group]):
+                sums[number, group] += columns[number, members[member]]
+    return sums

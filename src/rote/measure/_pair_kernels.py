@@ -121,27 +121,33 @@ def rouge_rows(
 ) -> Array:
     """ROUGE-L F of the texts `first` to `last` with every later text that is compared; 0 elsewhere.
 
-    F = 2 * LCS / (length + length), and 0 if one of the two is empty.
+    F = 2 * LCS / (length + length), and 0 if one of the two is empty. A text may have several
+    versions, a row of `starts` and `ends` each: two texts are compared in one version, which is
+    another for the next text.
     """
-    scores = np.zeros((last - first, len(starts)))
+    versions, texts = starts.shape
+    scores = np.zeros((last - first, texts))
     longest = 0
-    for text in range(len(starts)):
-        longest = max(longest, ends[text] - starts[text])
+    for version in range(versions):
+        for text in range(texts):
+            longest = max(longest, ends[version, text] - starts[version, text])
     rows = np.empty(longest + 1, np.int32)
     carries = np.zeros(longest + 1, np.uint8)
     row_of = np.full(kinds, -1, np.int32)
     for one in range(first, last):
-        words = ids[starts[one] : ends[one]]
-        masks = marks(words, row_of)
-        for other in range(one + 1, len(starts)):
-            if not compared(sources[one], sources[other], reference):
-                continue
-            others = ids[starts[other] : ends[other]]
-            found = held(others, row_of, rows)
-            if len(found):
-                shared = common(masks, found, carries)
-                scores[one - first, other] = 2.0 * shared / (len(words) + len(others))
-        forget(words, row_of)
+        for version in range(versions):
+            words = ids[starts[version, one] : ends[version, one]]
+            masks = marks(words, row_of)
+            begin = one + 1 + (version - 2 * one - 1) % versions
+            for other in range(begin, texts, versions):
+                if not compared(sources[one], sources[other], reference):
+                    continue
+                others = ids[starts[version, other] : ends[version, other]]
+                found = held(others, row_of, rows)
+                if len(found):
+                    shared = common(masks, found, carries)
+                    scores[one - first, other] = 2.0 * shared / (len(words) + len(others))
+            forget(words, row_of)
     return scores
 
 

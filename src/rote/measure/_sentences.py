@@ -95,7 +95,8 @@ def _ends_well(word: Layer, start: int, end: int) -> bool:
 def drawn(sentences: Sentences, work: Work, count: int | None) -> Flags:
     """At most `count` sentences of every source, by a hash of text and place.
 
-    So the draw depends on the seed and on which texts there are, not on their order.
+    So the draw depends on which texts there are, not on their order, nor on the seed: what rests on
+    it is no matter of chance.
     """
     kept = np.ones(len(sentences), np.bool_)
     if count is None:
@@ -112,11 +113,10 @@ def ranks(sentences: Sentences, numbers: Integers, work: Work) -> Integers:
     """The order in which these sentences are drawn: smaller ones first."""
     texts = sentences.texts[numbers]
     places = numbers - np.searchsorted(sentences.texts, texts)
-    salt = work.seed.to_bytes(8, "little")
     found = bytearray()
     for text, place in zip(texts.tolist(), places.tolist()):
         key = f"{work.ids[text] if work.ids else text}\n{place}".encode("utf-8", "surrogatepass")
-        found += blake2b(key, digest_size=7, salt=salt).digest() + b"\0"
+        found += blake2b(key, digest_size=7).digest() + b"\0"
     return np.frombuffer(found, "<i8").astype(np.int64)
 
 

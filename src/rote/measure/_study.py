@@ -23,12 +23,16 @@ from rote.compare.families import Margin, equivalence_p
 from rote.compare.intervals import (
     HALF_SAMPLES,
     NO_ERROR,
+    Estimate,
     calibrated_error,
     deviation,
     difference_interval,
     half_samples,
     interval_error,
     interval_from_error,
+    paired_error,
+    ratio_interval,
+    spread_of_texts,
     wilson,
 )
 from rote.compare.permutation import (
@@ -80,11 +84,6 @@ def hash_name(name: str) -> int:
     """64 bits of it, the same on every machine."""
     encoded = name.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
-
-
-def _log(numbers: Any) -> Any:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,16 +214,14 @@ class _Run:
 
     def result(self) -> Result:
         values = self.found_values(self.reduce)
-        found = Found(values, self.found_values(self.resample) if self.metric.stand_in else values)
+        drawn = self.found_values(self.resample) if self.metric.draws_differ else values
+        found = Found(values, drawn)
         if self.settings.interval:
             self.halves = self.half_samples(found)
-        matched, equal, notes = self.at_equal_sizes()
+        matched, estimates, equal, notes = self.at_equal_sizes()
         sources = {s: self.source_result(s, values) for s, values in found.values.items()}
         comparisons, said = self.comparisons(found, matched)
-        comparisons = [
-            {**row, **self.difference_ends(row, sources), **self.equivalence(row, sources)}
-            for row in comparisons
-        ]
+        comparisons = [self.with_intervals(row, sources, estimates) for row in comparisons]
         texts = self.text_table()
         if self.settings.per_text and not texts:
             said = [*said, f"{self.metric.name} has no values of single texts for --per-text"]
@@ -390,11 +387,15 @@ class _Run:
             for source, own in open_names.items():
                 if not own:
                     continue
-                how = self.of_source(source)
-                drawn = half_samples(self.resample, **how, advance=advance, many=self.many(own))
-                drawn = {name: drawn[name] for name in own & drawn.keys()}
+                how, random = self.of_source(source), own & self.random_values(source)
+                many = self.many(own - random)
+                drawn = half_samples(self.resample, **how, advance=advance, many=many)
+                drawn = {name: drawn[name] for name in (own - random) & drawn.keys()}
                 stand_in = bool(self.metric.stand_in)
                 halves[source] = self.calibrated(source, drawn, found) if stand_in else drawn
+                if random:
+                    drawn = half_samples(self.reduce, **how)
+                    halves[source] |= {name: drawn[name] for name in random & drawn.keys()}
         return halves
 
     def of_source(self, source: str) -> dict[str, Any]:
@@ -419,6 +420,11 @@ class _Run:
             name: values[name] + errors[name] * (column - column.mean()) / (deviation(column) or 1)
             for name, column in drawn.items()
         }
+
+    def random_values(self, source: str) -> set[str]:
+        """The values of a source that rest on a draw of parts of its texts."""
+        names, take = self.metric.random_values, self.study.groups[source]
+        return set(names(self.rows, take, self.options)) if names else set()
 
     @property
     def is_resampled(self) -> bool:
@@ -493,7 +499,7 @@ class _Run:
             return self.settings.permutations
         others = len(self.study.pairs) or len(self.study.groups) - 1
         tests = others * self.study.tests
-        return permutations(self.metric.permutations, self.settings.correction, tests, others)
+        return permutations(self.metric.permutations, self.settings.correction, tests)
 
     @cached_property
     def undefined(self) -> Mapping[str, NDArray[np.bool_]]:
@@ -512,11 +518,6 @@ class _Run:
             name: self.too_many({source: int(flags[take].sum()) for source, take in groups})
             for name, flags in self.undefined.items()
         }
-
-    @cached_property
-    def too_short(self) -> dict[str, int]:
-        """The sources that are not tested at equal length, and how many texts have no window."""
-        return self.too_many(self.equal.plan.left_out) if self.equal else {}
 
     def too_many(self, counts: Mapping[str, int]) -> dict[str, int]:
         """The sources of which too many texts have no part in a value."""
@@ -541,10 +542,6 @@ class _Run:
         each = self.settings.reference == EACH
         whom = f"{UNTESTED} {'each other' if each else self.study.reference}"
         notes = [f"{whom}: {', '.join(dict.fromkeys(own))}: {why}" for why, own in values.items()]
-        if self.equal and self.too_short and any("matched_p" in row for row in rows):
-            plan, short = self.equal.plan, counted(self.too_short)
-            windows = f"windows of {plan.size:,} {plan.unit}"
-            notes.append(f"{whom} at equal length: {windows} are too long for {short}")
         return notes
 
     def comparisons(
@@ -574,7 +571,6 @@ class _Run:
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
                 around = list[str]()
-                too_short = not self.too_short.keys().isdisjoint(ends)
                 for name in (v.name for v in self.values if v.name in tested & set(tests)):
                     test, difference = tests[name], found.difference(name, source, reference)
                     if texts and name in steady and test.observed * difference < 0:
@@ -592,16 +588,18 @@ class _Run:
                     row["expected"] = difference - test.observed if texts else test.middle
                     undefined = not self.too_undefined.get(name, {}).keys().isdisjoint(ends)
                     row["p"] = math.nan if undefined else test.p
+                    equal = matched is not None and name in windows
+                    verdict = name in self.headlines and not equal and self.comparable(name)
                     if not undefined:
-                        self.tests[source, reference, name, "p"] = test
+                        self.tests[source, reference, name, "p"] = replace(test, headline=verdict)
                     if matched and name in windows:
                         difference, test = matched.difference(name, *ends), windows[name]
                         if texts and test.observed * difference < 0:
                             test, around = replace(test, observed=0.0), [*around, name]
-                        row["matched_difference"] = difference
-                        row["matched_p"] = math.nan if too_short else test.p
-                        if not too_short:
-                            self.tests[source, reference, name, "matched_p"] = test
+                        row["matched_difference"], row["matched_p"] = difference, test.p
+                        verdict = name in self.headlines
+                        test = replace(test, headline=verdict)
+                        self.tests[source, reference, name, "matched_p"] = test
                     rows.append(row)
                 if around:
                     names = ", ".join(dict.fromkeys(around))
@@ -609,67 +607,64 @@ class _Run:
         as_many = [AS_MANY.format(self.settings.cluster)] * fewer
         return rows, [*as_many, *turned, *self.untested_notes(rows)]
 
-    def difference_ends(
-        self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
-    ) -> dict[str, float]:
-        """The interval of a difference, and that of it as a share of the reference's value, which
-        is worked out on the logarithm."""
-        both, name = (row["source"], row["reference"]), row["value"]
-        found = [sources[source] for source in both]
-        if not all(name in one.intervals for one in found):
-            return {}
-        ends = self.ends_of(name, both, found, lambda numbers: numbers)
-        rows = dict(zip(("difference_low", "difference_high"), ends))
-        if all(one.values[name] > 0 for one in found):
-            low, high = np.expm1(self.ends_of(name, both, found, _log)).tolist()
-            rows |= {"relative_low": low, "relative_high": high}
-        return rows
-
-    def ends_of(
+    def with_intervals(
         self,
-        name: str,
-        both: tuple[str, str],
-        found: Sequence[SourceResult],
-        scale: Callable[[Any], Any],
-    ) -> tuple[float, float]:
-        """The interval of a difference on a scale: that of paired half-samples where both sources
-        answer the same doc_ids, else that of independent values."""
-        level = self.settings.interval
-        first, second = (float(scale(one.values[name])) for one in found)
-        counted = any(value.name == name and self.counts_texts(value) for value in self.values)
-        error = math.nan if counted else self.paired_error(name, both, scale)
-        units = [float(self.units[source][name]) for source in both]
-        if error > 0:
-            return interval_from_error(first - second, error, level, min(units))
-        if counted:  # Wilson's intervals of counts know no degrees of freedom
-            units = [math.inf if self.clusters[s] is None else n for s, n in zip(both, units)]
-        one, other = (tuple(scale(np.array(own.intervals[name])).tolist()) for own in found)
-        correlation = self.correlation(name, both) if counted else 0.0
-        return difference_interval(
-            (first, second), (one, other), (units[0], units[1]), level, correlation=correlation
+        row: dict[str, Any],
+        sources: Mapping[str, SourceResult],
+        equal: Mapping[str, Mapping[str, Estimate]],
+    ) -> dict[str, Any]:
+        """A comparison with the intervals of its differences: of whole texts and at equal size,
+        each in units of the value and as a share of the reference's value."""
+        both, name = (row["source"], row["reference"]), row["value"]
+        whole = [self.estimate(name, source, sources[source]) for source in both]
+        matched = [equal.get(source, {}).get(name) for source in both]
+        for before, found in (("", whole), ("matched_", matched)):
+            if f"{before}difference" in row and all(found):
+                first, second = (one for one in found if one)
+                paired = both in self.paired
+                ends = difference_interval(first, second, self.settings.interval, paired=paired)
+                row |= dict(zip((f"{before}difference_low", f"{before}difference_high"), ends))
+                spread = spread_of_texts(first, second, self.settings.interval)
+                if spread > NO_ERROR:
+                    effects = (row[f"{before}difference"], *ends)
+                    names = (f"{before}effect{end}" for end in ("", "_low", "_high"))
+                    row |= {name: end / spread for name, end in zip(names, effects)}
+                if first.value > 0 and second.value > 0:
+                    ratio = ratio_interval(first, second, self.settings.interval, paired=paired)
+                    row |= dict(zip((f"{before}relative_low", f"{before}relative_high"), ratio))
+        return {**row, **self.equivalence(row, sources)}
+
+    def estimate(self, name: str, source: str, result: SourceResult) -> Estimate | None:
+        """One value of whole texts of a source, with all that its error is known from."""
+        if name not in result.intervals:
+            return None
+        return Estimate(
+            result.values[name],
+            result.intervals[name],
+            self.units[source][name],
+            self.halves.get(source, {}).get(name),
+            self.counted(name),
+            self.clusters[source] is not None,
         )
 
-    def paired_halves(self, name: str, both: tuple[str, str]) -> list[Floats]:
-        """Half-samples of two sources that answer the same doc_ids; none where they do not."""
-        if both not in self.paired:
-            return []
-        found = [self.halves.get(source, {}) for source in both]
-        return [own[name] for own in found] if all(name in own for own in found) else []
+    def counted(self, name: str) -> bool:
+        return any(value.name == name and self.counts_texts(value) for value in self.values)
 
-    def paired_error(
-        self, name: str, both: tuple[str, str], scale: Callable[[Any], Any] = lambda values: values
-    ) -> float:
-        """The standard error of a difference between paired values; nan where they are not."""
-        halves = [scale(column) for column in self.paired_halves(name, both)]
-        known = bool(halves) and all(np.isfinite(column).all() for column in halves)
-        return deviation(halves[0] - halves[1]) if known else math.nan
+    @cached_property
+    def headlines(self) -> set[str]:
+        """The values that the verdicts of aspects rest on."""
+        told = [one for one in self.metric.headlines if not one.detail]
+        return {one.equal or one.value for one in told}
 
-    def correlation(self, name: str, both: tuple[str, str]) -> float:
-        """Of the values of two sources that answer the same doc_ids; 0 where they do not."""
-        halves = self.paired_halves(name, both)
-        if not halves or not all(deviation(column) > NO_ERROR for column in halves):
-            return 0.0
-        return float(np.corrcoef(halves[0], halves[1])[0, 1])
+    def comparable(self, name: str) -> bool:
+        """Whether whole texts of the sources can be compared by a value: not where it moves with
+        their length and they differ in it."""
+        moving = {value.name for value in self.values if value.length_sensitive}
+        return name not in moving or self.metric.match is None or not self.unequal
+
+    @property
+    def unequal(self) -> bool:
+        return bool(self.unmatched) or (self.equal is not None and self.equal.compared)
 
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
@@ -698,8 +693,11 @@ class _Run:
             every = own.texts, theirs.texts
             fewer = [n / row.get(key, n) for n, key in zip(every, _TESTED)]
             errors = [error * math.sqrt(times) for error, times in zip(errors, fewer)]
-        if (paired := self.paired_error(value.name, both)) > 0 and _TESTED[0] not in row:
-            errors, units = [paired], [min(units)]
+        found = [self.estimate(value.name, source, sources[source]) for source in both]
+        if both in self.paired and all(found) and _TESTED[0] not in row:
+            first, second = (one for one in found if one)
+            if (error := paired_error(first, second)) > 0:
+                errors, units = [error], [min(units)]
         untested = math.isnan(row["p"])
         p = math.nan if untested else equivalence_p(beyond, margin, errors, units)
         return {"margin": margin, "equivalence_p": p}
@@ -711,43 +709,87 @@ class _Run:
         strata, seed = self.study.strata, self.settings.seed
         whole = self.drawn_from[source], self.drawn_from[reference]
         pair = as_many(*whole, strata, generator(seed, f"choose {source} {reference}"))
-        permuted = permuted_differences(
-            self.resample,
-            *pair,
-            strata=strata,
-            count=self.permutations(),
-            seed=seed,
-            purpose=f"test {source} {reference}",
-            jobs=self.settings.jobs,
-            advance=advance,
-            many=self.many(tested_names(self.metric, self.options, self.rows)),
-            among=whole,
-        )
+
+        def permuted(numbers: range, names: Collection[str]) -> dict[str, Floats]:
+            return permuted_differences(
+                self.resample,
+                *pair,
+                strata=strata,
+                numbers=numbers,
+                seed=seed,
+                purpose=f"test {source} {reference}",
+                jobs=self.settings.jobs,
+                advance=advance,
+                many=self.many(names),
+                among=whole,
+            )
+
+        tested = tested_names(self.metric, self.options, self.rows)
+        drawn_first = permuted(range(self.permutations()), tested)
         drawn = [
             self.resample(np.sort(take), generator(seed, f"value {name}"))
             for name, take in zip((source, reference), pair)
             if sum(map(len, pair)) < sum(map(len, whole))
         ]
-        return found.tests(source, reference, permuted, pair, strata, drawn), pair
+        tests = found.tests(
+            *(source, reference, drawn_first, pair, strata, drawn),
+            more=lambda numbers, name: permuted(numbers, {name})[name],
+        )
+        return tests, pair
 
     # Equal sizes
 
     def at_equal_sizes(
         self,
-    ) -> tuple[Found | None, dict[str, list[dict[str, Any]]], list[str]]:
-        """The values at equal size by source, their tables, and what has to be said of them."""
+    ) -> tuple[
+        Found | None,
+        dict[str, dict[str, Estimate]],
+        dict[str, list[dict[str, Any]]],
+        list[str],
+    ]:
+        """The values at equal size by source, their intervals, their tables, and what has to be
+        said of them."""
         if self.equal is None:
-            return None, {}, self.unmatched
-        found = None
+            return None, {}, {}, self.unmatched
+        found, estimates = None, dict[str, dict[str, Estimate]]()
         with self.study.reporter.stage(f"{self.metric.name}: equal sizes", 2) as advance:
             moving = [value.name for value in self.values if value.moves_with_texts]
             tables = {"curve": self.equal.curve(moving)}
             advance(1)
             if self.equal.compared:
                 found = self.equal.by_source()
-                tables["matched"] = self.equal.table(found)
+                estimates = self.equal_estimates(self.equal, found)
+                tables["matched"] = self.equal.table(found, estimates)
             advance(1)
-        return found, tables, self.equal.notes()
+        return found, estimates, tables, self.equal.notes()
+
+    def equal_estimates(self, equal: Matched, found: Found) -> dict[str, dict[str, Estimate]]:
+        """By source and value: what is compared at equal size, with its interval over texts."""
+        level = self.settings.interval
+        if not level:
+            return {}
+
+        def keys(source: str, take: Take) -> Keys:
+            return self.study.unit_keys(source, take, whole=self.clusters[source] is not None)
+
+        halves = equal.halves(found, keys, lambda amount: None)
+        estimates: dict[str, dict[str, Estimate]] = {}
+        for source, values in found.values.items():
+            units = len(np.unique(keys(source, equal.plan.groups[source])))
+            estimates[source] = {
+                v.name: Estimate(
+                    values[v.name],
+                    interval_from_error(
+                        *(values[v.name], deviation(halves[source][v.name]), level, units),
+                        share=v.share,
+                    ),
+                    units,
+                    halves[source][v.name],
+                )
+                for v in self.values
+                if v.name in values and v.name in halves.get(source, {})
+            }
+        return estimates
 
     def value_table(self) -> list[dict[str, Any]]:
         """What each value is: a reader of the JSON need not know the measure."""

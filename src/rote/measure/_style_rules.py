@@ -9,8 +9,8 @@ there is no loop over words.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache, reduce
 from operator import or_
 
 import numpy as np
@@ -118,6 +118,25 @@ def _letters(word: str) -> bool:
     return word.isascii() and word.isalpha()
 
 
+@lru_cache(maxsize=8)
+def _tables(vocabulary: tuple[str, ...]) -> dict[str, Flags]:
+    """By question: of every entry of a vocabulary the answer, as far as somebody asked. Windows of
+    texts have the vocabularies of the texts: they are gone through once."""
+    return {}
+
+
+@lru_cache(maxsize=2)
+def _plain_forms(vocabulary: tuple[str, ...]) -> tuple[dict[str, list[int]], Integers]:
+    """By plain form the places of its spellings in the vocabulary; by place the form's number."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(vocabulary):
+        places.setdefault(_plain(word), []).append(place)
+    numbers = np.empty(len(vocabulary), np.int64)
+    for number, own in enumerate(places.values()):
+        numbers[own] = number
+    return places, numbers
+
+
 @dataclass(frozen=True)
 class Columns:
     """The layers, with what was found out about their vocabularies."""
@@ -127,13 +146,15 @@ class Columns:
     upos: Layer
     dep: Layer
     lemma: Layer
-    tables: dict[tuple[str, str], Flags] = field(default_factory=dict, init=False)
-    places: dict[str, list[int]] = field(default_factory=dict, init=False)
-    """By word in small letters the places of its spellings in the vocabulary."""
 
-    def __post_init__(self) -> None:
-        for place, word in enumerate(self.word.vocabulary):
-            self.places.setdefault(_plain(word), []).append(place)
+    @cached_property
+    def tables(self) -> dict[str, dict[str, Flags]]:
+        layers = (field.name for field in fields(self))
+        return {name: _tables(tuple(getattr(self, name).vocabulary)) for name in layers}
+
+    @cached_property
+    def plain_forms(self) -> tuple[dict[str, list[int]], Integers]:
+        return _plain_forms(tuple(self.word.vocabulary))
 
     @property
     def universal(self) -> bool:
@@ -142,21 +163,20 @@ class Columns:
 
     def table(self, layer: str, what: str, is_it: Callable[[str], bool]) -> Flags:
         """Of every entry of a vocabulary whether it is `what`."""
-        if (layer, what) not in self.tables:
-            column: Layer = getattr(self, layer)
-            found = np.fromiter(map(is_it, column.vocabulary), bool, len(column.vocabulary))
-            self.tables[layer, what] = found
-        return self.tables[layer, what]
+        tables, vocabulary = self.tables[layer], getattr(self, layer).vocabulary
+        if what not in tables:
+            tables[what] = np.fromiter(map(is_it, vocabulary), bool, len(vocabulary))
+        return tables[what]
 
     def listed(self, entries: str) -> Flags:
         """Of every word of the vocabulary whether it is one of these, in small letters."""
-        key = ("word", f"plain {entries}")
-        if key not in self.tables:
+        tables, key = self.tables["word"], f"plain {entries}"
+        if key not in tables:
+            places, _ = self.plain_forms
             found = np.zeros(len(self.word.vocabulary), bool)
-            own = [n for entry in entries.split() for n in self.places.get(entry, ())]
-            found[own] = True
-            self.tables[key] = found
-        return self.tables[key]
+            found[[n for entry in entries.split() for n in places.get(entry, ())]] = True
+            tables[key] = found
+        return tables[key]
 
 
 class Tokens:
@@ -267,9 +287,7 @@ def _rates(tokens: Tokens) -> tuple[Floats, Integers]:
 
 def _types(tokens: Tokens, is_word: Flags, words: Integers) -> Floats:
     """Different words among the first 400, in percent; undefined where a text has fewer."""
-    vocabulary = tokens.columns.word.vocabulary
-    seen: dict[str, int] = {}
-    plain = np.array([seen.setdefault(_plain(w), len(seen)) for w in vocabulary], np.int64)
+    seen, plain = tokens.columns.plain_forms
     text = tokens.text[is_word]
     before = np.cumsum(words) - words
     early = np.arange(len(text)) - before[text] < TYPES_AMONG

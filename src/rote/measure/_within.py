@@ -125,6 +125,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         reduce=reduce,
         resample=None,
         many=None,
+        random_values=None,
         standard_errors=standard_errors,
         units=None,
         intervals=None,

@@ -22,20 +22,24 @@ import lzma
 import math
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from rote.core.array_types import Integers
+from rote.compare.intervals import shares
+from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets, layer_words, starts_of
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
+
+if TYPE_CHECKING:
+    from rote.measure._ngram_kernels import Postings
 
 CODECS = ("gzip", "xz", "zstd")
 CHUNK = 4 * 1024 * 1024
@@ -49,6 +53,10 @@ QUICK, QUICK_CODES = 1, 2
 MOST_CODES = 255
 WINDOW = 1 << 15
 """How far gzip looks back."""
+BYTES_IN_NGRAM, ITEMS_IN_NGRAM = 6, 4
+"""Of windows of texts, and of layers: how many differ moves as the size after gzip does."""
+LARGEST = 20_000
+"""Words of windows in a draw: some 115 KiB, more than gzip looks back."""
 LARGE = 8 * WINDOW
 """Groups of so many bytes have a standard error by a formula."""
 
@@ -100,6 +108,8 @@ class Rows:
     spelling: tuple[Bytes, Offsets] | None
     coded: Rows | None = None
     """A layer of few items with a byte for each, in place of its spelling."""
+    postings: Postings | None = None
+    """Of windows: which of them hold each n-gram."""
 
 
 def value_name(codec: str, layer: str) -> str:
@@ -124,7 +134,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if options.layer == "text":
         raw = sample.text()
         starts = starts_of(raw.ends)
-        return Rows(raw.ends - starts, raw.data, starts, raw.ends, None)
+        found = Rows(raw.ends - starts, raw.data, starts, raw.ends, None)
+        return _with_postings(found, BYTES_IN_NGRAM) if sample.windowed else found
     from rote.measure._spelling import spelled_lengths
 
     layer = sample.layer(Need(options.layer))
@@ -138,7 +149,24 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         # The newline between texts is code 10.
         codes = np.arange(len(encoded)) + (np.arange(len(encoded)) >= ord("\n"))
         coded = Rows(ends - starts, codes.astype(np.uint8)[layer.ids], starts, ends, None)
-    return Rows(lengths, layer.ids, starts, ends, (words, word_ends), coded)
+    found = Rows(lengths, layer.ids, starts, ends, (words, word_ends), coded)
+    return _with_postings(found, ITEMS_IN_NGRAM) if sample.windowed else found
+
+
+def _with_postings(rows: Rows, n: int) -> Rows:
+    from rote.measure._ngram_kernels import Postings, number_ngrams
+
+    ids, ends = rows.column.astype(np.int32), rows.ends
+    if rows.column.dtype == np.uint8:
+        # Trigrams have numbers by themselves, so that only the longer ones take looking up.
+        present = np.flatnonzero(np.bincount(ids, minlength=1))
+        codes = np.searchsorted(present, np.append(ids, ids[:1].repeat(2)))
+        ids = (codes[:-2] * len(present) + codes[1:-1]) * len(present) + codes[2:]
+        ids, ends, n = ids.astype(np.int32), np.maximum(ends - 2, rows.starts), n - 2
+    kinds = int(ids.max(initial=0)) + 1
+    *_, (_, numbers, repeated, _) = number_ngrams(ids, rows.starts, ends, kinds, n)
+    postings = Postings.build(numbers, rows.starts, ends, n, repeated, counted=False)
+    return replace(rows, postings=postings)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -157,22 +185,43 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     return found
 
 
-def quick_ratio(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    """The ratio after zstd at a quick level, whatever the codec: for groups that are drawn.
+def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    found = many(rows, [take], [value.name for value in values(options)], options)
+    return {name: float(column[0]) for name, column in found.items()}
 
-    gzip at level 9 takes 20 times as long on texts and 100 times on tags, where the same few
-    letters follow one another everywhere. Layers of few items have a byte for each.
+
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """Ratios of groups that are drawn, whatever the codec: gzip at level 9 takes too long.
+
+    Of windows, few of which fill the 32 KiB that gzip looks back: bytes for each different n-gram.
+    Of whole texts: after zstd.
     """
+    if rows.postings is None:
+        ratios = np.array([_zstd_ratio(rows, take) for take in takes])
+    else:
+        from rote.measure._ngram_kernels import TextGroups
+
+        groups = TextGroups.of(takes)
+        sizes = groups.sums(rows.lengths)[0]
+        ratios = shares(sizes, rows.postings.distinct(groups).astype(np.float64))
+    return dict.fromkeys(names, ratios)
+
+
+def _zstd_ratio(rows: Rows, take: Take) -> float:
+    """The ratio after zstd at a quick level: gzip at level 9 takes 20 times as long on texts and
+    100 times on tags, where the same few letters follow one another everywhere. Layers of few items
+    have a byte for each."""
     size = int(rows.lengths[take].sum()) + max(len(take) - 1, 0)
-    ratio = np.nan
-    if rows.lengths[take].any():
-        coded, level = rows.coded or rows, QUICK_CODES if rows.coded else QUICK
-        written = int(coded.lengths[take].sum()) + max(len(take) - 1, 0)
-        # Always the same settings: zstd would choose others for small groups.
-        settings = zstandard.ZstdCompressionParameters.from_level(level, source_size=1 << 20)
-        compressor = zstandard.ZstdCompressor(compression_params=settings).compressobj(size=written)
-        ratio = size / _size_after(_pieces(coded, take, ord("\n")), compressor)
-    return {value_name(codec, options.layer): ratio for codec in options.codecs}
+    if not rows.lengths[take].any():
+        return math.nan
+    coded, level = rows.coded or rows, QUICK_CODES if rows.coded else QUICK
+    written = int(coded.lengths[take].sum()) + max(len(take) - 1, 0)
+    # Always the same settings: zstd would choose others for small groups.
+    settings = zstandard.ZstdCompressionParameters.from_level(level, source_size=1 << 20)
+    compressor = zstandard.ZstdCompressor(compression_params=settings).compressobj(size=written)
+    return size / _size_after(_pieces(coded, take, ord("\n")), compressor)
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
@@ -280,10 +329,12 @@ METRIC = Metric(
     options=Options,
     rows=rows,
     reduce=reduce,
-    resample=quick_ratio,
+    resample=resample,
     standard_errors=standard_errors,
     interval_method="spread of what each text adds",
-    stand_in="zstd",
+    stand_in="zstd and n-grams",
+    many=many,
+    largest=LARGEST,
     citation=(
         "Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the Measurement of "
         "Text Diversity: A Tool and a Comparative Analysis of Scores; on tags: Shaib, Elazar, Li "
@@ -300,14 +351,15 @@ METRIC = Metric(
     panel=({}, {"layer": "pos"}),
     headlines=(
         Headline(
-            *("gzip", "compression of the texts"),
+            *("gzip", "compression"),
             *("has texts that compress better", "has texts that compress less"),
             "compression ratio",
         ),
         Headline(
-            *("gzip_pos", "compression of the tags"),
+            *("gzip_pos", "compression of tags"),
             *("has grammar that compresses better", "has grammar that compresses less"),
             "compression ratio of the tags",
+            detail=True,
         ),
     ),
     method=method,

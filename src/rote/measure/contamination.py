@@ -409,10 +409,10 @@ METRIC = Metric(
     place=30,
     headlines=(
         Headline(
-            *("contaminated", "texts that the corpus largely holds"),
-            "has more texts that the corpus largely holds",
-            "has fewer texts that the corpus largely holds",
-            unit="of its texts that can be judged",
+            *("contaminated", "contaminated texts"),
+            "has more contaminated texts",
+            "has fewer contaminated texts",
+            unit="of its texts long enough to judge",
             percent=True,
         ),
     ),

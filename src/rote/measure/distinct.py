@@ -332,9 +332,9 @@ METRIC = Metric(
     main=("distinct",),
     headlines=(
         Headline(
-            *("distinct", "different answers to a prompt"),
-            "gives more different answers to a prompt",
-            "gives fewer different answers to a prompt",
+            *("distinct", "distinct answers to a prompt"),
+            "gives more distinct answers to a prompt",
+            "gives fewer distinct answers to a prompt",
         ),
     ),
     method=lambda s: (

@@ -333,17 +333,19 @@ METRIC = Metric(
     place=50,
     headlines=(
         Headline(
-            *("entity_precision", "entities that are in the document"),
+            *("entity_precision", "entities of the document"),
             "has more of its entities in the document",
             "has fewer of its entities in the document",
             unit="of its entity words",
+            ways=("fewer", "more"),
             percent=True,
         ),
         Headline(
-            *("entity_remembered", "entities that only the reference text has"),
+            *("entity_remembered", "entities of the reference text alone"),
             "names more entities that only the reference text has",
             "names fewer entities that only the reference text has",
             unit="of its entity words",
+            ways=("fewer", "more"),
             percent=True,
         ),
     ),

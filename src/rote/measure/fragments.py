@@ -126,9 +126,10 @@ METRIC = Metric(
     headlines=(
         Headline(
             *("density", "copying from the document"),
-            "takes over longer stretches of the document",
-            "takes over shorter stretches of the document",
+            "copies longer spans of the document",
+            "copies shorter spans of the document",
             "density of fragments",
+            ways=("shorter spans", "longer spans"),
         ),
     ),
     method=lambda s: (

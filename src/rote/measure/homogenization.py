@@ -44,6 +44,8 @@ from rote.run import side_by_side
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
 KEPT_TEXTS = 5_000
 ROWS_AT_A_TIME = 32
+BLEU_VERSIONS = 4
+"""Of how many of a text's windows BLEU is taken: each means scoring all pairs again."""
 
 Ngrams: TypeAlias = tuple[Ids, Ids, Offsets, int]
 """Of one n: the n-grams that several texts hold, text after text; counts; ends; kinds."""
@@ -127,14 +129,17 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     """Scores of all pairs where they can be kept. Threads change the time, not the result."""
+    return blend([sample], options, work)
+
+
+def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
+    """Two texts are scored in one of several windows, and in another with the next text: over all
+    pairs, each text shows every window."""
     from rote.measure._pair_kernels import keep_rows
 
-    layer = sample.layer(_need(options))
     names = given(options)
-    starts, ends, kinds = layer.text_starts, layer.text_ends, len(layer.vocabulary)
-    ngrams = _ngrams(layer.ids, starts, ends, kinds) if "bleu" in names else ()
-    texts = Texts(layer.ids, starts, ends, kinds, ngrams)
-    count = len(layer)
+    versions = [_texts(sample, options) for sample in windows]
+    texts, count = versions[0], len(windows[0])
     # Where labels are exchanged between any two sources, all pairs are scored.
     sources = np.zeros(count, np.int64) if work.each else owners(work.sources(count), count)
     reference = -1 if work.reference is None else list(work.groups).index(work.reference)
@@ -142,7 +147,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         work.progress(1.0)
         return Rows(texts, sources, reference, {}, resamplable=False, threads=work.jobs)
     pairs = {name: np.empty(count * (count - 1) // 2) for name in names}
-    score = _scorer(texts, np.arange(count), names, sources, reference)
+    score = _scorer(versions, np.arange(count), names, sources, reference)
     for first, found in _scored_blocks(score, count, work.jobs):
         for name, scores in found.items():
             keep_rows(pairs[name], scores, first)
@@ -219,7 +224,7 @@ def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngram
     from rote.measure._pair_kernels import BLEU_LENGTHS
 
     return tuple(
-        shared_sets(numbers, starts, ends, n, repeated, counted=True)[1:]
+        shared_sets(numbers, starts, ends, n, repeated)
         for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, BLEU_LENGTHS)
     )
 
@@ -247,7 +252,7 @@ def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
     with rows.lock:  # the value and its error ask for the same sums: score the pairs once
         if key not in rows.scored:
             sums = {name: np.zeros(len(chosen)) for name in given(options)}
-            score = _scorer(rows.texts, chosen, tuple(sums), rows.sources, rows.reference)
+            score = _scorer([rows.texts], chosen, tuple(sums), rows.sources, rows.reference)
             for first, found in _scored_blocks(score, len(chosen), rows.threads):
                 for name, scores in found.items():
                     sums[name][first : first + len(scores)] += scores.sum(axis=1)
@@ -268,26 +273,53 @@ def _scored_blocks(
 
 
 def _scorer(
-    texts: Texts, chosen: Take, names: tuple[str, ...], sources: Integers, reference: int
+    versions: Sequence[Texts],
+    chosen: Take,
+    names: tuple[str, ...],
+    sources: Integers,
+    reference: int,
 ) -> Callable[[int], dict[str, Floats]]:
     """A function that scores the block of rows that starts at the given text."""
     from rote.measure._pair_kernels import bleu_rows, invert, match_rows, rouge_rows
 
-    starts, ends, own = texts.starts[chosen], texts.ends[chosen], sources[chosen]
-    lists = [invert(*ngrams, chosen) for ngrams in texts.ngrams]
+    own, offset = sources[chosen], np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])])
+    ids = np.concatenate([texts.ids for texts in versions])
+    starts = np.stack([texts.starts[chosen] + at for texts, at in zip(versions, offset)])
+    ends = np.stack([texts.ends[chosen] + at for texts, at in zip(versions, offset)])
+    few = versions[:: max(1, len(versions) // BLEU_VERSIONS)][:BLEU_VERSIONS]
+    lists = [[invert(*ngrams, chosen) for ngrams in texts.ngrams] for texts in few]
 
     def score(first: int) -> dict[str, Floats]:
         last = min(first + ROWS_AT_A_TIME, len(chosen))
         found = {}
         if "rouge_l" in names:
-            words = (texts.ids, starts, ends, texts.kinds)
+            words = (ids, starts, ends, versions[0].kinds)
             found["rouge_l"] = rouge_rows(*words, own, reference, first, last)
         if "bleu" in names:
-            matches = np.stack([match_rows(*part, first, last) for part in lists])
-            found["bleu"] = bleu_rows(matches, ends - starts, first)
+            for number, (texts, parts) in enumerate(zip(few, lists)):
+                matches = np.stack([match_rows(*part, first, last) for part in parts])
+                scores = bleu_rows(matches, texts.lengths[chosen], first)
+                if number == 0:
+                    found["bleu"] = scores
+                    continue
+                pair = np.add.outer(np.arange(first, last), np.arange(len(chosen)))
+                found["bleu"] = np.where(pair % len(few) == number, scores, found["bleu"])
         return found
 
     return score
+
+
+def _texts(sample: Sample, options: Options) -> Texts:
+    layer = sample.layer(_need(options))
+    starts, ends, kinds = layer.text_starts, layer.text_ends, len(layer.vocabulary)
+    ngrams = _ngrams(layer.ids, starts, ends, kinds) if "bleu" in given(options) else ()
+    return Texts(layer.ids, starts, ends, kinds, ngrams)
+
+
+def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
+    """The mean score of each text with the others."""
+    sums = _sums(rows, take, options)
+    return {name: column / max(len(take) - 1, 1) for name, column in sums.items()}
 
 
 METRIC = Metric(
@@ -307,6 +339,8 @@ METRIC = Metric(
     standard_errors=standard_errors,
     many=many,
     undefined=undefined,
+    blend=blend,
+    contributions=contributions,
     notes=notes,
     says="How alike the texts of a source are, pair by pair.",
     section="diversity",
@@ -315,8 +349,8 @@ METRIC = Metric(
     main=("rouge_l",),
     headlines=(
         Headline(
-            *("rouge_l", "likeness of its texts"),
-            *("has texts that are more alike", "has texts that are less alike"),
+            *("rouge_l", "similarity between texts"),
+            *("has texts that are more similar", "has texts that are less similar"),
             "mean ROUGE-L of pairs of texts",
         ),
     ),

@@ -21,14 +21,15 @@ joined, n-grams running across the joints; left unrounded here.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rote.compare.intervals import mean, mean_error
+from rote.compare.intervals import mean, mean_error, shares
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets, items_of, layer_words
@@ -47,6 +48,9 @@ from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure._means import said_of
 
+if TYPE_CHECKING:
+    from rote.measure._ngram_kernels import Postings
+
 UNIQUE_LENGTHS = (1, 2, 3)
 SHORT_FOR_MTLD = 50
 TEXTS_AT_A_TIME = 20_000
@@ -54,6 +58,8 @@ NUMBERED = 4_000_000
 """Up to so many words all n-grams that Unique-n draws have numbers, 12 bytes a word."""
 _BITS = [count * math.log2(count) if count else 0.0 for count in range(4_096)]
 """What a word that stands so often adds to the entropy, for most words."""
+_NEVER = 40.0
+"""An n-gram that should be drawn so often is missed once in 10^17 draws: never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +108,13 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class NgramSets:
-    """Distinct n-grams of every text for one n; see `_ngram_kernels.shared_sets`."""
-
-    own: Integers
-    shared: Ids
-    shared_ends: Offsets
-    shared_kinds: int
-
-
-@dataclass(frozen=True, slots=True)
 class Rows:
-    """The words of all texts as they came, values per text, sets for n = 2, 3, ...
+    """The words of all texts as they came, values per text, n-grams of several texts.
 
-    `numbers`: for n = 1, 2, 3 those of `number_ngrams` by place, and how many there are; none where
-    there are too many words. `bits`: `_BITS`.
+    `postings`: by n; with counts where some group may have to draw, and always for n = 1. Those of
+    n-grams that are only drawn are left out where there are too many words, and so are `numbers`:
+    for n = 1, 2, 3 those of `number_ngrams` by place, and how many there are. `bits`: `_BITS`, up
+    to the most frequent word.
     """
 
     ids: Ids
@@ -124,7 +122,7 @@ class Rows:
     ends: Offsets
     kinds: int
     texts: Mapping[str, Floats]
-    sets: tuple[NgramSets, ...]
+    postings: Mapping[int, Postings]
     numbers: tuple[tuple[Ids, int], ...]
     bits: Floats
 
@@ -181,12 +179,12 @@ def _rows(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
 ) -> Rows:
     if options.variant == "package":
-        return Rows(ids, starts, ends, kinds, {}, (), (), np.empty(0))
+        return Rows(ids, starts, ends, kinds, {}, {}, (), np.empty(0))
     share = 0.5 if options.ngram_max > 1 else 1.0
     texts = _texts(ids, starts, ends, kinds, options, lambda done: progress(share * done))
-    sets, numbers = _numbered(ids, starts, ends, kinds, options.ngram_max)
+    postings, numbers = _numbered(ids, starts, ends, kinds, options)
     progress(1.0)
-    return Rows(ids, starts, ends, kinds, texts, sets, numbers, np.array(_BITS))
+    return Rows(ids, starts, ends, kinds, texts, postings, numbers, np.array(_BITS))
 
 
 def _words_alone(
@@ -204,23 +202,146 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
     ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
-    shares = [float(ttr), *_shares_beyond_words(rows, take)]
+    every = {1: float(ttr), **_shares_beyond_words(rows, take)}
     found: Values = {}
     for n in UNIQUE_LENGTHS:
         seed = rng.integers(0, 2**64, dtype=np.uint64)
         few = ngram_total(rows.starts, rows.ends, take, n) <= options.sample_ngrams
-        if few and n <= len(shares):  # all are used
-            found[f"unique_{n}"] = shares[n - 1]
+        if few and n in every:  # all are used
+            found[f"unique_{n}"] = every[n]
         else:
             found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
     found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
-    found["ttr"] = shares[0]
+    found["ttr"] = every[1]
     if options.ngram_max:
-        found["ngram_diversity"] = shares[0] + sum(shares[1:])
+        found["ngram_diversity"] = every[1] + sum(every[n] for n in _beyond_words(options))
     for name in _of_texts(options):
         found[name] = mean(rows.texts[name][take])
     found["entropy"] = float(entropy)
     return found
+
+
+def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """A Unique-n that is drawn has its mean over all draws in place of one of them."""
+    names = [value.name for value in values(options)]
+    return {name: float(column[0]) for name, column in many(rows, [take], names, options).items()}
+
+
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`resample` of many groups: n-grams are counted in all of them at once."""
+    if options.variant == "package":
+        each = [_joined_diversity(rows, take, options.ngram_max) for take in takes]
+        return {"ngram_diversity": np.array(each)}
+    groups = _Groups(rows, takes)
+    found = {name: groups.mean(name) for name in _of_texts(options) if name in names}
+    for n in UNIQUE_LENGTHS:
+        if {"unique", f"unique_{n}"} & set(names):
+            found[f"unique_{n}"] = groups.unique(n, options.sample_ngrams)
+    if "unique" in names:
+        every = [found[f"unique_{n}"] for n in UNIQUE_LENGTHS]
+        found["unique"] = np.asarray(sum(every) / len(UNIQUE_LENGTHS))
+    if "ttr" in names:
+        found["ttr"] = groups.share(1)
+    if "ngram_diversity" in names:
+        beyond = [groups.share(n) for n in _beyond_words(options)]
+        found["ngram_diversity"] = groups.share(1) + sum(beyond)
+    if "entropy" in names:
+        found["entropy"] = groups.entropy()
+    return {name: column for name, column in found.items() if name in names}
+
+
+class _Groups:
+    """Many groups of texts at once."""
+
+    def __init__(self, rows: Rows, takes: Sequence[Take]) -> None:
+        from rote.measure._ngram_kernels import TextGroups
+
+        self.rows, self.takes, self.texts = rows, takes, TextGroups.of(takes)
+        self._shares: dict[int, Floats] = {}
+
+    def mean(self, name: str) -> Floats:
+        """Of the texts that have the value."""
+        column = self.rows.texts[name]
+        defined = ~np.isnan(column)
+        return shares(*self.texts.sums(np.where(defined, column, 0), defined))
+
+    def totals(self, n: int) -> Floats:
+        """How many n-grams there are."""
+        (totals,) = self.texts.sums(np.maximum(self.rows.ends - self.rows.starts - n + 1, 0))
+        return np.asarray(totals)
+
+    def share(self, n: int) -> Floats:
+        """Distinct / total over all n-grams; nan where there are none."""
+        if n not in self._shares:
+            postings = self.rows.postings.get(n)
+            if postings is None:
+                self._shares[n] = self.words()[:, 0]
+            else:
+                self._shares[n] = shares(postings.distinct(self.texts), self.totals(n))
+        return self._shares[n]
+
+    def words(self) -> Floats:
+        """Type-token ratio and entropy one by one, where there are too many words."""
+        from rote.measure._lexical_kernels import ttr_and_entropy
+
+        rows = self.rows
+        where, how = (rows.ids, rows.starts, rows.ends), (rows.kinds, rows.bits)
+        return np.array([ttr_and_entropy(*where, take, *how) for take in self.takes])
+
+    def entropy(self) -> Floats:
+        postings, totals = self.rows.postings.get(1), self.totals(1)
+        if postings is None:
+            return self.words()[:, 1]
+        counts = np.arange(len(_BITS), max(postings.most + 1, len(_BITS)))
+        bits: Floats = np.append(self.rows.bits, counts * np.log2(counts))
+        # A word that stands once adds nothing.
+        weighted = postings.summed(self.texts, bits[None], np.zeros(len(totals), np.int64))
+        with np.errstate(divide="ignore"):
+            entropy = np.log2(totals) - shares(weighted, totals)
+        return np.maximum(entropy, 0.0)  # which keeps nan
+
+    def unique(self, n: int, limit: int) -> Floats:
+        """Unique-n: its mean over all draws where there are more n-grams than are drawn."""
+        totals, postings = self.totals(n), self.rows.postings.get(n)
+        drawn = totals > limit
+        if postings is None or (drawn.any() and len(postings.counts) < len(postings.texts)):
+            # Too many words: one draw, the same whenever these texts are asked for.
+            return np.array([_unique(self.rows, t, n, limit, np.uint64(0)) for t in self.takes])
+        if not drawn.any():
+            return self.share(n)
+        if drawn.all():
+            return self.mean_unique(postings, totals, limit)
+        found, some = self.share(n).copy(), itertools.compress(self.takes, drawn)
+        found[drawn] = _Groups(self.rows, [*some]).mean_unique(postings, totals[drawn], limit)
+        return found
+
+    def mean_unique(self, postings: Postings, totals: Floats, limit: int) -> Floats:
+        """The mean of Unique-n over all draws of `limit` n-grams, fewer than any total.
+
+        Of a total of N, an n-gram that stands c times is missed by (N-m)(N-m-1)...(N-m-c+1) in
+        N(N-1)...(N-c+1) draws of m.
+        """
+        sizes, chosen = np.unique(totals, return_inverse=True)
+        rate = -math.log1p(-limit / sizes[-1])
+        steps = np.arange(min(postings.most, math.ceil(_NEVER / rate)))
+        left = sizes[:, None] - steps
+        missed = np.cumprod(np.maximum(left - limit, 0) / np.maximum(left, 1), axis=1)
+        tables = np.concatenate((np.zeros((len(sizes), 1)), 1 - missed), axis=1)
+        (once,) = self.texts.sums(postings.own)
+        return np.asarray(once / totals + postings.summed(self.texts, tables, chosen) / limit)
+
+
+def random_values(rows: Rows, take: Take, options: Options) -> set[str]:
+    """Unique-n of texts with more n-grams than are drawn."""
+    if options.variant == "package":
+        return set()
+    from rote.measure._lexical_kernels import ngram_total
+
+    totals = {n: ngram_total(rows.starts, rows.ends, take, n) for n in UNIQUE_LENGTHS}
+    drawn = {f"unique_{n}" for n, total in totals.items() if total > options.sample_ngrams}
+    return drawn | ({"unique"} if drawn else set())
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
@@ -305,23 +426,30 @@ def _texts(
 
 
 def _numbered(
-    ids: Ids, starts: Offsets, ends: Offsets, kinds: int, longest: int
-) -> tuple[tuple[NgramSets, ...], tuple[tuple[Ids, int], ...]]:
-    """The sets of 2-grams, 3-grams, ... up to `longest`; the numbers of those that are drawn."""
-    from rote.measure._ngram_kernels import number_ngrams, shared_sets
+    ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options
+) -> tuple[dict[int, Postings], tuple[tuple[Ids, int], ...]]:
+    """The postings of n-grams, and the numbers of those that are drawn."""
+    from rote.measure._ngram_kernels import Postings, number_ngrams
 
     kept = UNIQUE_LENGTHS if len(ids) <= NUMBERED else ()
-    last = max(longest if longest > 1 else 0, *kept, 0)
+    beyond_words = _beyond_words(options)
+    last = max((*beyond_words, *kept), default=0)
     if not last:
-        return (), ()
-    sets, by_place = [], []
+        return {}, ()
+    postings, by_place = {}, []
     for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, last):
-        if 1 < n <= longest:
-            own, shared, _, shared_ends, several = shared_sets(numbers, starts, ends, n, repeated)
-            sets.append(NgramSets(own, shared, shared_ends, several))
+        if n in beyond_words or n in kept:
+            total = int(np.maximum(ends - starts - n + 1, 0).sum())
+            counted = n in kept and (n == 1 or total > options.sample_ngrams)
+            postings[n] = Postings.build(numbers, starts, ends, n, repeated, counted=counted)
         if n in kept:
             by_place.append((numbers.copy(), repeated))  # the next n overwrites them
-    return tuple(sets), tuple(by_place)
+    return postings, tuple(by_place)
+
+
+def _beyond_words(options: Options) -> range:
+    """The lengths of n-grams that n-gram diversity counts beside words."""
+    return range(2, options.ngram_max + 1)
 
 
 def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> float:
@@ -335,15 +463,10 @@ def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> floa
     return float(distinct_share(rows.ids, *texts, n, limit, seed))
 
 
-def _shares_beyond_words(rows: Rows, take: Take) -> Iterator[float]:
+def _shares_beyond_words(rows: Rows, take: Take) -> dict[int, float]:
     """Distinct / total over all n-grams for n = 2, 3, ...; nan where there are none."""
-    from rote.measure._lexical_kernels import ngram_total
-    from rote.measure._ngram_kernels import distinct_in_group
-
-    for n, sets in enumerate(rows.sets, start=2):
-        total = ngram_total(rows.starts, rows.ends, take, n)
-        of_texts = (sets.own, sets.shared, sets.shared_ends, sets.shared_kinds)
-        yield distinct_in_group(*of_texts, take) / total if total else np.nan
+    groups = _Groups(rows, [take])
+    return {n: float(groups.share(n)[0]) for n in rows.postings if n > 1}
 
 
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
@@ -391,6 +514,9 @@ METRIC = Metric(
     ),
     match="words",
     standard_errors=standard_errors,
+    resample=resample,
+    many=many,
+    random_values=random_values,
     per_text=per_text,
     undefined=undefined,
     notes=notes,
@@ -404,9 +530,9 @@ METRIC = Metric(
     main=("unique",),
     headlines=(
         Headline(
-            *("unique", "variety of words"),
+            *("unique", "words"),
             *("uses more varied words", "uses less varied words"),
-            "share of different n-grams",
+            "share of distinct n-grams",
         ),
     ),
     method=method,

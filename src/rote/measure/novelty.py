@@ -366,9 +366,9 @@ METRIC = Metric(
     place=10,
     headlines=(
         Headline(
-            *("coverage_8", "runs of 8 words that the corpus holds"),
-            "has more words in runs of 8 or more that the corpus holds",
-            "has fewer words in runs of 8 or more that the corpus holds",
+            *("coverage_8", "overlap with the corpus"),
+            "shares more 8-word spans with the corpus",
+            "shares fewer 8-word spans with the corpus",
             unit="of its words",
             percent=True,
         ),

@@ -370,9 +370,9 @@ METRIC = Metric(
     place=40,
     headlines=(
         Headline(
-            *("overlap", "n-grams that the training set holds"),
-            "has more 4-grams that the training set holds",
-            "has fewer 4-grams that the training set holds",
+            *("overlap", "overlap with the training set"),
+            "shares more 4-grams with the training set",
+            "shares fewer 4-grams with the training set",
             unit="of the 4-grams",
             percent=True,
         ),

@@ -258,7 +258,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             own, others = rows.groups[source], rows.groups[reference]
             return _of_texts(rows, source, *strange_halves(own, others, rows.strata, rng), rng)
 
-        drawn = draws(one, count=DRAWS, seed=comparison.seed, purpose=f"halves {source}")
+        drawn = draws(one, numbers=range(DRAWS), seed=comparison.seed, purpose=f"halves {source}")
         for name, column in drawn.items():
             spread = {"mean": float(column.mean()), "sd": float(column.std(ddof=1))}
             found.append({"source": source, "value": name, **spread, "draws": DRAWS})

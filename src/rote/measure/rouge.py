@@ -331,10 +331,11 @@ METRIC = Metric(
     main=("rouge_l",),
     headlines=(
         Headline(
-            *("rouge_l", "closeness in words to the reference texts"),
-            "is closer in words to the reference texts",
-            "is less close in words to the reference texts",
+            *("rouge_l", "similarity in words to the reference texts"),
+            "is more similar in words to the reference texts",
+            "is less similar in words to the reference texts",
             "ROUGE-L",
+            ways=("less similar", "more similar"),
         ),
     ),
     method=method,

@@ -15,19 +15,22 @@ split at white space, case kept, and such a text counts as ln(1) = 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rote.core.array_types import Flags, Integers
-from rote.core.layer import Ids, Offsets
+from rote.compare.intervals import shares
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import LONGEST_NGRAM, Metric, Value, Values, Work, check_options, option
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._means import said_of
+
+if TYPE_CHECKING:
+    from rote.measure._ngram_kernels import Postings
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Each text's length and its n-grams that other texts hold (`_ngram_kernels.shared_sets`)."""
+    """The length of each text, and which texts hold an n-gram that several do."""
 
     lengths: Integers
-    shared: Ids
-    shared_ends: Offsets
-    shared_kinds: int
+    postings: Postings
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -69,26 +70,44 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._ngram_kernels import number_ngrams, shared_sets
+    from rote.measure._ngram_kernels import Postings, number_ngrams
 
     layer = sample.layer(_need(options))
     starts, ends = layer.text_starts, layer.text_ends
     kinds = len(layer.vocabulary)
     *_, (n, numbers, repeated, _) = number_ngrams(layer.ids, starts, ends, kinds, options.n)
     work.progress(0.8)
-    _, shared, _, shared_ends, shared_kinds = shared_sets(numbers, starts, ends, n, repeated)
+    postings = Postings.build(numbers, starts, ends, n, repeated, counted=False)
     work.progress(1.0)
-    return Rows(ends - starts, shared, shared_ends, shared_kinds)
+    return Rows(ends - starts, postings)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._ngram_kernels import texts_elsewhere
+    from rote.measure._ngram_kernels import TextGroups
 
     counted = take if options.variant == "package" else take[rows.lengths[take] >= options.n]
     if not len(counted):
         return {"self_repetition": np.nan}
-    summed = texts_elsewhere(rows.shared, rows.shared_ends, rows.shared_kinds, counted)
+    summed = rows.postings.elsewhere(TextGroups.of([counted]))
     return {"self_repetition": float(np.mean(np.log1p(summed)))}
+
+
+def many(
+    rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
+) -> dict[str, Floats]:
+    """`reduce` of many groups: n-grams are counted in all of them at once."""
+    from rote.measure._ngram_kernels import TextGroups
+
+    groups, sizes = TextGroups.of(takes), np.array([len(take) for take in takes])
+    elsewhere = rows.postings.elsewhere(groups)
+    # Sums are small as a rule, so that a table is quicker; that of a text without n-grams is 0.
+    top = int(elsewhere.max(initial=0))
+    table = np.log1p(np.arange(top + 1)) if top < len(elsewhere) else None
+    logs = np.log1p(elsewhere) if table is None else table[elsewhere]
+    summed = np.bincount(np.repeat(np.arange(len(takes)), sizes), logs, len(takes))
+    (long_enough,) = groups.sums(rows.lengths >= options.n)
+    counted = sizes if options.variant == "package" else long_enough
+    return {"self_repetition": shares(summed, counted)}
 
 
 def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
@@ -123,6 +142,7 @@ METRIC = Metric(
     options=Options,
     rows=rows,
     reduce=reduce,
+    many=many,
     citation=(
         "Salkar, Trikalinos, Wallace and Nenkova (2022), Self-Repetition in Abstractive Neural "
         "Summarizers; Shaib, Barrow, Sun, Siu, Wallace and Nenkova (2024), Standardizing the "
@@ -138,8 +158,8 @@ METRIC = Metric(
     main=("self_repetition",),
     headlines=(
         Headline(
-            *("self_repetition", "phrases shared by its texts"),
-            *("has more phrases that its texts share", "has fewer phrases that its texts share"),
+            *("self_repetition", "phrase reuse across texts"),
+            *("reuses more phrases across texts", "reuses fewer phrases across texts"),
             "self-repetition of 4-grams",
             ratio=False,
         ),

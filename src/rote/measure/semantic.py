@@ -25,7 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import embeddings
-from rote.compare.intervals import clustered_error, left_out_error, mean_similarity
+from rote.compare.intervals import (
+    clustered_error,
+    left_out_error,
+    mean_similarity,
+    similarity_without,
+)
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
 from rote.core.record import Headline
@@ -99,6 +104,8 @@ class Rows:
     untested: tuple[str, ...]
     """Values that move with the number of sentences, where these are drawn: there are as many of
     every source, but not of permuted groups of texts."""
+    near: bool = True
+    """Whether the nearest others are looked for: not in the windows of large sources."""
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -161,6 +168,7 @@ def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
         sums=sums_by_text(vectors, texts, len(starts)),
         counts=np.full(len(starts), windows.size, np.int64),
         neighbours=Neighbours(vectors, rows.neighbours.sources[numbers]),
+        near=rows.few,
     )
 
 
@@ -200,7 +208,9 @@ def many(
     return {
         value.name: found[value.name]()
         for value in values(options)
-        if value.name in names and (value.name != "vendi" or rows.few)
+        if value.name in names
+        and (value.name != "vendi" or rows.few)
+        and (value.name != "nearest" or rows.near)
     }
 
 
@@ -219,6 +229,21 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     chosen = rows.sentences.of(take)
     vectors, texts = rows.vectors[chosen], rows.sentences.texts[chosen]
     return {"semantic": error / 2, "vendi": left_out_error(vendi_without(vectors, texts))}
+
+
+def contributions(rows: Rows, take: Take, options: Options) -> dict[str, Floats]:
+    """The similarity that is left without each text, and how near others its sentences are."""
+    own, counts = rows.sums[take], rows.counts[take].astype(np.float64)
+    whole = own.sum(axis=0)
+    squares = np.einsum("td,td->t", own, own)
+    without = similarity_without(float(whole @ whole), own @ whole, squares, counts)
+    chosen = rows.sentences.of(take)
+    nearest = np.zeros(len(rows.counts))
+    if len(chosen) > 1 and rows.near:
+        distances = rows.neighbours.distances(chosen)
+        nearest += np.bincount(rows.sentences.texts[chosen], distances, len(nearest))
+    near = np.where(counts > 0, nearest[take] / np.maximum(counts, 1), math.nan)
+    return {"semantic": without, "mean_distance": without, "nearest": near}
 
 
 def per_text(rows: Rows, options: Options) -> dict[str, Floats]:
@@ -245,8 +270,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         said.append("nearest and vendi are not tested where sentences are drawn")
     if not rows.few and options.variant != "package":
         said.append(
-            f"Vendi score without test and value at equal size: a source has more than "
-            f"{RESAMPLED:,} {options.embeds}s (--sentences {RESAMPLED} gives them)"
+            "the Vendi score is not tested, and like the distance to the nearest has no value at "
+            f"equal size: a source has more than {RESAMPLED:,} {options.embeds}s (--sentences "
+            f"{RESAMPLED} gives them)"
         )
     return said
 
@@ -257,11 +283,11 @@ def _linear(rows: Rows, take: Take, options: Options) -> Values:
     count = len(chosen)
     whole = rows.sums[take].sum(axis=0)
     apart = _distance(float(whole @ whole), count)
-    nearest = _nearest(rows, chosen)
+    nearest = {"nearest": _nearest(rows, chosen)} if rows.near else {}
     if options.variant == "package":
         # Each text is paired with itself too, at distance 0.
-        return {"mean_distance": apart * (count - 1) / max(count, 1), "nearest": nearest}
-    return {"semantic": apart / 2, "nearest": nearest}
+        return {"mean_distance": apart * (count - 1) / max(count, 1), **nearest}
+    return {"semantic": apart / 2, **nearest}
 
 
 def _nearest(rows: Rows, chosen: Integers) -> float:
@@ -298,6 +324,7 @@ METRIC = Metric(
     embeds=lambda options: True,
     standard_errors=standard_errors,
     per_text=per_text,
+    contributions=contributions,
     undefined=undefined,
     notes=notes,
     resample=resample,
@@ -314,7 +341,7 @@ METRIC = Metric(
     main=("semantic",),
     headlines=(
         Headline(
-            *("semantic", "variety of meanings"),
+            *("semantic", "meaning"),
             *("says more varied things", "says less varied things"),
             "mean distance of sentence embeddings",
         ),

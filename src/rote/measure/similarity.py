@@ -229,10 +229,11 @@ METRIC = Metric(
     main=("cosine", "bertscore_f"),
     headlines=(
         Headline(
-            *("cosine", "closeness in meaning to the reference texts"),
-            "is closer in meaning to the reference texts",
-            "is less close in meaning to the reference texts",
+            *("cosine", "similarity in meaning to the reference texts"),
+            "is more similar in meaning to the reference texts",
+            "is less similar in meaning to the reference texts",
             "cosine of embeddings",
+            ways=("less similar", "more similar"),
         ),
     ),
     method=lambda settings: (

@@ -301,16 +301,18 @@ METRIC = Metric(
     main=("dimension_1", "dimension_2"),
     headlines=(
         Headline(
-            *("dimension_1", "involved style"),
+            *("dimension_1", "style"),
             *("writes in a more involved way", "writes in a more informational way"),
             "Biber's dimension 1",
             ratio=False,
+            ways=("more informational", "more involved"),
         ),
         Headline(
             *("dimension_2", "narrative style"),
             *("writes more narratively", "writes less narratively"),
             "Biber's dimension 2",
             ratio=False,
+            detail=True,
         ),
     ),
     method=method,

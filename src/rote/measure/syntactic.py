@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rote.compare.intervals import clustered_error, left_out_error, mean_similarity, shares
+from rote.compare.intervals import (
+    clustered_error,
+    left_out_error,
+    mean_similarity,
+    shares,
+    similarity_without,
+)
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import (
@@ -254,6 +260,18 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     return found
 
 
+def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
+    """The similarity that is left without each text."""
+    sums, counts = rows.sums, rows.sums.counts[take].astype(np.float64)
+    return {
+        "wl": similarity_without(
+            sums.square(take), sums.products(take), sums.squares[take], counts
+        ),
+        "wl_matched": rows.equal_lengths.similarity_without(take),
+        "sentence_length": shares(rows.words[take], counts),
+    }
+
+
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """A text's diversity is that among its own sentences."""
     counts, squares = rows.sums.counts.tolist(), rows.sums.squares.tolist()
@@ -407,6 +425,7 @@ METRIC = Metric(
     cut=cut,
     standard_errors=standard_errors,
     per_text=per_text,
+    contributions=contributions,
     undefined=undefined,
     notes=notes,
     tables=tables,
@@ -420,7 +439,7 @@ METRIC = Metric(
     main=("wl",),
     headlines=(
         Headline(
-            *("wl", "variety of sentence structures"),
+            *("wl", "sentence structure"),
             *("has more varied sentence structures", "has less varied sentence structures"),
             "mean distance of dependency trees",
             equal="wl_matched",

@@ -218,8 +218,8 @@ METRIC = Metric(
     main=("rate",),
     headlines=(
         Headline(
-            *("per_token", "templates of grammar"),
-            *("repeats templates of grammar more", "repeats templates of grammar less"),
+            *("per_token", "templates"),
+            *("repeats templates more", "repeats templates less"),
             unit="templates per word",
         ),
     ),

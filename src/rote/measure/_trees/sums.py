@@ -270,12 +270,18 @@ class EqualLengths:
         Weights that stay as they are would let the lengths vary again, which is just what they
         are there to prevent, and the interval would be too wide.
         """
-        counts = self.counts(take)
-        take, counts = take[counts @ self.target > 0], counts[counts @ self.target > 0]
-        left = counts.sum(axis=0) - counts
+        without = self.similarity_without(take)
+        return left_out_error(without[~np.isnan(without)])
+
+    def similarity_without(self, take: Take) -> Floats:
+        """The weighted mean similarity without each text in turn; nan for texts without weight."""
+        counts, without = self.counts(take), np.full(len(take), np.nan)
+        held = counts @ self.target > 0
+        left = counts[held].sum(axis=0) - counts[held]
         weights = band_weights(self.target, left)
-        squares = squares_without(self.sums, take, weights)
-        return left_out_error(weighted_similarity(squares, weights, left))
+        squares = squares_without(self.sums, take[held], weights)
+        without[held] = weighted_similarity(squares, weights, left)
+        return without
 
     def effective(self, take: Take) -> float:
         """How many sentences of equal weight would be worth as much (Kish)."""
