@@ -24,6 +24,7 @@ from rote.index.opening import open_index as open_index
 from rote.index.opening import remove_documents as remove_documents
 from rote.index.opening import replace_documents as replace_documents
 from rote.measure import Settings as Settings
+from rote.core.result import PanelResults
 from rote.corpus import Input
 from rote.report.report import Report
 
@@ -45,7 +46,7 @@ def dedup(texts: Input, /, *, against: Any = ..., against_read: Sequence[str] | 
 
 def distinct(texts: Input, /, *, partition: str | None = ..., like: Literal['rouge_l', 'runs', 'templates', 'cosine'] = ..., above: float | None = ..., k: int | None = ..., quality: str | None = ..., patience: float = ..., embedder: str = ..., by: Sequence[str] | str = ..., reference: str | None = ..., within: str | None = ..., cluster: str = ..., inputs: str = ..., tokenizer: str = ..., annotator: str = ..., sample: int | None = ..., interval: float = ..., permutations: int | None = ..., correction: Literal['westfall-young', 'holm', 'bh'] = ..., equivalent: str | None = ..., matched: bool = ..., per_text: bool = ..., seed: int = ..., jobs: int = ..., engine: str | None = ..., text_field: str | None = ..., id_field: str | None = ..., prompt_field: str | None = ..., format: str | None = ..., plain: Literal['file', 'line', 'paragraph'] = ..., strip_prompt: bool = ..., on_error: Literal['stop', 'skip'] = ..., encoding: str = ..., where: Sequence[str] | str = ..., join: Sequence[str] | str = ..., join_on: str = ...) -> Result: ...
 
-def diversity(texts: Input, /, **keywords: Any) -> list[Result]: ...
+def diversity(texts: Input, /, **keywords: Any) -> PanelResults: ...
 
 def entity_scores(texts: Input, /, *, variant: Literal['exact', 'paper'] = ..., reference_field: str = ..., document_field: str = ..., by: Sequence[str] | str = ..., reference: str | None = ..., within: str | None = ..., cluster: str = ..., inputs: str = ..., tokenizer: str = ..., annotator: str = ..., sample: int | None = ..., interval: float = ..., permutations: int | None = ..., correction: Literal['westfall-young', 'holm', 'bh'] = ..., equivalent: str | None = ..., matched: bool = ..., per_text: bool = ..., seed: int = ..., jobs: int = ..., engine: str | None = ..., text_field: str | None = ..., id_field: str | None = ..., prompt_field: str | None = ..., format: str | None = ..., plain: Literal['file', 'line', 'paragraph'] = ..., strip_prompt: bool = ..., on_error: Literal['stop', 'skip'] = ..., encoding: str = ..., where: Sequence[str] | str = ..., join: Sequence[str] | str = ..., join_on: str = ...) -> Result: ...
 

@@ -85,8 +85,8 @@ def test_a_result_shows_its_summary_its_panel_and_what_was_measured(
     summary = page.get_by_role("region", name="Summary")
     expect(summary).to_contain_text("model is more repetitive than human")
     panel = page.get_by_role("region", name="Diversity")
-    expect(panel.locator("figure svg").first).to_be_visible()
-    expect(panel.get_by_role("row", name=re.compile("^human reference 10 340 "))).to_be_visible()
+    expect(summary.locator("figure svg").first).to_be_visible()
+    expect(panel.get_by_role("row", name=re.compile("^human reference 10 510 "))).to_be_visible()
     for part in (
         page.get_by_role("navigation", name="Parts of this result").get_by_role("link").all()
     ):
@@ -123,8 +123,8 @@ def test_a_table_is_copied_as_csv(result: str, page: Page) -> None:
     copied = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert copied[0].startswith("source,texts,words,")
     assert [line.split(",")[:3] for line in copied[1:]] == [
-        ["human", "10", "340"],
-        ["model", "10", "280"],
+        ["human", "10", "510"],
+        ["model", "10", "450"],
     ]
     assert len(copied[1].split(",")) == len(copied[0].split(","))
 
@@ -148,7 +148,7 @@ def test_a_figure_is_saved_and_the_result_is_taken_along_as_files(result: str, p
     page.goto(result)
     for kind, head in (("SVG", b"<svg"), ("PNG", b"\x89PNG\r\n\x1a\n")):
         with page.expect_download() as saving:
-            page.get_by_role("button", name=f"Save {kind}: All sources on all aspects").click()
+            page.get_by_role("button", name=f"Save {kind}: Templates by length").click()
         assert saving.value.suggested_filename.endswith(f".{kind.lower()}")
         content = Path(saving.value.path()).read_bytes()
         assert content.startswith(head)
@@ -313,8 +313,8 @@ def test_the_first_page_and_the_history_show_what_was_measured(
 ) -> None:
     page.goto(app.at("/"))
     last = page.get_by_role("region", name=re.compile("^The last result: answers.jsonl"))
-    matrix = last.get_by_role("table", name="Differences from human")
-    expect(matrix.get_by_role("row", name="Variety of words")).to_be_visible()
+    first = last.get_by_role("figure").filter(has_text="Differences from human")
+    expect(first.get_by_text("Words", exact=True)).to_be_visible()
     page.get_by_role("navigation", name="Pages").get_by_role("link", name="History").click()
     entry = page.get_by_role("listitem").filter(has_text="lexical, templates")
     entry.get_by_text("Signatures").click()

@@ -261,7 +261,7 @@ def test_templates_are_listed_and_seen_in_the_texts(app: Running, page: Page) ->
     page.get_by_role("button", name="Find templates").click()
     page.wait_for_url(re.compile(r"/templates/kept/"))
     sources = page.get_by_role("region", name="Sources")
-    expect(sources.get_by_role("row", name=re.compile("^human 10 340 "))).to_be_visible()
+    expect(sources.get_by_role("row", name=re.compile("^human 10 510 "))).to_be_visible()
     sources.get_by_role("link", name="model").click()
     table = page.get_by_role("region", name="Templates of model")
     first = table.locator("tbody tr").first

@@ -167,18 +167,19 @@ def test_the_report_fits_a_small_screen(report: str, page: Page) -> None:
     assert overflow(page) <= 0
 
 
-def test_a_cell_of_the_matrix_opens_on_a_tap_on_a_narrow_screen_and_one_at_a_time(
+def test_a_row_unfolds_on_a_tap_on_a_narrow_screen_and_its_link_opens_the_section(
     report: str, page: Page, watch: Watch
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 800})
     page.goto(report)
-    cells = page.locator(".rote-matrix summary")
-    for number in range(2):
-        cells.nth(number).click()
-        shown = page.locator(".rote-matrix details[open] p")
-        expect(shown).to_have_count(1)
-        expect(shown).to_be_in_viewport(ratio=1)
-        expect(shown).to_contain_text(" against ")
+    row = page.locator(".rote-aspect").first
+    row.locator("summary").click()
+    expect(row.locator("table")).to_be_in_viewport()
+    expect(row.locator("table")).to_contain_text(" against ")
+    link = row.get_by_role("link")
+    section = page.locator(str(link.get_attribute("href")))
+    link.click()
+    expect(section).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     watch.check(page)
     assert faults(page) == []

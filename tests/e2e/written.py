@@ -50,11 +50,15 @@ def answers() -> list[dict[str, str]]:
         thing, person = _THINGS[number], _PEOPLE[number]
         human = (
             f"The {person} lost a {thing} that winter. Some said it never mattered; others, who "
-            f"had seen {number} of them burn, kept quiet and went home by the old road."
+            f"had seen {number} of them burn, kept quiet and went home by the old road. "
+            f"Years later a {person} wrote {number} letters, each about another {thing}, and "
+            "posted none."
         )
         model = (
             f"The {person} looked at the {thing} with a quiet smile. The {person} looked at the "
-            f"{_THINGS[number - 1]} with a quiet smile. It was a quiet day."
+            f"{_THINGS[number - 1]} with a quiet smile. It was a quiet day. "
+            f"The {person} looked at the {_THINGS[number - 2]} with a quiet smile. It was a quiet "
+            "night."
         )
         made.append({"id": f"h{number}", "prompt": thing, "source": "human", "text": human})
         made.append({"id": f"m{number}", "prompt": thing, "source": "model", "text": model})

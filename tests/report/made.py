@@ -230,7 +230,8 @@ def _aspect(
                 intervals={value: (number_of - 0.02, number_of + 0.02)},
             )
             row = {"source": group, "value": value, "words": 1000 * (place + 1)}
-            matched.append({**row, "mean": number_of + 0.01, "sd": 0.001})
+            ends = {"low": number_of + 0.009, "high": number_of + 0.011}
+            matched.append({**row, "mean": number_of + 0.01, **ends})
             curve.append({**row, "mean": number_of, "sd": 0.01})
             if source != "human" and reference is not None:
                 comparisons.append(

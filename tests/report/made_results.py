@@ -51,6 +51,8 @@ def result(
                 "value": value,
                 "difference": sources[name][0] - of_reference,
                 "permutations": 199,
+                **_effects(sources[name][0] - of_reference, sources[name][1], ""),
+                **_effects(test.get("matched_difference", NAN), sources[name][1], "matched_"),
                 **test,
             }
             for name, test in (tests or {}).items()
@@ -71,6 +73,14 @@ def result(
             ],
         },
     )
+
+
+def _effects(difference: float, reach: float, prefix: str) -> dict[str, float]:
+    """The effect of a difference, single texts having a standard deviation of 0.1."""
+    if math.isnan(difference):
+        return {}
+    ends = {"": 0.0, "_low": -reach, "_high": reach}
+    return {f"{prefix}effect{end}": (difference + off) / 0.1 for end, off in ends.items()}
 
 
 def study(results: Sequence[Result], reference: str | None = "human") -> Report:

@@ -35,7 +35,7 @@ def test_it_holds_the_page_markdown_json_and_methods(written: Path) -> None:
 
 def test_every_table_of_the_page_is_a_csv_and_a_latex_file(written: Path) -> None:
     page = (written / "report.html").read_text("utf-8")
-    tables = set(re.findall(r'class="rote-(?:table|matrix)[^"]*" id="([^"]+)"', page))
+    tables = set(re.findall(r'class="rote-(?:table|verdicts)[^"]*" id="([^"]+)"', page))
     assert {f"{name}.csv" for name in tables} | {"all-values.csv"} == {
         file.name for file in (written / "tables").glob("*.csv")
     }
@@ -50,7 +50,7 @@ def test_every_table_of_the_page_is_a_csv_and_a_latex_file(written: Path) -> Non
 
 def test_every_figure_is_a_picture_and_a_drawing_that_markdown_shows(written: Path) -> None:
     names = {file.stem for file in (written / "figures").iterdir()}
-    assert names == {"panel", "curves", "templates-distinctive"}
+    assert names == {"verdicts", "curves", "templates-distinctive"}
     for name in names:
         assert (written / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         drawing = ElementTree.parse(written / "figures" / f"{name}.svg").getroot()

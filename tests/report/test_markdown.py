@@ -64,10 +64,10 @@ def test_the_same_parts_are_there_with_their_tables() -> None:
 
 
 def test_figures_are_named_and_shown_where_they_lie() -> None:
-    assert "All sources on all aspects" in written()
+    assert "Differences from human" in written()
     assert "![" not in written()
-    text = markdown(made.study(), {"figure-panel": "figures/panel.png"})
-    assert "![All sources on all aspects](figures/panel.png)" in text
+    text = markdown(made.study(), {"figure-verdicts": "figures/verdicts.png"})
+    assert "![Differences from human](figures/verdicts.png)" in text
 
 
 def test_names_and_texts_do_not_change_the_shape() -> None:

@@ -16,9 +16,9 @@ import pytest
 from rote.core.table import Column
 from rote.report import _svg, fragments
 from rote.report._room import FONT, give_room, width
-from rote.report.figures.draw import save
+from rote.report.figures.draw import VALUES, draw, save
 from rote.report.report import Figure
-from rote.report.sections._figures import curves, drawable, panel_figure
+from rote.report.sections._figures import curves, drawable
 from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell
 from rote.report.tables.values import values_table
 from rote.report.tables.written import sheet_as_csv, sheet_as_latex
@@ -50,11 +50,9 @@ def test_of_a_drawing_only_known_elements_and_attributes_remain(
 
 
 def test_a_mark_that_is_pointed_at_shows_its_values() -> None:
-    (figure,) = panel_figure(made.panel())
-    assert isinstance(figure, Figure)
-    shown = _svg.svg(figure.spec, "here", "A", "b")
+    shown = _svg.svg(_svg.spec(draw(VALUES, made.panel())), "here", "A", "b")
     titles = re.findall("<title>([^<]*)</title>", shown)
-    points = [one for one in titles if one.startswith("value: ")]
+    points = [one for one in titles if one.startswith("estimate: ")]
     assert any("source: human" in one and "role: reference" in one for one in points)
     assert all(len(number) <= 6 for one in titles for number in re.findall(r"\.\d+", one))
     assert "role: source" not in "".join(titles)
@@ -119,8 +117,7 @@ def test_a_drawing_with_room_stays_as_it_is() -> None:
 
 def test_a_figure_that_is_too_long_becomes_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fragments, "_LARGEST", 10)
-    (figure,) = panel_figure(made.panel())
-    assert isinstance(figure, Figure)
+    figure = Figure("f", "A", "b", _svg.spec(draw(VALUES, made.panel())))
     html = str(fragments.blocks([figure]))
     assert '<img src="data:image/png;base64,iVBOR' in html
     assert "<svg" not in html
@@ -128,9 +125,6 @@ def test_a_figure_that_is_too_long_becomes_a_picture(monkeypatch: pytest.MonkeyP
 
 def test_more_sources_than_anyone_can_read_are_not_drawn() -> None:
     many = made.panel(tuple(f"s{number}" for number in range(90)))
-    (said,) = panel_figure(many)
-    assert not isinstance(said, Figure)
-    assert "91 sources are too many" in str(fragments.blocks([said]))
     assert curves(many) == []
 
 

@@ -16,8 +16,12 @@ from rote.report.tables import results as tables
 from rote.report.tables.written import values_as_latex
 
 THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
-PLAIN = [f"{a} beside {b}, {b}less {a} or {a}like {b}." for a in THINGS for b in THINGS[:4]]
-SAME = ["It is important to remember that every text is a testament."] * 50
+PLAIN = [
+    " ".join(f"{a} beside {b}, {b}less {a} or {a}like {b}." for b in THINGS[place : place + 7])
+    for a in THINGS
+    for place in range(4)
+]
+SAME = ["It is important to remember that every text is a testament. " * 5] * 50
 
 
 @pytest.fixture(scope="module")

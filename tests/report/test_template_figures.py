@@ -144,7 +144,7 @@ def test_in_a_panel_figures_carry_the_name_of_their_measure(tmp_path: Path) -> N
         without(made(2), **dict.fromkeys(NAMES - {"overlap"}, ())),
     ]
     deliver(results, OutputOptions(figures=tmp_path, json=True), panel=True)
-    assert {path.stem for path in tmp_path.iterdir()} == {"panel", "values", "templates-overlap"}
+    assert {path.stem for path in tmp_path.iterdir()} == {"verdicts", "values", "templates-overlap"}
 
 
 def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:

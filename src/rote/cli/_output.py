@@ -91,6 +91,13 @@ class OutputOptions(Output):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class PanelOutput(OutputOptions):
+    """Of several measures at once: the verdicts, or every value."""
+
+    all: bool = option(False, "Print all values, not the verdicts alone")
+
+
 def emit(
     output: Output,
     show: Callable[[Any], None],
@@ -160,6 +167,8 @@ def deliver(
     if highlighted := results[0].tables.get("highlight"):
         _mark(highlighted[0], output, forms)
         return
+    if isinstance(output, PanelOutput) and not output.all:
+        show = show or (lambda console: tables.print_panel(results, console))
     emit(output, show or (lambda console: tables.print_results(results, console)), forms)
 
 
@@ -191,11 +200,10 @@ def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = Fals
     """The first of the figures for --figure, all of them for --figures, each under its name."""
     if not (output.figure or output.figures):
         return
-    from rote.report.figures.draw import figure, figures, panel_figures, save
-    from rote.report.figures.panel import panel_chart
+    from rote.report.figures.draw import figure, figures, panel_figure, panel_figures, save
 
     if output.figure and not output.figures:
-        save(panel_chart(results) if panel else figure(results[0]), output.figure)
+        save(panel_figure(results) if panel else figure(results[0]), output.figure)
     if output.figures:
         charts = panel_figures(results) if panel else figures(results[0])
         if not charts:

@@ -15,6 +15,7 @@ from rote.cli._flags import SectionedCommand, build, files_argument, flags, sect
 from rote.cli._output import (
     Output,
     OutputOptions,
+    PanelOutput,
     SummaryOptions,
     as_json,
     deliver,
@@ -134,7 +135,7 @@ def panel_command(
 
     shown = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
     shown += flags(ReadOptions, "Reading")
-    return _command(name, help, "FILE...", shown, call, NOTHING, panel=True)
+    return _command(name, help, "FILE...", shown, call, Further(output=PanelOutput), panel=True)
 
 
 def _command(

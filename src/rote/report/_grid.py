@@ -10,6 +10,7 @@ reference is one of the sources; so nothing else here has to know of facets.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,19 +19,29 @@ from typing import Any, Literal
 from rote.compare.permutation import LEVEL
 from rote.core.facets import EACH, Facet
 from rote.core.numbers import format_number
+from rote.core.registry import of_result
 from rote.core.result import Result, Row
 
 SIGNIFICANT = LEVEL
-Verdict = Literal["differs", "not found", "not tested"]
+Verdict = Literal["differs", "borderline", "not found", "not tested"]
 UNTESTED = "?"
 """The mark of a value that no test could tell apart from the reference, whatever there is."""
+BORDERLINE = "~"
+"""The mark of a value of which more permutations might say either."""
 _LOPSIDED = 0.1
+_ID = 60
+"""Characters of an id."""
 EQUIVALENT = "≈"
 """The mark of a value that was shown to differ by less than the margin."""
-_TESTED = (
+_ENDS = (
     *("difference", "difference_low", "difference_high", "relative_low", "relative_high"),
+    *("effect", "effect_low", "effect_high"),
+)
+_TESTED = (
+    *_ENDS,
+    *(f"matched_{name}" for name in _ENDS),
     *("expected", "p", "p_corrected", "detectable"),
-    *("matched_difference", "matched_p_corrected", "matched_detectable"),
+    *("matched_p_corrected", "matched_detectable"),
     *("margin", "equivalence_p_corrected"),
 )
 
@@ -48,6 +59,10 @@ class Cell:
     relative_low: float = math.nan
     """Of the difference as a share of the reference's value."""
     relative_high: float = math.nan
+    effect: float = math.nan
+    """The difference in standard deviations of single texts."""
+    effect_low: float = math.nan
+    effect_high: float = math.nan
     expected: float = math.nan
     """What sizes alone make of the difference."""
     p: float = math.nan
@@ -57,8 +72,16 @@ class Cell:
     asked: bool = False
     """Whether it was to be tested."""
     matched: float = math.nan
-    matched_sd: float = math.nan
+    matched_low: float = math.nan
+    matched_high: float = math.nan
     matched_difference: float = math.nan
+    matched_difference_low: float = math.nan
+    matched_difference_high: float = math.nan
+    matched_relative_low: float = math.nan
+    matched_relative_high: float = math.nan
+    matched_effect: float = math.nan
+    matched_effect_low: float = math.nan
+    matched_effect_high: float = math.nan
     matched_p_corrected: float = math.nan
     matched_tested: bool = False
     detectable: float = math.nan
@@ -66,6 +89,9 @@ class Cell:
     matched_detectable: float = math.nan
     margin: float = math.nan
     equivalence_p_corrected: float = math.nan
+    borderline: bool = False
+    """Whether more permutations than were made might turn the verdict."""
+    matched_borderline: bool = False
 
     @property
     def equivalent(self) -> bool:
@@ -74,11 +100,16 @@ class Cell:
 
     @property
     def verdict(self) -> Verdict:
-        return _verdict(self.tested, self.p_corrected)
+        return _verdict(self.tested, self.p_corrected, self.borderline)
 
     @property
     def matched_verdict(self) -> Verdict:
-        return _verdict(self.matched_tested, self.matched_p_corrected)
+        return _verdict(self.matched_tested, self.matched_p_corrected, self.matched_borderline)
+
+    @property
+    def matched_reach(self) -> float:
+        """Half the width of the interval at equal size."""
+        return (self.matched_high - self.matched_low) / 2
 
     @property
     def reach(self) -> float:
@@ -234,7 +265,8 @@ def rounded_like(number: float, model: float) -> str:
 def _cell(estimate: float, interval: tuple[float, float] | None, test: Row, matched: Row) -> Cell:
     low, high = interval or (None, None)
     held = {"estimate": estimate, "low": low, "high": high}
-    held |= {"matched": matched.get("mean"), "matched_sd": matched.get("sd")}
+    held |= {"matched": matched.get("mean")}
+    held |= {f"matched_{end}": matched.get(end) for end in ("low", "high")}
     held |= {name: test.get(name) for name in _TESTED}
     numbers = {k: math.nan if value is None else float(value) for k, value in held.items()}
     return Cell(
@@ -242,18 +274,24 @@ def _cell(estimate: float, interval: tuple[float, float] | None, test: Row, matc
         tested=bool(test.get("tested")),
         asked=bool(test) and not math.isnan(numbers["difference"]),
         matched_tested=bool(test.get("matched_tested")),
+        borderline=bool(test.get("borderline")),
+        matched_borderline=bool(test.get("matched_borderline")),
     )
 
 
-def _verdict(tested: bool, p: float) -> Verdict:
+def _verdict(tested: bool, p: float, borderline: bool) -> Verdict:
     if not tested or math.isnan(p):
         return "not tested"
+    if borderline:
+        return "borderline"
     return "differs" if p < SIGNIFICANT else "not found"
 
 
 def _mark(difference: float, verdict: Verdict, asked: bool) -> str:
     if verdict == "not tested":
         return UNTESTED if asked else ""
+    if verdict == "borderline":
+        return BORDERLINE
     return "" if verdict == "not found" else "▲" if difference > 0 else "▼"
 
 
@@ -326,3 +364,18 @@ def cells_of(results: Sequence[Result]) -> list[Cell]:
     """Every value of every source, facet by facet."""
     parts = [part for _, own in split_panel(results) for part in own]
     return [cell for part in parts for row in grid(part) for cell in row.cells.values()]
+
+
+def slug(name: str) -> str:
+    """A name that can be an id and a file: a plugin may call its measure anything."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()[:_ID]).strip("-") or "unnamed"
+
+
+def key(result: Result) -> str:
+    """A name for ids: the measure, and what tells two results of one measure apart."""
+    record = of_result(result.measure)
+    settings = dict(result.signature.settings)
+    # What tells several of one measure apart; a single one needs nothing.
+    several = record.panel if record and len(record.panel) > 1 else ()
+    apart = dict.fromkeys(name for own in several for name in own)
+    return slug("-".join([result.measure, *(settings.get(name, "") for name in apart)]))

@@ -17,10 +17,19 @@ SHOWN = f"found with {POWER:.0%} power at the corrected level"
 
 
 def corrected(results: Sequence[Result]) -> str:
-    """`Holm over 44 tests: 11 values × 4 sources`; where facets differ, those of all."""
+    """`Holm over 44 tests: 11 values × 4 sources`; where facets differ, those of all. Verdicts come
+    first, and apart from all other tests."""
     rows = families(results)
     if not rows:
         return OLD
+    parts = dict.fromkeys(row.get("of", "") for row in rows)
+    said = {part: _of_one_kind([r for r in rows if r.get("of", "") == part]) for part in parts}
+    if len(said) == 1:
+        return next(iter(said.values()))
+    return "; ".join(f"{part}: {said[part]}" for part in sorted(parts, reverse=True))
+
+
+def _of_one_kind(rows: Sequence[Row]) -> str:
     said = list(dict.fromkeys(in_words(row) for row in rows))
     if len(said) == 1:
         return said[0] + ("" if len(rows) == 1 else ", in each facet")
@@ -40,8 +49,9 @@ def in_words(row: Row) -> str:
     if tests == 1:
         return "one test, nothing to correct for"
     what = "pairs" if "pairs" in row else "sources"
-    of = several(values, "value")
-    of += f" and {matched:,} at equal size" if matched else ""
+    of = several(values or matched, "value")
+    if matched:
+        of += f" and {matched:,} at equal size" if values else " at equal size"
     count = row[what]
     if count > 1:
         whole = tests == (values + matched) * count

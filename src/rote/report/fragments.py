@@ -22,11 +22,12 @@ from markupsafe import Markup
 from rote.core.result import Result
 from rote.report import _svg
 from rote.report.notes import gathered
-from rote.report.report import STRENGTH, Block, Evidence, Facts, Figure, Listed, Section, Texts
+from rote.report.report import Block, Evidence, Facts, Figure, Listed, Section, Texts
 from rote.report.tables.sheet import Sheet, text_cell
 from rote.report.tables.written import shown_tables
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import Mark, Piece, paragraphs
+from rote.report.verdicts import MEANING
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,8 +45,6 @@ _LONGEST = 6000
 _TEXTS, _CHARACTERS, _MARKS = 60, 120_000, 400
 """Of one group of texts on a page, at most."""
 _SOURCES, _EXCERPT, _BEGINS = 5, 300, 90
-_COMPARED = 40
-"""Sources of a matrix on a page; more would be cells that nobody looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +290,7 @@ def environment() -> Environment:
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
     }
     made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": KINDS}
-    made.globals |= {"strength": STRENGTH, "most": _COMPARED}
+    made.globals |= {"meaning": MEANING}
     return made
 
 

@@ -13,6 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rote.compare.families import MOST
 from rote.core.distribution import version
 from rote.core.errors import OptionError, RoteError
 from rote.core.facets import EACH
@@ -61,6 +62,8 @@ _WHOLE = ("texts",)
 
 class _Policy(Policy):
     """What was asked for, and what came of it so far: what fails is left out, with the reason."""
+
+    pairs = True
 
     def __init__(
         self, inputs: Input, options: ReportOptions, settings: Settings, reporter: Reporter
@@ -145,11 +148,6 @@ def make_report(
         settings or Settings(),
         read or ReadOptions(),
     )
-    if settings.reference == EACH:
-        raise OptionError(
-            "a report holds all sources against one of them: name it with --reference; `rote "
-            "diversity --reference each` tests every two sources"
-        )
     inputs = hold(inputs)
     check_names(options.measures)
     opened_options = open_given(options, read)
@@ -171,10 +169,12 @@ def make_report(
     for role, given in (("corpus", options.corpus), ("train", options.train)):
         if is_given(given) and (role == "corpus" or not benchmark):
             call.materials.append(_held_against(role, given))
-    results = corrected(call.results, settings.correction)
+    most = MOST if settings.permutations is None else None
+    results = corrected(call.results, settings.correction, most=most)
     of, reference = named(inputs), settings.reference
+    against = "each other" if reference == EACH else reference
     return Report(
-        title=options.title or (f"{of}, compared with {reference}" if reference else of),
+        title=options.title or (f"{of}, compared with {against}" if against else of),
         made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         version=version(),
         reference=None if benchmark else reference,
@@ -236,6 +236,10 @@ def _measure_texts(call: _Policy, read: ReadOptions, own: Mapping[str, Mapping[s
     call.omitted.extend(omitted)
     for line in texts.guesses if isinstance(texts, Corpus) else ():
         call.reporter.say(line)
+    if call.settings.reference == EACH:
+        reason = "no reference: it compares no pairs of sources"
+        call.omitted += [Omission(one.name, reason) for one, _ in chosen if not one.tested]
+        chosen = [one for one in chosen if one[0].tested]
     # Texts and what they were made from are read together; a measure of fields cannot have both.
     alone = possible([one for one in chosen if not _of_fields(one)], texts, call)
     beside = possible([one for one in chosen if _of_fields(one)], texts, call)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from rote.core.progress import several
 from rote.report.fragments import chosen, marked_texts
 from rote.report.report import (
+    Alerts,
     Block,
+    Code,
     Facts,
     Figure,
     Found,
     Group,
     Listed,
-    Matrix,
     Report,
     Said,
     Section,
@@ -22,9 +23,10 @@ from rote.report.report import (
 from rote.report.sections import sections
 from rote.report.sections.about import lead, made
 from rote.report.tables.sheet import Sheet
+from rote.report.tables.verdicts import verdict_sheet
 from rote.report.tables.written import code, plain, sheet_as_markdown
+from rote.report.verdicts import Verdicts
 
-_SURE = {"sure": "●●● sure", "likely": "●●○ likely", "not": "●○○ not sure"}
 _TEXTS = 12
 """Texts with marks of one group; the page has more."""
 
@@ -56,9 +58,16 @@ def _blocks(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> 
             case Said():
                 yield from (plain(block.text), "")
             case Listed():
-                yield from (*(f"- {plain(item)}" for item in block.items), "")
+                ends = block.addresses or [""] * len(block.items)
+                lines = (f"- {plain(item)} {end}".rstrip() for item, end in zip(block.items, ends))
+                yield from (*lines, "")
+            case Alerts():
+                lines = (f"- **{plain(one.kind)}**: {plain(one.text)}" for one in block.alerts)
+                yield from (*lines, "")
+            case Code():
+                yield from ("```", *block.text.splitlines(), "```", "")
             case Found():
-                yield from (*map(_statement, block.statements), "")
+                yield from (*(f"- {plain(one.text)}" for one in block.statements), "")
             case Facts():
                 shown = code if block.code else plain
                 yield from (*(f"- {plain(n)}: {shown(value)}" for n, value in block.facts), "")
@@ -66,18 +75,15 @@ def _blocks(blocks: Sequence[Block], level: int, figures: Mapping[str, str]) -> 
                 yield from _figure(block, level, figures)
             case Texts():
                 yield from _texts(block, level)
-            case Matrix():
-                yield from sheet_as_markdown(block.sheet, level)
+            case Verdicts():
+                if path := figures.get("figure-verdicts") if block.id == "verdicts" else None:
+                    yield from (f"![{plain(block.title)}]({path})", "")
+                yield from sheet_as_markdown(verdict_sheet(block), level)
             case Sheet():
                 yield from sheet_as_markdown(block, level)
             case Group():
                 yield from (f"{'#' * min(level, 6)} {plain(block.title)}", "")
                 yield from _blocks(block.blocks, level + 1, figures)
-
-
-def _statement(one: object) -> str:
-    text, sure = (getattr(one, name, "") for name in ("text", "sure"))
-    return f"- {plain(text)}" + (f" ({_SURE.get(sure, sure)})" if sure else "")
 
 
 def _figure(figure: Figure, level: int, figures: Mapping[str, str]) -> Iterator[str]:

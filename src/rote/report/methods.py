@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rote.core.facets import EACH
 from rote.core.progress import several
 from rote.core.record import SECTIONS
 from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.report.family import corrected, families
 from rote.report.report import Material, Report
-from rote.report.summary.contrast import listed, percent
+from rote.report.wording import listed, percent
 
 _HOLM = "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure"
 _WESTFALL = (
@@ -37,6 +38,9 @@ class Methods:
 
     paragraphs: Sequence[str]
     references: Sequence[str]
+    addresses: Sequence[str] = ()
+    """Of each reference: its DOI or address, where that is known."""
+    bibtex: str = ""
 
 
 def methods(study: Report) -> Methods:
@@ -50,7 +54,8 @@ def methods(study: Report) -> Methods:
         *(" ".join(_measures(part, books)) for part in _paragraphs(study.results)),
         _sureness(study, books),
     ]
-    return Methods([text for text in paragraphs if text], books.entries())
+    shown = [text for text in paragraphs if text]
+    return Methods(shown, books.entries(), books.addresses(), books.bibtex())
 
 
 def citation(result: Result) -> str:
@@ -78,7 +83,11 @@ def _settings(result: Result) -> dict[str, str]:
 def _texts(study: Report) -> str:
     said = [_given(given, study.measured()) for given in study.given]
     if study.reference:
-        said.append(f"The other sources are compared with {study.reference}.")
+        said.append(
+            "Every two sources are compared."
+            if study.reference == EACH
+            else f"The other sources are compared with {study.reference}."
+        )
     said.append(f"All measures were computed with rote {study.version}.")
     return " ".join(said)
 
@@ -224,8 +233,11 @@ def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     where = ", within texts of the same doc_id where both sources have them" if shared else ""
     fewer = any("tested_texts" in row for row in rows)
     where += ", as many of each source where their numbers differ" * fewer
+    pairs = any(result.reference == EACH for result in results if result.comparisons)
+    whom = "Every two sources are" if pairs else "Each source is"
     yield (
-        "Each source is tested against the reference by permuting the labels of their texts "
+        f"{whom} tested{'' if pairs else ' against the reference'} by permuting the labels of "
+        "their texts "
         f"({number} permutations, two-sided{where}); p-values are corrected {how} "
         f"({corrected(results)})."
     )
@@ -280,6 +292,50 @@ TITLES: Mapping[tuple[str, str], str] = {
 """What a work is called, where a measure's citation names its authors and what it is used for."""
 
 
+_ARXIV = "10.48550/arXiv."
+_ADDRESSES = {
+    "A Framework for Few-Shot Language": "10.5281/zenodo.10256836",
+    "A Simple Sequentially Rejective": "https://www.jstor.org/stable/4615733",
+    "A Comparison of the Two One-Sided": "10.1007/BF01068419",
+    "AI as Humanity's Salieri": f"{_ARXIV}2410.04265",
+    "Accurate Methods for the Statistics": "https://aclanthology.org/J93-1003/",
+    "Artificial Hivemind": f"{_ARXIV}2510.22954",
+    "BERTScore": f"{_ARXIV}1904.09675",
+    "BLEU: a Method": "10.3115/1073083.1073135",
+    "BRIO": "10.18653/v1/2022.acl-long.207",
+    "Benchmarking Linguistic Diversity": "10.1162/tacl.a.47",
+    "COMET": "10.18653/v1/2020.emnlp-main.213",
+    "Controlling the False Discovery Rate": "10.1111/j.2517-6161.1995.tb02031.x",
+    "Cutting the Gordian Knot": "10.1080/09296171003643098",
+    "Detection and Measurement of Syntactic": f"{_ARXIV}2407.00211",
+    "Does Writing with Language Models": f"{_ARXIV}2309.05196",
+    "Evaluating n-Gram Novelty": f"{_ARXIV}2406.13069",
+    "Exploring Precision and Recall": f"{_ARXIV}2402.10693",
+    "Fightin' Words": "10.1093/pan/mpn018",
+    "Improved Precision and Recall": f"{_ARXIV}1904.06991",
+    "Language Models are Few-Shot": f"{_ARXIV}2005.14165",
+    "Lexical Repetitions Lead": f"{_ARXIV}2311.09458",
+    "MTLD, vocd-D, and HD-D": "10.3758/BRM.42.2.381",
+    "Newsroom": "10.18653/v1/N18-1065",
+    "NoveltyBench": f"{_ARXIV}2504.05228",
+    "PaLM": f"{_ARXIV}2204.02311",
+    "Perplexity": "10.1121/1.2016299",
+    "ROUGE: A Package": "https://aclanthology.org/W04-1013/",
+    "Reliable Fidelity": f"{_ARXIV}2002.09797",
+    "Self-Repetition in Abstractive": f"{_ARXIV}2210.08145",
+    "Sentence-BERT": "10.18653/v1/D19-1410",
+    "Simple Fast Algorithms for the Editing": "10.1137/0218082",
+    "Standardizing the Measurement of Text": f"{_ARXIV}2403.00553",
+    "The Population Frequencies of Species": "10.1093/biomet/40.3-4.237",
+    "The Vendi Score": f"{_ARXIV}2210.02410",
+    "Training Data is More Valuable": "10.18653/v1/2022.acl-long.226",
+    "Variation across Speech": "10.1017/CBO9780511621024",
+    "Weisfeiler-Lehman": "https://jmlr.org/papers/v12/shervashidze11a.html",
+    "vocd: A theoretical": "10.1177/0265532207080767",
+}
+"""Where works are found, by the beginning of their titles."""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """One work: its authors as they are cited, its year, its title."""
@@ -287,6 +343,12 @@ class Work:
     who: str
     year: str
     title: str
+
+    @property
+    def address(self) -> str:
+        """Its DOI as an address, or another; nothing where we know none."""
+        found = next((to for title, to in _ADDRESSES.items() if self.title.startswith(title)), "")
+        return f"https://doi.org/{found}" if found.startswith("10.") else found
 
     @property
     def short(self) -> str:
@@ -343,7 +405,28 @@ class Bibliography:
 
     def entries(self) -> Sequence[str]:
         """The list of references, in alphabetical order."""
-        return sorted((self._entry(work) for work in self._works.values()), key=str.casefold)
+        return [self._entry(work) for work in self._sorted()]
+
+    def addresses(self) -> Sequence[str]:
+        """Of each entry: where it is found, if we know."""
+        return [work.address for work in self._sorted()]
+
+    def bibtex(self) -> str:
+        return "\n\n".join(self._bibtex(work) for work in self._sorted())
+
+    def _sorted(self) -> list[Work]:
+        return sorted(self._works.values(), key=lambda work: self._entry(work).casefold())
+
+    def _bibtex(self, work: Work) -> str:
+        authors = re.split(r", | and ", work.who.removesuffix(" et al."))
+        names = " and ".join([*authors, *(["others"] if work.who.endswith(" et al.") else [])])
+        key = re.sub(r"[^a-z]", "", authors[0].lower()) + work.year + self._letter(work)
+        fields = {"author": names, "title": f"{{{work.title}}}" if work.title else ""}
+        fields |= {"year": work.year}
+        doi = work.address.removeprefix("https://doi.org/")
+        fields |= {"doi": doi} if doi != work.address else {"url": work.address}
+        lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
+        return "\n".join([f"@misc{{{key},", *lines, "}"])
 
     def _letter(self, work: Work) -> str:
         return self._letters[work.who, work.year, work.title]

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from rote.annotate import embeddings
 from rote.core import plugins
 from rote.core.errors import UnknownName
+from rote.core.facets import EACH
 from rote.core.metric import Metric, check_options, option
 from rote.core.record import Asked, Study
 from rote.corpus import ReadOptions, read_option
@@ -174,7 +175,7 @@ def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str
         fields = {*fields, "doc_id"}  # whose place it takes
     return Asked(
         fields,
-        settings.reference,
+        None if settings.reference == EACH else settings.reference,
         options.corpus,
         options.train,
         options.sentences,

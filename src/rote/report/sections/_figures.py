@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rote.core.errors import OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Result, Row
 from rote.report._svg import spec
 from rote.report.figures.draw import CURVE, VALUES, charts, draw
-from rote.report.figures.panel import panel_chart
 from rote.report.report import Block, Figure, Said
 
 _LONGEST, _KEPT = 80, 60
@@ -75,20 +73,6 @@ def figures(result: Result) -> dict[str, Block]:
             id = f"figure-{result.measure}-{chart.name}"
             found[chart.name] = Figure(id, chart.title, chart.says, spec(drawn))
     return found
-
-
-def panel_figure(results: Sequence[Result]) -> list[Block]:
-    """The panel as one picture; where nothing can be drawn, nothing, or why."""
-    if refused := _too_many(results):
-        return [refused]
-    dashed = "; the dashed line is the reference" if any(r.reference for r in results) else ""
-    says = f"Each column is an aspect of diversity, drawn so that right is more diverse{dashed}."
-    try:
-        drawn = spec(panel_chart([drawable(result) for result in results]))
-    except OptionError:
-        # No value is defined, and the table says why.
-        return []
-    return [Figure("figure-panel", "All sources on all aspects", says, drawn)]
 
 
 def curves(results: Sequence[Result]) -> list[Figure]:

@@ -5,15 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
+from rote.core.facets import EACH, is_input
 from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import Column
+from rote.report._grid import key
 from rote.report.methods import methods as written
-from rote.report.report import Block, Facts, Found, Group, Listed, Material, Report, Said, Section
+from rote.report.report import (
+    Alerts,
+    Block,
+    Code,
+    Facts,
+    Found,
+    Group,
+    Listed,
+    Material,
+    Report,
+    Said,
+    Section,
+)
 from rote.report.sections.results import title
-from rote.report.summary import summarized
+from rote.report.summary import summarize
+from rote.report.summary.alerts import alerts
 from rote.report.tables.sheet import Sheet, columns_of, of_rows, shown_name
-from rote.report.tables.values import key
+from rote.report.tables.verdicts import rank_sheet, verdict_sheet
+from rote.report.verdicts import Verdicts, verdicts
 
 _TOOL = [Column("name"), Column("version"), Column("licence"), Column("use", "used for")]
 _ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
@@ -21,18 +37,13 @@ _ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
 
 def lead(study: Report) -> list[str]:
     """What was measured on what, in two lines."""
-    texts = [given.facts for given in study.given if given.role == "texts"]
     names = {name for result in study.results for name in result.sources}
-    counted = [sum(facts.get(what, 0) for facts in texts) for what in ("texts", "words")]
-    size = (
-        f"{several(counted[0], 'text')} ({several(counted[1], 'word')}) of " if all(counted) else ""
-    )
-    if size and (measured := study.measured()) is not None:
-        size = f"{measured:,} of {size}"
+    size = _measured(study)
     sources = several(len(names), "source")
-    compared = (
-        f"compared with {shown_name(study.reference)}" if study.reference else "without a reference"
-    )
+    compared = "without a reference"
+    if study.reference:
+        other = "each other" if study.reference == EACH else shown_name(study.reference)
+        compared = f"compared with {other}"
     measures = len({title(result) for result in study.results})
     held = [
         f"held against {_ROLES.get(given.role, given.role)} {shown_name(given.name)}"
@@ -41,6 +52,29 @@ def lead(study: Report) -> list[str]:
     ]
     second = "; ".join([several(measures, "measure"), *held])
     return [f"{size}{sources}, {compared}.", f"{second}."]
+
+
+def _measured(study: Report) -> str:
+    """`240 texts (199,321 words) of `: what was measured, by whatever measured most."""
+    facets = verdicts(study.results)
+    texts, words = (
+        sum(
+            getattr(facet, what)[name]
+            for facet in facets
+            for name in getattr(facet, what)
+            if not is_input(name)
+        )
+        for what in ("texts", "words")
+    )
+    if not texts or any("within" in dict(one.signature.settings) for one in study.results):
+        return ""
+    given = [one.facts for one in study.given if one.role == "texts"]
+    whole = [sum(facts.get(what, 0) for facts in given) for what in ("texts", "words")]
+    if all(whole) and texts >= whole[0]:
+        texts, words = whole
+    of = f" of {whole[0]:,}" if texts < whole[0] else ""
+    count = f"{texts:,}{of} texts" if of else several(texts, "text")
+    return f"{count} ({several(words, 'word')}) of "
 
 
 def made(study: Report) -> str:
@@ -54,19 +88,29 @@ def made(study: Report) -> str:
 
 
 def summary(study: Report) -> Section | None:
-    """The matrix and a few sentences; on demand all the rest."""
-    found = summarized(study)
-    blocks: list[Block] = [*found.matrices[:1]]
+    """The verdicts and a few sentences; on demand all the rest."""
+    found = summarize(study)
+    first, *others = [_shown(one) for one in found.verdicts if one.drawn] or [[]]
+    blocks: list[Block] = [*first]
     if found.statements:
-        blocks.append(Found(found.opening(), short=bool(found.matrices)))
-    more: list[Block] = [*found.matrices[1:]]
+        blocks.append(Found(found.opening()))
+    if known := alerts(study, found.verdicts):
+        blocks.append(Alerts(known))
+    more: list[Block] = [block for own in others for block in own]
     if rest := found.rest():
         more.append(Found(rest))
-    if study.notes:
-        more.append(Listed(list(study.notes), quiet=True))
     if more:
         blocks.append(Group("More on what was found", more, closed=True))
     return Section("summary", "Summary", blocks) if blocks else None
+
+
+def _shown(found: Verdicts) -> list[Block]:
+    """The figure of a facet with a reference; else ranks, and the pairs folded."""
+    if found.reference is not None:
+        return [found]
+    unequal = [Said(found.said_unequal, quiet=True)] if found.said_unequal else []
+    pairs = Group("Pairs of sources", [verdict_sheet(found)], closed=True)
+    return [rank_sheet(found), *unequal, pairs]
 
 
 def omitted(study: Report) -> Section | None:
@@ -85,7 +129,11 @@ def methods(study: Report) -> Section | None:
     found = written(study)
     blocks: list[Block] = [Said(paragraph) for paragraph in found.paragraphs]
     if found.references:
-        blocks.append(Group("References", [Listed(found.references)]))
+        works: list[Block] = [
+            Listed(found.references, addresses=found.addresses),
+            Code(found.bibtex),
+        ]
+        blocks.append(Group("References", works, closed=True))
     return Section("methods", "Methods", blocks) if blocks else None
 
 

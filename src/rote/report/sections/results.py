@@ -5,26 +5,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rote.core.facets import EACH
 from rote.core.record import Section as Place
 from rote.core.registry import main_values, of_result
 from rote.core.result import Result
-from rote.report._grid import GridRow, grid
+from rote.report._grid import GridRow, grid, key
 from rote.report.notes import gathered
 from rote.report.report import Block, Facts, Group, Listed, Report, Said, Section, Texts
-from rote.report.sections._figures import curves, figures, panel_figure
+from rote.report.sections._figures import curves, figures
 from rote.report.tables.sheet import Sheet, shown_name
-from rote.report.tables.values import comparisons_table, key, on_page, sources_table, values_table
+from rote.report.tables.values import comparisons_table, on_page, sources_table, values_table
 from rote.report.texts.originality import ground_truth
+from rote.report.wording import capitalized
 
 _NAMED = 8
 
 
 def title(result: Result) -> str:
     """What a measure is called in a report."""
-    name = result.measure.replace("-", " ")
     record = of_result(result.measure)
     if record is None:
-        return name[:1].upper() + name[1:]
+        return capitalized(result.measure.replace("-", " "))
+    if record.panel:  # by the name of its aspect
+        values = {row["value"] for row in result.tables.get("values", ())}
+        for headline in record.headlines:
+            if headline.value in values:
+                return capitalized(headline.noun)
     return _said(record.heading, result) or record.title
 
 
@@ -53,7 +59,9 @@ def _tests(
 ) -> list[Block]:
     named = titles or {key(result): title(result) for result in results}
     tests = comparisons_table(results, id, named)
-    return [Group("Tests against the reference", [tests], closed=True)] if tests else []
+    pairs = any(result.reference == EACH for result in results)
+    heading = "Tests of pairs" if pairs else "Tests against the reference"
+    return [Group(heading, [tests], closed=True)] if tests else []
 
 
 def _own_tests(result: Result) -> list[Block]:
@@ -89,7 +97,7 @@ def in_panel(result: Result) -> bool:
 
 
 def panel(results: Sequence[Result]) -> Section | None:
-    """The panel of diversity: one picture, the values that stand for each measure, then all."""
+    """The panel of diversity: the values that stand for each measure, then all."""
     own = [result for result in results if in_panel(result)]
     if not own:
         return None
@@ -104,7 +112,6 @@ def panel(results: Sequence[Result]) -> Section | None:
         return (row.measure, row.value) in main
 
     blocks: list[Block] = [
-        *panel_figure(own),
         sources_table(own, "panel-values", "The panel in numbers", chosen, titles),
         *(Group("How values move with length", [figure], closed=True) for figure in curves(own)),
     ]
@@ -122,7 +129,8 @@ def shown(
         return None
     if one_alone and len(results) == 1:
         return Section(id, heading, _blocks(results[0]))
-    return Section(id, heading, [Group(title(result), _blocks(result)) for result in results])
+    groups = [Group(title(result), _blocks(result), closed=True) for result in results]
+    return Section(id, heading, groups)
 
 
 def _blocks(result: Result) -> list[Block]:
@@ -139,12 +147,20 @@ def templates(study: Report) -> Section | None:
         blocks += _templates(study, found)
     if (found := study.result("favoured")) is not None:
         shown = [*_says(found), *figures(found).values(), *on_page(found), *_notes(found)]
-        blocks.append(Group(title(found), shown))
+        blocks.append(Group(title(found), shown, closed=True))
     return Section("templates", "Templates", blocks) if blocks else None
 
 
 def _templates(study: Report, result: Result) -> list[Block]:
     drawn, tables = figures(result), on_page(result)
+    texts = _texts(
+        study,
+        "templates",
+        "",
+        "Each line under the words is a template; its number leads to the list below.",
+    )
+    apart = [drawn.pop(name) for name in ("distinctive",) if name in drawn]
+    apart += [table for table in tables if table.id != "templates-templates"]
     return [
         Said(
             "A template is a sequence of parts of speech that recurs in the texts "
@@ -154,17 +170,14 @@ def _templates(study: Report, result: Result) -> list[Block]:
         *_notes(result),
         *(drawn.pop(name) for name in ("", "lengths") if name in drawn),
         *(table for table in tables if table.id == "templates-templates"),
-        *_texts(
-            study,
-            "templates",
-            "Templates in their texts",
-            "Each line under the words is a template; its number leads to the list below.",
-        ),
-        *(drawn.pop(name) for name in ("distinctive",) if name in drawn),
-        *(table for table in tables if table.id != "templates-templates"),
-        *drawn.values(),
+        *_folded("Templates in their texts", texts),
+        *_folded("Templates that set a source apart", [*apart, *drawn.values()]),
         *_own_tests(result),
     ]
+
+
+def _folded(heading: str, blocks: Sequence[Block]) -> list[Block]:
+    return [Group(heading, blocks, closed=True)] if blocks else []
 
 
 def originality(study: Report) -> Section | None:

@@ -5,36 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 
+from rote.core.facets import EACH, is_input
 from rote.core.numbers import format_number
 from rote.core.record import Headline
 from rote.core.result import Result, SourceResult
+from rote.report import wording
 from rote.report.report import Statement
-from rote.report.summary import contrast as wording
 
 _SCORES = {"rouge_2": "ROUGE-2", "entity_recall": "entity recall"}
 """Scores of items that are told, of all that `overlap` can have."""
 _REACHED = {"tree_recall": "sentence structures", "meaning_recall": "meanings"}
 
 
-def of_texts(
-    results: Sequence[Result],
-    reference: str | None,
-    sources: Sequence[str],
-    group: Callable[[str], str],
-) -> list[Statement]:
+def of_texts(results: Sequence[Result]) -> list[Statement]:
     """What measures of texts say beside their differences."""
     said: list[Statement] = []
     for result in results:
-        if result.measure == "precision-recall" and reference is not None:
-            said += _recall(result, reference, sources, group)
+        sources = [s for s in result.sources if s != result.reference and not is_input(s)]
+        if result.measure == "precision-recall" and result.reference not in (None, EACH):
+            said += _recall(result, str(result.reference), sources)
         if result.measure == "overlap":
-            said += _rising(result, sources, group)
+            said += _rising(result, sources)
     return said
 
 
-def _recall(
-    result: Result, reference: str, sources: Sequence[str], group: Callable[[str], str]
-) -> Iterator[Statement]:
+def _recall(result: Result, reference: str, sources: Sequence[str]) -> Iterator[Statement]:
     """How much of the reference a source reaches, beside what the reference reaches of itself."""
     halves = {(row["source"], row["value"]): row for row in result.tables.get("baseline", ())}
     for source in sources:
@@ -59,12 +54,10 @@ def _recall(
                 f" Halves of the texts that share no doc_id: {source} {shown[source]}, {reference} "
                 f"itself {shown[reference]}."
             )
-        yield Statement(text, "found", result.measure, own[0], source=group(source))
+        yield Statement(text, "found", result.measure, own[0], source=source)
 
 
-def _rising(
-    result: Result, sources: Sequence[str], group: Callable[[str], str]
-) -> Iterator[Statement]:
+def _rising(result: Result, sources: Sequence[str]) -> Iterator[Statement]:
     """Scores of items that are close to the training set, against those of novel ones."""
     names = [row["value"] for row in result.tables["values"]]
     for name in (name for name in names if name.endswith("_ratio")):
@@ -84,14 +77,12 @@ def _rising(
                 + ("." if apart else ", which leaves open whether it differs.")
                 + (" Such items may also be easier." if apart and low > 1 else "")
             )
-            sure = "" if math.isnan(low) else "likely" if apart else "not"
-            yield Statement(
-                text, "found", measure="overlap", value=name, source=group(source), sure=sure
-            )
+            state = "" if math.isnan(low) else "differs" if apart else "not found"
+            yield Statement(text, "found", "overlap", name, source=source, state=state)
 
 
 def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list[Statement]:
-    """Without a reference: which source has most of a value and which least."""
+    """Of a study: which source has most of a value and which least."""
     values = {
         name: result.sources[name].values.get(headline.value, math.nan)
         for name in sources
@@ -121,16 +112,15 @@ def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list
     order = (
         ""
         if math.isnan(low) or math.isnan(high)
-        else "; their intervals do not meet"
+        else "; their intervals do not overlap"
         if low < high
-        else "; their intervals overlap, so that the order is open"
+        else "; their intervals overlap"
     )
     text = (
         f"{noun}: from {wording.number(defined[least], headline)} ({least}) to {shown} ({most})"
         f"{unit}{order}."
     )
-    sure = "likely" if order.endswith("meet") else "not" if order else ""
-    return [Statement(text, "found", result.measure, headline.value, sure=sure)]
+    return [Statement(text, "found", result.measure, headline.value)]
 
 
 def popularity(result: Result | None) -> list[Statement]:
@@ -148,25 +138,25 @@ def popularity(result: Result | None) -> list[Statement]:
                 if not math.isnan(popular)
                 else f"{name}: no item has a popularity"
             )
-            text += "; no field says which items were answered rightly."
+            text += "; no item has a recorded answer."
             said.append(Statement(text, "found", result.measure, "ips", source=name))
             continue
         low, high = _ends(found, "accuracy_difference")
         apart = low > 0 or high < 0
-        sure_of = _interval(result, (low, high), wording.points)
-        sure_of = f", {sure_of[2:-1]}" if sure_of else ""
+        ends = _interval(result, (low, high), wording.points)
+        ends = f", {ends[2:-1]}" if ends else ""
         text = (
             f"{name}: accuracy is {wording.percent(found.values['accuracy_high'])} on the more "
             f"popular half and {wording.percent(found.values['accuracy_low'])} on the less popular "
-            f"one ({wording.points(gap)}{sure_of})"
+            f"one ({wording.points(gap)}{ends})"
             + ("." if apart or math.isnan(low) else ": no difference was found.")
         )
-        sure = "" if math.isnan(low) else "likely" if apart else "not"
+        state = "" if math.isnan(low) else "differs" if apart else "not found"
         said.append(
             Statement(
                 *(text, "found", result.measure, "accuracy_difference"),
                 source=name,
-                sure=sure,
+                state=state,
                 difference=gap,
             )
         )

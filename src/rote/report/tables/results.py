@@ -31,7 +31,9 @@ from rote.report.notes import gathered
 from rote.report.tables.screen import Line, grid_lines, heading, plain_text, print_sheet
 from rote.report.tables.sheet import sheets
 from rote.report.tables.values import SWEEP, layout, values_layout
+from rote.report.tables.verdicts import print_verdicts
 from rote.report.terminal import harmless
+from rote.report.verdicts import verdicts
 
 _MANY = 4
 _NAMED = 12
@@ -57,6 +59,19 @@ def print_results(results: Sequence[Result], console: Any) -> None:
         _explain(results, console)
     for result in results:
         console.print(harmless(str(result.signature)), style="dim", soft_wrap=True)
+
+
+def print_panel(results: Sequence[Result], console: Any) -> None:
+    """The verdicts of several measures, and what must be known; all values where none is."""
+    facets = [facet for facet in verdicts(results) if facet.comparisons]
+    if not facets:
+        print_results(results, console)
+        return
+    for facet in facets:
+        print_verdicts(facet, console)
+    for line in _notes(results):
+        console.print(f"note: {harmless(line)}")
+    console.print("--all prints every value", style="dim")
 
 
 def _explain(results: Sequence[Result], console: Any) -> None:
@@ -238,7 +253,7 @@ def _shown(cell: Cell | None) -> str:
 def _shown_matched(cell: Cell | None) -> str:
     if cell is None or math.isnan(cell.matched):
         return ""
-    spread = rounded_like(cell.matched_sd, cell.matched)
+    spread = rounded_like(cell.matched_reach, cell.matched)
     return rounded(cell.matched) + (f" ±{spread}" if spread else "") + (cell.matched_mark or " ")
 
 
@@ -267,7 +282,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
     if any(row["length_sensitive"] for result in shown for row in result.tables["values"]):
         lines.append(
             "~ moves with the number of texts or their length; the line below it, where there is "
-            "one, compares as many windows of the same length (± standard deviation over draws)"
+            "one, compares as many windows of the same length"
         )
     return lines
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -17,13 +16,13 @@ from rote.core.numbers import format_number
 from rote.core.result import Result
 from rote.core.table import NUMBERS, Column, Row, Rows, Table, source_rows
 from rote.core.table import VALUES as VALUES
-from rote.report._grid import lopsided, rounded, rounded_like
+from rote.report._grid import lopsided, rounded, rounded_like, slug
 from rote.report.terminal import harmless
 
 LIMIT = 100
 """Rows of a table on a page; files have all of them."""
 _LEAST_OF_EACH = 3
-_LONGEST, _SCANNED, _NAME, _ID = 240, 1000, 120, 60
+_LONGEST, _SCANNED, _NAME = 240, 1000, 120
 _LOOKED_AT = 200
 _TINY, _HUGE = 1e-3, 1e7
 Number: TypeAlias = float | str | None
@@ -151,11 +150,6 @@ def columns_of(rows: Rows) -> list[Column]:
         for name, found in held.items()
         if found
     ]
-
-
-def slug(name: str) -> str:
-    """A name that can be an id and a file: a plugin may call its measure anything."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()[:_ID]).strip("-") or "unnamed"
 
 
 def _sheet(table: Table, rows: Rows, result: Result, id: str) -> Sheet:

@@ -9,7 +9,7 @@ from typing import Any
 
 from rote.core import registry
 from rote.core.errors import UnknownName
-from rote.core.registry import of_result
+from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table
 from rote.measure._correct import FAMILY
@@ -20,6 +20,7 @@ from rote.report._grid import (
     GridRow,
     Verdict,
     grid,
+    key,
     ordered_sources,
     pair_grid,
     rounded,
@@ -37,7 +38,6 @@ from rote.report.tables.sheet import (
     p_value,
     sheets,
     shown_name,
-    slug,
     text_cell,
 )
 
@@ -45,6 +45,8 @@ MACHINERY = (VALUES, "matched", "curve", "highlight", FAMILY)
 """Tables that are part of others, or are no tables for the eye."""
 TEXTS, SWEEP = "texts", "sweep"
 _EVERY = 100
+_ACROSS = 6
+"""Values side by side; more stand below each other."""
 
 
 def layout(result: Result) -> list[Table]:
@@ -131,16 +133,6 @@ _MANY = 300
 """Rows of a table of values on a page: sources are what a report is about."""
 
 
-def key(result: Result) -> str:
-    """A name for ids: the measure, and what tells two results of one measure apart."""
-    record = of_result(result.measure)
-    settings = dict(result.signature.settings)
-    # What tells several of one measure apart; a single one needs nothing.
-    several = record.panel if record and len(record.panel) > 1 else ()
-    apart = dict.fromkeys(name for own in several for name in own)
-    return slug("-".join([result.measure, *(settings.get(name, "") for name in apart)]))
-
-
 def values_table(result: Result, id: str = "", title: str = "") -> Sheet:
     """All values of a result."""
     heading = f"{title or result.measure}: values"
@@ -201,18 +193,58 @@ def sources_table(
         ]
 
     names = {parts[0].reference for _, parts in facets if parts}
+    said = _legend(results, list(found.values()), data)
+    if len(found) > _ACROSS:
+        return _transposed(id, heading, found, data, said, titles or {})
     return Sheet(
         id,
         heading,
         columns,
         data,
         make,
-        said=_legend(results, list(found.values()), data),
+        said=said,
         by="source",
         reference=next((name for name in names if name), None),
         limit=_MANY,
         wide=True,
     )
+
+
+def _transposed(
+    id: str,
+    heading: str,
+    found: Mapping[tuple[str, str], GridRow],
+    data: Sequence[Mapping[str, Any]],
+    said: str,
+    titles: Mapping[str, str],
+) -> Sheet:
+    """A row for each value, the largest effect first, and a column for each source."""
+
+    def effect(name: tuple[str, str]) -> float:
+        cells = (own["values"].get(name) for own in data)
+        known = [abs(c.effect) for c in cells if c is not None and not math.isnan(c.effect)]
+        return -max(known, default=0.0)
+
+    def make(row: Mapping[str, Any]) -> list[Cell]:
+        name: tuple[str, str] = row["name"]
+        column = _value_column(name, found[name], titles.get(name[0], ""), [found[name].matched_at])
+        return [
+            Cell(column.heading, below=tuple(column.said.splitlines()), whole=column.field),
+            *(_cell(own["values"].get(name)) for own in data),
+        ]
+
+    columns = [Column("value")]
+    for own in data:
+        who = f"{own['facet']}: {own['source']}" if own["facet"] else own["source"]
+        ends = (f"{who} low", f"{who} high")
+        also = Column(f"{who} p", also=Column(f"{who} at equal size"))
+        size = f"{several(own['texts'], 'text')}, {several(own['words'], 'word')}"
+        lines = [*(["reference"] if own["reference"] else []), size]
+        columns.append(
+            Column(who, shown_name(who), "number", ends=ends, also=also, said="\n".join(lines))
+        )
+    rows = [{"name": name} for name in sorted(found, key=effect)]
+    return Sheet(id, heading, columns, rows, make, said=said, limit=_MANY, wide=True)
 
 
 def comparisons_table(
@@ -330,7 +362,7 @@ def _cell(value: Value | None) -> Cell:
         low, high = (rounded_like(end, value.estimate) for end in (value.low, value.high))
         below.append(f"[{low}, {high}]")
     if not math.isnan(value.matched):
-        spread = rounded_like(value.matched_sd, value.matched)
+        spread = rounded_like(value.matched_reach, value.matched)
         equal = rounded(value.matched) + (f" ±{spread}" if spread else "")
         below.append(f"= {equal}{value.matched_mark}")
     return Cell(rounded(value.estimate), plain, value.mark, tuple(below))
@@ -383,5 +415,5 @@ def _legend(
     if any(row.length_sensitive for row in rows):
         said.append("~ moves with the number of texts or their length.")
     if any(not math.isnan(value.matched) for value in shown):
-        said.append("= the value at equal size (windows × length), ± the spread of draws.")
+        said.append("= the value at equal size (windows × length), ± half its interval.")
     return " ".join(said)

@@ -26,6 +26,7 @@ from rote.core.facets import EACH
 from rote.core.result import Result
 from rote.core.table import Column, Rows
 from rote.report._grid import (
+    BORDERLINE,
     EQUIVALENT,
     SIGNIFICANT,
     UNTESTED,
@@ -54,7 +55,7 @@ from rote.report.terminal import harmless
 VALUES = "values"
 VALUE_COLUMNS = (
     *("measure", "source", "texts", "words", "value", "estimate", "low", "high"),
-    *("difference", "p", "p_corrected", "matched", "matched_sd", "matched_at"),
+    *("difference", "p", "p_corrected", "matched", "matched_low", "matched_high", "matched_at"),
     *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
     *("verdict", "matched_verdict"),
 )
@@ -212,6 +213,7 @@ _ESCAPES = {c: f"\\{c}" for c in "&%$#_{}"} | {
 _SIGNS = {"▲": r"$\uparrow$", "▼": r"$\downarrow$", "–": "--", "±": r"$\pm$", "…": r"\ldots{}"}
 _SIGNS |= {"∞": r"$\infty$", "<": r"$<$", ">": r"$>$"}
 _MARKS = {"▲": r"\uparrow", "▼": r"\downarrow", UNTESTED: "?", EQUIVALENT: r"\approx"}
+_MARKS |= {BORDERLINE: r"\sim"}
 
 
 def as_latex(results: Sequence[Result]) -> str:

@@ -14,8 +14,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from rote.report.fragments import Fragment, blocks, of_sections
-from rote.report.report import Block, Figure, Found, Matrix, Report, Section
+from rote.report.report import Alerts, Block, Found, Report, Section
 from rote.report.sections import sections
+from rote.report.tables.sheet import Sheet
+from rote.report.verdicts import Verdicts
 from rote.web.files import hashed, in_words
 from rote.web.store.history import History
 
@@ -29,7 +31,7 @@ def sections_of(history: History, id: str) -> list[Fragment]:
 
 
 def glance_of(history: History, id: str) -> Fragment | None:
-    """What there is to be seen at first sight: the matrix and the main findings.
+    """What there is to be seen at first sight: the verdicts and the main findings.
 
     None where there is no panel, or where nobody has drawn it yet.
     """
@@ -70,12 +72,12 @@ def _in_words(study: Report) -> Report:
 
 
 def _glance(parts: Sequence[Section]) -> list[Fragment]:
-    """The report's matrix and first sentences; the panel's figure where there is no matrix."""
+    """The report's verdicts, or ranks, and first sentences; alerts where nothing was compared."""
     own = {part.id: part.blocks for part in parts}
-    shown: list[Block] = [one for one in own.get("summary", ()) if isinstance(one, Matrix)]
-    if not shown:
-        shown += [one for one in own.get("panel", ()) if isinstance(one, Figure)][:1]
-    found = [one for one in own.get("summary", ()) if isinstance(one, Found)]
+    first = own.get("summary", ())
+    shown: list[Block] = [one for one in first if isinstance(one, (Verdicts, Sheet))]
+    shown = shown or [one for one in first if isinstance(one, Alerts)]
+    found = [one for one in first if isinstance(one, Found)]
     said = [replace(one, statements=one.statements[:_STATEMENTS]) for one in found]
     return [Fragment(_GLANCE, "", blocks([*shown, *said]))] if shown else []
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
 from rote.core.errors import RoteError
 from rote.search.rows.counts import has_authors
@@ -96,7 +97,9 @@ def _picture(history: History, recent: Sequence[Entry]) -> dict[str, Any] | None
     """The newest result that has something to be seen at once."""
     for entry in recent:
         if glance := glance_of(history, entry.id):
-            return {"entry": entry, "glance": glance.html}
+            at = f'href="{entry.address}#'  # links of the page that has all of it
+            shown = Markup(str(glance.html).replace('href="#', at))
+            return {"entry": entry, "glance": shown}
     return None
 
 

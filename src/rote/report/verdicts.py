@@ -1,0 +1,600 @@
+"""The verdicts of a facet: in each aspect every source beside the reference, or beside each other.
+
+An aspect rests on the headline value of its measure, at equal length where that was compared. Its
+effect, the difference in standard deviations of single texts, is turned so that right means more
+repetitive; an aspect that is neither diverse nor repetitive has words of its own for right.
+
+    for facet in verdicts(report.results):
+        for aspect in facet.aspects:
+            for one in aspect.comparisons:
+                print(aspect.name, one.source, one.effect, one.state, one.size)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from rote.compare.intervals import Estimate, difference_interval, ratio_interval
+from rote.core.facets import EACH, is_input
+from rote.core.numbers import format_number
+from rote.core.progress import several
+from rote.core.record import Headline, Study
+from rote.core.registry import of_result
+from rote.core.result import Result
+from rote.report._grid import Cell, GridRow, grid, key, pair_grid, split
+from rote.report.family import families, in_words
+from rote.report.wording import capitalized, decimals, listed, number, p_value, percent, points
+
+State = Literal[
+    "differs", "borderline", "equivalent", "not found", "no power", "not tested", "circular"
+]
+STATES: Mapping[State, str] = {
+    "differs": "differs",
+    "borderline": "borderline",
+    "equivalent": "within the margin",
+    "not found": "no difference found",
+    "no power": "the test has no power",
+    "not tested": "not tested",
+    "circular": "circular",
+}
+MEANING: Mapping[State, str] = {
+    "differs": "holds after correction",
+    "borderline": "borderline: more permutations might decide either way",
+    "equivalent": "shown to be within the margin",
+    "not found": "no difference found",
+    "no power": "too few independent texts for a verdict",
+    "not tested": "not tested",
+    "circular": "circular: the source occurs in what it is compared with",
+}
+TOO_FEW, FEW = 5, 10
+"""Texts, or clusters of them, below which nothing is compared, and below which a test that finds
+nothing has no power."""
+_STEADY = 1.5
+"""Sides of its interval that a value has to be away from 0 before something is divided by it."""
+_HELD = {
+    "novelty": ("corpus", "coverage_8", 1.0),
+    "contamination": ("corpus", "found_8", 1.0),
+    "originality": ("corpus", "new_fragments", 0.0),
+    "overlap": ("training set", "overlap", 1.0),
+}
+"""Measures that compare texts with something, what that is, and the value that texts have which
+occur there themselves."""
+_NEARLY = 0.01
+_STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
+_LINES = 8
+NO_LENGTH = "no usable equal length"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A source beside another in one aspect; numbers are nan where they are not known."""
+
+    headline: Headline
+    row: GridRow
+    source: str
+    reference: str
+    own: Cell
+    other: Cell
+    """The values of both; `test` is what is known of their difference."""
+    test: Cell
+    level: float
+    units: tuple[int, int]
+    """On how many independent texts the two values rest."""
+    equal: bool
+    """Whether the verdict is that at equal length."""
+    state: State
+    why: str = ""
+    """Why there is no verdict."""
+
+    @property
+    def value(self) -> float:
+        return self.own.matched if self.equal else self.own.estimate
+
+    @property
+    def other_value(self) -> float:
+        return self.other.matched if self.equal else self.other.estimate
+
+    @property
+    def difference(self) -> float:
+        return self._of("difference")
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the difference, in units of the value."""
+        ends = self._of("difference_low"), self._of("difference_high")
+        return self._independent(difference_interval) if math.isnan(ends[0]) else ends
+
+    def _independent(self, interval: object) -> tuple[float, float]:
+        """Where no test gave one: that of two values that have nothing to do with each other."""
+        cells = self.own, self.other
+        if self.equal or not self.level or any(math.isnan(cell.low) for cell in cells):
+            return math.nan, math.nan
+        own, other = (
+            Estimate(cell.estimate, (cell.low, cell.high), n) for cell, n in zip(cells, self.units)
+        )
+        assert callable(interval)
+        low, high = interval(own, other, self.level, paired=False)
+        return low, high
+
+    @property
+    def turn(self) -> int:
+        return -1 if self.row.higher == "diverse" else 1
+
+    @property
+    def by_length(self) -> bool:
+        """Whether lengths alone could make the difference."""
+        return self.why == NO_LENGTH
+
+    @property
+    def is_drawn(self) -> bool:
+        """Not where lengths, or texts that occur in the corpus itself, make the difference."""
+        return not self.by_length and self.state != "circular"
+
+    @property
+    def effect(self) -> float:
+        """In standard deviations of single texts, right is more repetitive."""
+        return self.turn * self._of("effect") if self.is_drawn else math.nan
+
+    @property
+    def effect_interval(self) -> tuple[float, float]:
+        if not self.is_drawn:
+            return math.nan, math.nan
+        low, high = sorted(self.turn * self._of(f"effect_{end}") for end in ("low", "high"))
+        return low, high
+
+    @property
+    def p(self) -> float:
+        return self._of("p_corrected")
+
+    @property
+    def detectable(self) -> float:
+        return self._of("detectable")
+
+    @property
+    def direction(self) -> str:
+        """`more repetitive`; nothing where the two are the same."""
+        turned = self.turn * self.difference
+        if math.isnan(turned) or turned == 0:
+            return ""
+        return ways(self.headline, self.row)[turned > 0]
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of the other value; nan where that is about 0."""
+        value, other = self.value, self.other_value
+        if not self.headline.ratio or not other > 0 or value < 0:
+            return math.nan
+        ends = self.other.matched_low, self.other.matched_high
+        low, high = ends if self.equal else (self.other.low, self.other.high)
+        if other < _STEADY * max(high - other, other - low):
+            return math.nan
+        return value / other - 1
+
+    @property
+    def relative_interval(self) -> tuple[float, float]:
+        low, high = self._of("relative_low"), self._of("relative_high")
+        if math.isnan(self.relative) or self.value == 0:
+            return math.nan, math.nan
+        if math.isnan(low):
+            low, high = self._independent(ratio_interval)
+        return (low, high) if math.isfinite(low + high) else (math.nan, math.nan)
+
+    @property
+    def size(self) -> str:
+        """The difference in its own unit: `−22 %`, or in units where no share means anything."""
+        if math.isnan(self.difference) or self.by_length:
+            return "–"
+        if not math.isnan(self.relative):
+            return percent(self.relative, signed=True)
+        return self.amount(self.difference)
+
+    @property
+    def size_interval(self) -> str:
+        """`−26 to −18 %`; nothing where there is none."""
+        if self.by_length:
+            return ""
+        low, high = self.relative_interval
+        if not math.isnan(low):
+            places = 0 if max(abs(low), abs(high)) >= 0.1 else 1
+            ends = (format_number(100 * end, f"+.{places}f", typeset=True) for end in (low, high))
+            return f"{' to '.join(ends)} %"
+        low, high = self.interval if math.isnan(self.relative) else (math.nan, math.nan)
+        return "" if math.isnan(low) else f"{self.amount(low)} to {self.amount(high)}"
+
+    @property
+    def detected(self) -> str:
+        """The smallest difference that would have been detected, without a sign."""
+        if math.isnan(self.detectable):
+            return ""
+        if math.isnan(self.relative):
+            return self.amount(self.detectable).lstrip("+")
+        return percent(self.detectable / abs(self.other_value))
+
+    @property
+    def verdict(self) -> str:
+        """In words: `more repetitive, holds after correction`."""
+        if self.state == "differs":
+            return self.direction or STATES["differs"]
+        if self.state == "no power":
+            few = min(self.units)
+            return f"no power: {several(few, 'independent text')}"
+        return STATES[self.state] + (f": {self.why}" if self.why else "")
+
+    @property
+    def how_much(self) -> str:
+        """`−17 %, 95 % interval −22 to −13 %, p = 0.005`."""
+        parts = [self.size]
+        if self.size_interval:
+            parts.append(f"{percent(self.level)} interval {self.size_interval}")
+        if self.state not in ("not tested", "circular"):
+            parts.append(p_value(self.p))
+        return ", ".join(parts)
+
+    @property
+    def values(self) -> str:
+        if self.by_length:
+            return "–"
+        mine, theirs = (number(one, self.headline) for one in (self.value, self.other_value))
+        return f"{mine} against {theirs}"
+
+    @property
+    def effect_words(self) -> str:
+        return "–" if math.isnan(self.effect) else format_number(self.effect, "+.2f", typeset=True)
+
+    @property
+    def effect_ends(self) -> str:
+        low, high = self.effect_interval
+        if math.isnan(low):
+            return ""
+        ends = (format_number(end, "+.2f", typeset=True) for end in (low, high))
+        return " to ".join(ends)
+
+    @property
+    def p_words(self) -> str:
+        return p_value(self.p).removeprefix("p = ").removeprefix("p ")
+
+    @property
+    def whole(self) -> str:
+        """Both values over whole texts, where the verdict is that at equal length."""
+        if not (self.equal or self.by_length):
+            return ""
+        mine, theirs = (number(cell.estimate, self.headline) for cell in (self.own, self.other))
+        return f"{mine} against {theirs}"
+
+    def amount(self, difference: float) -> str:
+        """A difference with its sign: in points, or with the digits of the two values."""
+        if self.headline.percent:
+            return points(difference)
+        places = decimals(max(abs(self.value), abs(self.other_value)))
+        return format_number(difference, f"+.{places}f", typeset=True)
+
+    def _of(self, name: str) -> float:
+        found: float = getattr(self.test, f"matched_{name}" if self.equal else name)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Aspect:
+    """One aspect: its headline value, in all comparisons of a facet."""
+
+    name: str
+    measure: str
+    row: GridRow
+    headline: Headline
+    section: str
+    """Where its values are on the page."""
+    comparisons: Sequence[Comparison]
+
+    @property
+    def ways(self) -> tuple[str, str]:
+        """What left and right mean."""
+        return ways(self.headline, self.row)
+
+    @property
+    def equal(self) -> bool:
+        return any(one.equal for one in self.comparisons)
+
+    @property
+    def drawn(self) -> list[Comparison]:
+        return [one for one in self.comparisons if one.is_drawn]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """All aspects of one facet; without a reference every two sources are compared."""
+
+    id: str
+    facet: str
+    reference: str | None
+    sources: Sequence[str]
+    """Without the reference, and without what the texts were made from."""
+    texts: Mapping[str, int]
+    words: Mapping[str, int]
+    aspects: Sequence[Aspect]
+    left_out: Mapping[str, str]
+    """Aspects that these texts cannot show, and why."""
+    circular: Mapping[str, Sequence[str]]
+    """What texts are compared with, and the sources that occur in it."""
+    results: Sequence[Result]
+    """Of the facet, with the short names of its sources."""
+    correction: str = ""
+    """Over which tests the p-values of verdicts are corrected."""
+
+    @property
+    def title(self) -> str:
+        against = f"Differences from {self.reference}" if self.reference else "Sources compared"
+        return against + (f": {self.facet}" if self.facet else "")
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        return [one for aspect in self.aspects for one in aspect.comparisons]
+
+    @property
+    def drawn(self) -> list[Aspect]:
+        """The aspects with anything to draw."""
+        return [aspect for aspect in self.aspects if aspect.drawn]
+
+    @property
+    def unequal(self) -> dict[str, int]:
+        """Sources, or pairs, without a usable equal length, and in how many aspects."""
+        counts: dict[str, int] = {}
+        for one in self.comparisons:
+            if one.by_length:
+                name = one.source if self.reference else f"{one.source} − {one.reference}"
+                counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    @property
+    def key(self) -> list[State]:
+        """The states that are drawn."""
+        there = {one.state for one in self.comparisons if one.is_drawn}
+        return [state for state in STATES if state in there]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The effects that are drawn: every dot is inside; intervals may reach beyond."""
+        effects = [one.effect for one in self.comparisons if math.isfinite(one.effect)]
+        ends = [end for one in self.comparisons for end in one.effect_interval]
+        most = 1.15 * max(map(abs, effects), default=1.0) or 1.0
+        low, high = (
+            choose((end for end in ends if math.isfinite(end)), default=0.0)
+            for choose in (min, max)
+        )
+        return max(-most, min(low, -0.25 * most)), min(most, max(high, 0.25 * most))
+
+    @property
+    def step(self) -> float:
+        """Between lines of the grid, in standard deviations."""
+        low, high = self.bounds
+        return next((one for one in _STEPS if (high - low) / one <= _LINES), _STEPS[-1])
+
+    @property
+    def grid(self) -> list[float]:
+        low, high = self.bounds
+        first, last = math.ceil(low / self.step), math.floor(high / self.step)
+        return [place * self.step for place in range(first, last + 1)]
+
+    def at(self, effect: float) -> str:
+        """Where an effect lies on the strip, as a share of its width; what is beyond lies at the
+        end."""
+        low, high = self.bounds
+        share = (min(max(effect, low), high) - low) / (high - low)
+        return f"{format_number(100 * share, '.1f')}%"
+
+    @property
+    def said_unequal(self) -> str:
+        """Who is not compared for want of an equal length, in words."""
+        groups: dict[int, list[str]] = {}
+        for name, count in self.unequal.items():
+            groups.setdefault(count, []).append(name)
+        beside = f" with {self.reference}" if self.reference else ""
+        return " ".join(
+            f"{listed(names)}: no usable equal length{beside}, so not compared in "
+            f"{several(count, 'aspect')} that {'moves' if count == 1 else 'move'} with length."
+            for count, names in groups.items()
+        )
+
+    @property
+    def said(self) -> str:
+        """How the figure is to be read."""
+        effect = "Effect: the difference in standard deviations of single texts, with its interval."
+        return " ".join(filter(None, (effect, self.said_values)))
+
+    @property
+    def said_values(self) -> str:
+        equal = any(aspect.equal for aspect in self.aspects)
+        parts = (
+            "Values at equal length where they move with length." if equal else "",
+            f"Corrected: {self.correction}." if self.correction else "",
+        )
+        return " ".join(filter(None, parts))
+
+
+def ways(headline: Headline, row: GridRow) -> tuple[str, str]:
+    if row.higher != "neither":
+        return "more diverse", "more repetitive"
+    return headline.ways or (headline.less, headline.more)
+
+
+def verdicts(results: Sequence[Result]) -> list[Verdicts]:
+    """The verdicts of every facet; those of measures of texts alone."""
+    parts: dict[str, list[Result]] = {}
+    for result in results:
+        if not isinstance(of_result(result.measure), Study):
+            for facet, part in split(result):
+                parts.setdefault(facet.title, []).append(part)
+    corrections = families(results)
+    return [
+        _verdicts(
+            f"verdicts-{place}" if place else "verdicts",
+            title,
+            own,
+            "; ".join(
+                in_words(row)
+                for row in corrections
+                if row["facet"] == title and row.get("of", "verdicts") == "verdicts"
+            ),
+        )
+        for place, (title, own) in enumerate(parts.items())
+    ]
+
+
+def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> Verdicts:
+    reference = parts[0].reference if parts[0].reference != EACH else None
+    names = dict.fromkeys(name for part in parts for name in part.sources)
+    inside = circular(parts)
+    aspects: list[Aspect] = []
+    left_out: dict[str, str] = {}
+    for part in parts:
+        record = of_result(part.measure)
+        for headline in record.headlines if record else ():
+            if headline.detail:
+                continue
+            name = capitalized(headline.noun)
+            taken = {one.name for one in aspects}
+            # A study may hold a measure twice.
+            others = (f"{name} ({time})" for time in range(2, len(parts) + 2))
+            name = name if name not in taken else next(one for one in others if one not in taken)
+            found = list(_comparisons(part, headline, inside))
+            if any(_is_defined(one) for one in found):
+                section = f"values-{key(part)}"
+                row = found[0].row
+                aspects.append(Aspect(name, part.measure, row, headline, section, found))
+            elif found:
+                left_out[name] = _reason(part)
+    sizes = {
+        name: max(
+            (part.sources[name] for part in parts if name in part.sources),
+            key=lambda one: one.texts,
+        )
+        for name in names
+    }
+    order = _order(aspects, [n for n in names if n != reference and not is_input(n)])
+    aspects = [
+        replace(aspect, comparisons=sorted(aspect.comparisons, key=lambda o: order.index(o.source)))
+        for aspect in aspects
+    ]
+    return Verdicts(
+        id,
+        title,
+        reference,
+        order,
+        {name: one.texts for name, one in sizes.items()},
+        {name: one.words for name, one in sizes.items()},
+        aspects,
+        left_out,
+        inside,
+        parts,
+        correction,
+    )
+
+
+def _order(aspects: Sequence[Aspect], names: Sequence[str]) -> list[str]:
+    """The sources, the most repetitive first: by their mean effect."""
+    effects: dict[str, list[float]] = {name: [] for name in names}
+    for aspect in aspects:
+        for one in aspect.comparisons:
+            if aspect.row.higher != "neither" and not math.isnan(one.effect):
+                effects[one.source].append(one.effect)
+    mean = {name: sum(own) / len(own) if own else -math.inf for name, own in effects.items()}
+    return sorted(names, key=lambda name: -mean[name])
+
+
+def circular(results: Sequence[Result]) -> dict[str, list[str]]:
+    """What texts are compared with, and the sources that occur in it themselves."""
+    found: dict[str, dict[str, None]] = {}
+    for result in results:
+        what, value, whole = _HELD.get(result.measure, ("", "", 0.0))
+        for name, source in result.sources.items():
+            if what and abs(source.values.get(value, math.nan) - whole) <= _NEARLY:
+                found.setdefault(what, {})[name] = None
+    return {what: list(names) for what, names in found.items()}
+
+
+def _is_defined(one: Comparison) -> bool:
+    return not math.isnan(one.difference) and (
+        one.state != "not tested" or one.difference != 0 or one.value != 0
+    )
+
+
+def _reason(result: Result) -> str:
+    notes = [*result.notes, *(note for one in result.sources.values() for note in one.notes)]
+    return notes[0] if notes else "undefined for these texts"
+
+
+def _comparisons(
+    result: Result, headline: Headline, inside: Mapping[str, Sequence[str]]
+) -> Iterator[Comparison]:
+    """The comparisons of a headline's value: of each source with the reference, or of all pairs."""
+    rows = {row.value: row for row in grid(result)}
+    row = rows.get(headline.equal) or rows.get(headline.value)
+    if row is None:
+        return
+    held = inside.get(_HELD.get(result.measure, ("",))[0], ())
+    compared = any(
+        not math.isnan(one.matched_difference) for one in _tests(result, row).values()
+    ) or any(NO_LENGTH in note for note in result.notes)
+    for (source, reference), test in _tests(result, row).items():
+        own, other = row.cells[source], row.cells[reference]
+        one = Comparison(
+            headline,
+            row,
+            *(source, reference, own, other, test),
+            level=result.interval.level if result.interval else 0.0,
+            units=(result.sources[source].units, result.sources[reference].units),
+            equal=not math.isnan(test.matched_difference),
+            state="not tested",
+        )
+        state, why = _judge(one, {source, reference} & {*held}, compared)
+        yield replace(one, state=state, why=why)
+
+
+def _tests(result: Result, row: GridRow) -> dict[tuple[str, str], Cell]:
+    """What is known of each difference, by the two sources."""
+    if result.reference == EACH:
+        pairs = next((one for one in pair_grid(result) if one.value == row.value), None)
+        ends = {
+            f"{test['source']} − {test['reference']}": (test["source"], test["reference"])
+            for test in result.comparisons
+        }
+        return {ends[name]: cell for name, cell in pairs.cells.items()} if pairs else {}
+    reference = row.cells.get(str(result.reference))
+    if reference is None:
+        return {}
+    return {
+        (source, str(result.reference)): _with_difference(cell, reference)
+        for source, cell in row.cells.items()
+        if source != result.reference and not is_input(source)
+    }
+
+
+def _with_difference(cell: Cell, reference: Cell) -> Cell:
+    """A value that was not tested differs all the same."""
+    if math.isnan(cell.difference):
+        return replace(cell, difference=cell.estimate - reference.estimate)
+    return cell
+
+
+def _judge(one: Comparison, circles: set[str], compared: bool) -> tuple[State, str]:
+    """`compared`: whether some sources were compared at equal length, so that whole texts of the
+    others are no ground for a verdict."""
+    test = one.test
+    if circles:
+        return "circular", ""
+    if math.isnan(one.difference):
+        return "not tested", "undefined"
+    if min(one.units) < TOO_FEW:
+        return "not tested", several(min(one.units), "independent text")
+    if not one.equal and one.row.length_sensitive and compared:
+        return "not tested", NO_LENGTH
+    verdict = test.matched_verdict if one.equal else test.verdict
+    if verdict == "differs" and not one.equal and test.beyond * one.difference < 0:
+        verdict = "not found"
+    if verdict == "not found" and test.equivalent:
+        return "equivalent", ""
+    if verdict == "not found" and min(one.units) < FEW:
+        return "no power", ""
+    return verdict, ""
