@@ -64,7 +64,8 @@ def stub() -> str:
     lines += ["from typing import Any, Literal\n"]
     for room, names in rote._ROOMS.items():
         lines += [f"from {room} import {name} as {name}" for name in names]
-    lines += ["from rote.corpus import Input", "from rote.report.report import Report\n"]
+    lines += ["from rote.core.result import PanelResults", "from rote.corpus import Input"]
+    lines += ["from rote.report.report import Report\n"]
     given = ", ".join(f"{field.name}: {hint} = ..." for field, hint in keywords(KINDS))
     first = "texts: Input, /, *, output: str | Path | None = ..."
     report = f"def report({first}, {given}) -> Report: ...\n"
@@ -115,9 +116,19 @@ def generated() -> dict[Path, str]:
     return {REFERENCE: command_line_reference(), STUB: stub()}
 
 
+def draw_first_screen(path: Path) -> None:
+    """The picture of the README: the figure that a report on the bundled answers opens with."""
+    import rote
+    from rote.report.figures.draw import save
+
+    report = rote.report("example:answers", by="source", reference="plain")
+    save(report.figure(), path)
+
+
 if __name__ == "__main__":
     if "--check" not in sys.argv:
         for path, made in generated().items():
             path.write_text(made, encoding="utf-8")
+        draw_first_screen(DOCS / "report.png")
     elif found := problems():
         sys.exit("\n".join(found))

@@ -37,7 +37,7 @@ PLURALS = {several(2, noun).split()[1] for noun in COUNTED}
 ADJECTIVES = "(?:other|different|further|more|measured|test|edited|million|training|new|shared)"
 NEVER_ONE = {
     "cli/commands/annotate.py": {"words / 1000000.0"},  # million words
-    "cli/commands/demo.py": {"documents", "words", "row['least']"},
+    "cli/commands/demo.py": {"words"},
     "corpus/_open.py": {"len(names) - 1", "again"},
     "curate/_generate/prompts.py": {"count"},
     "curate/cleaned.py": {"doing"},  # no number
@@ -48,7 +48,7 @@ NEVER_ONE = {
     "index/segments/part.py": {"record.bits"},
     "index/sorting/sais.py": {"len(ids)"},
     "index/sorting/suffixes.py": {"len(ids)"},
-    "measure/_flow.py": {"groups"},
+    "measure/_flow.py": {"groups", "most", "most * (most - 1) // 2"},
     "measure/_study.py": {"values"},
     "measure/_trees/histograms.py": {"nodes"},
     "measure/contamination.py": {"short", "sizes[0]"},
@@ -66,8 +66,9 @@ NEVER_ONE = {
     "models/windows.py": {"longest"},
     "report/family.py": {"counts[-1]"},
     "report/methods.py": {"number", "int(settings['sample'])"},
+    "report/sections/about.py": {"of"},
+    "report/summary/alerts.py": {"count"},
     "report/sections/_figures.py": {"sources"},
-    "report/summary/__init__.py": {"len(scenes)"},
     "report/summary/findings.py": {"format_number(found.values[name], '.2f')"},
     "report/texts/ledger.py": {"format_number(row['bits'], '.0f')"},
     "report/texts/trace.py": {"format_number(span.bits, '.0f')"},
