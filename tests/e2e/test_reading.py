@@ -265,7 +265,7 @@ def test_templates_are_listed_and_seen_in_the_texts(app: Running, page: Page) ->
     sources.get_by_role("link", name="model").click()
     table = page.get_by_role("region", name="Templates of model")
     first = table.locator("tbody tr").first
-    expect(first.locator("td").nth(2)).to_have_text("20")
+    expect(first.locator("td").nth(2)).to_have_text("30")
     expect(table.get_by_role("columnheader", name="log-odds")).to_be_visible()
     name = first.get_by_role("link").inner_text()
     first.get_by_role("link").press("Enter")

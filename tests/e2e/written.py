@@ -57,8 +57,8 @@ def answers() -> list[dict[str, str]]:
         model = (
             f"The {person} looked at the {thing} with a quiet smile. The {person} looked at the "
             f"{_THINGS[number - 1]} with a quiet smile. It was a quiet day. "
-            f"The {person} looked at the {_THINGS[number - 2]} with a quiet smile. It was a quiet "
-            "night."
+            f"The {person} looked at the {_THINGS[number - 2]} with a quiet smile. It was a "
+            "quiet night."
         )
         made.append({"id": f"h{number}", "prompt": thing, "source": "human", "text": human})
         made.append({"id": f"m{number}", "prompt": thing, "source": "model", "text": model})
