@@ -45,6 +45,8 @@ _LONGEST = 6000
 _TEXTS, _CHARACTERS, _MARKS = 60, 120_000, 400
 """Of one group of texts on a page, at most."""
 _SOURCES, _EXCERPT, _BEGINS = 5, 300, 90
+_FOLDED = 500
+"""Rows of a table that are all on the page, most of them folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +292,7 @@ def environment() -> Environment:
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
     }
     made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": KINDS}
-    made.globals |= {"meaning": MEANING}
+    made.globals |= {"meaning": MEANING, "folded": _FOLDED}
     return made
 
 

@@ -72,8 +72,9 @@ def _measured(study: Report) -> str:
     whole = [sum(facts.get(what, 0) for facts in given) for what in ("texts", "words")]
     if all(whole) and texts >= whole[0]:
         texts, words = whole
-    of = f" of {whole[0]:,}" if texts < whole[0] else ""
-    count = f"{texts:,}{of} texts" if of else several(texts, "text")
+    count = several(texts, "text")
+    if texts < whole[0]:
+        count = f"{texts:,} of {several(whole[0], 'text')}"
     return f"{count} ({several(words, 'word')}) of "
 
 

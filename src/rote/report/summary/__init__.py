@@ -177,7 +177,7 @@ def _together(facet: Verdicts, judged: dict[str, list[Comparison]]) -> str:
             parts.append(f"{wording.listed(none)} {verb} no difference{fewer}")
     if not parts:
         parts.append(f"some differ from {facet.reference}, none in diversity")
-    return f"Of {total} aspects, {'; '.join(parts)}."
+    return f"Of {several(total, 'aspect')}, {'; '.join(parts)}."
 
 
 def _pairs(facet: Verdicts) -> Statement:

@@ -92,10 +92,10 @@ def _unbalanced(results: Sequence[Result]) -> list[str]:
                 continue
             most = max(result.sources[name].texts for name in both)
             if 0 < shared < most:
-                shares.setdefault(f"{shared:,} of {most:,}", []).append(" and ".join(both))
+                count = f"{shared:,} of {several(most, 'prompt')}"
+                shares.setdefault(count, []).append(" and ".join(both))
     return [
-        f"{_some(list(dict.fromkeys(pairs)))} share {count} prompts."
-        for count, pairs in shares.items()
+        f"{_some(list(dict.fromkeys(pairs)))} share {count}." for count, pairs in shares.items()
     ]
 
 
