@@ -182,8 +182,8 @@ def open_corpus(
     option that names the input, where it has a NAME_read beside it, which errors then name;
     `called` is what texts in memory are called.
 
-    >>> [document.text for document in open_corpus(["one text", "another"])]
-    ['one text', 'another']
+    >>> next(iter(open_corpus(["one text", "another"]))).text
+    'one text'
     """
     if isinstance(inputs, Corpus):
         return inputs
