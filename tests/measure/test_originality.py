@@ -37,6 +37,8 @@ from tests.search.originality_twins import Text
 
 QUICK = Settings(permutations=9, per_text=True)
 Truth = Sequence[Mapping[str, Any]]
+# As the definition says it: any fragment of one source needs a citation.
+ANY: dict[str, Any] = {"min_words": 2, "chance": 0.0}
 
 SAYING = "Old rivers carry patient stones."
 GROUND: Truth = [
@@ -54,7 +56,9 @@ def written(folder: Path, records: Truth, name: str = "ground.jsonl") -> Path:
 
 
 def run(texts: Any, against: Path, settings: Settings = QUICK, **options: Any) -> Result:
-    chosen = Options(against=str(against), **options)
+    """By the definition, unless options say how long a fragment is and how rare."""
+    rule = {} if options.get("variant") == "paper" or ANY.keys() & options.keys() else ANY
+    chosen = Options(against=str(against), **rule | options)
     return compute({"originality": chosen}, texts, settings=settings)[0]
 
 
@@ -106,6 +110,8 @@ def test_shares_count_sentences_and_fragments(tmp_path: Path) -> None:
             "failing": 1,
             "without_fragment": 1,
             "listed": 3,
+            # Of the 27 words' five sentences one of Ann's and one of Bob's: each has the other's.
+            "failing_by_chance": 2 * 13 / 27,
         }
     ]
     (note,) = (note for note in result.sources["texts"].notes if "no fragment" in note)
@@ -188,6 +194,8 @@ def test_the_ground_truth_is_described(tmp_path: Path) -> None:
             "authors": 2,
             "documents_without_author": 1,
             "edges": "tags",
+            "held_out_sentences": 5,
+            "held_out_failing": 2,
         }
     ]
     assert tables["merged_authors"] == [
@@ -235,6 +243,78 @@ def test_the_sentences_that_repeat_most_are_listed_and_verdicts_are_complete(
     assert str(run(texts, path).signature) == str(result.signature)
     backwards = run(texts[::-1], path, listed=1)
     assert verdicts(backwards) == verdicts(run(texts, path, listed=1))
+
+
+# Longer than five words, and rarer than chance
+
+
+def plain_texts() -> list[Document]:
+    """A dozen texts by as many hands."""
+    found = [text for text in open_corpus(["example:answers"]) if text.meta["source"] == "plain"]
+    return [Document(f"plain {number}", text.text) for number, text in enumerate(found)]
+
+
+OWN = (
+    "I walked to the shop because we had no milk. The man behind the counter was out of change, "
+    "so I took the bread as well.",
+    "On the way back it rained. Nobody I know was in the street, and from the bridge you could see "
+    "that the river was low. It was the first time in weeks that I had been out of the house.",
+)
+
+
+def test_a_page_with_copied_words_fails_where_they_stand_and_nowhere_else(tmp_path: Path) -> None:
+    truth = plain_texts()
+    path = written(tmp_path, [{"id": one.id, "text": one.text} for one in truth])
+    copied = " ".join(truth[3].text.split()[:60])
+    copied = copied[: copied.rindex(".") + 1]
+    page = " ".join((OWN[0], copied, OWN[1]))
+    result = run([page], path, min_words=5)
+    failing = [row["text"] for row in result.tables["sentences"] if row["fails"]]
+    assert " ".join(failing) == copied
+    (counts,) = result.tables["counts"]
+    assert counts["failing"] == len(failing)
+    assert counts["failing_by_chance"] < 1
+    # Any two words that one text alone has would flag what nobody copied.
+    others = [row["text"] for row in run([page], path).tables["sentences"] if row["fails"]]
+    assert set(failing) < set(others)
+
+
+def test_texts_by_a_hand_that_was_held_out_hardly_fail(tmp_path: Path) -> None:
+    *truth, last = plain_texts()
+    path = written(tmp_path, [{"id": one.id, "text": one.text} for one in truth])
+    assert values(run([last.text, *OWN], path, min_words=5))["failing"] == 0
+    assert values(run([last.text, *OWN], path))["failing"] > 0.3
+
+
+def test_what_chance_would_hold_is_nobodys_own(tmp_path: Path) -> None:
+    """The same five words: rare ones need a citation, the commonest of a large text do not."""
+    rare = "Green clocks never sleep soundly."
+    often = "it was on the way"
+    filler = " ".join(f"Perhaps {often} home." for _ in range(2))
+    common = " ".join(
+        f"It was {first} and the way on it was {second}, on the {third} of the way it was."
+        for first in ("long", "wet", "cold", "dark") * 12
+        for second in ("steep", "short", "old")
+        for third in ("rest", "end", "side")
+    )
+    truth = [
+        {"id": "a", "text": f"{rare} {filler}"},
+        *({"id": f"b{number}", "text": common} for number in range(2)),
+    ]
+    text = f"{rare} Now {often} today."
+    path = written(tmp_path, truth)
+    assert verdicts(run([text], path, min_words=5))[rare] == (False, True)
+    held = verdicts(run([text], path, min_words=5, chance=0.0))
+    tested = verdicts(run([text], path, min_words=5))
+    assert held[f"Now {often} today."] == (True, True)
+    assert tested[f"Now {often} today."] == (True, False)
+
+
+def test_marks_are_no_words_of_a_fragment(tmp_path: Path) -> None:
+    text = "Yes, yes, clocks, sleep."
+    path = written(tmp_path, [{"id": "1", "text": text}, {"id": "2", "text": "Iron bells hum."}])
+    assert verdicts(run([text], path, min_words=4, chance=0.0)) == {text: (False, True)}
+    assert verdicts(run([text], path, min_words=5, chance=0.0)) == {text: (False, False)}
 
 
 # Where there is little
@@ -291,6 +371,10 @@ def test_options_that_mean_nothing_are_refused() -> None:
         {"listed": -1},
         {"variant": "paper", "relax": 2},
         {"variant": "paper", "document_field": "book"},
+        {"variant": "paper", "min_words": 2},
+        {"variant": "paper", "chance": 0.0},
+        {"min_words": 1},
+        {"chance": -0.1},
     ):
         with pytest.raises(OptionError):
             Options(**wrong)  # type: ignore[arg-type]
@@ -372,7 +456,7 @@ def rows_of(
     truth: twins.Truth, texts: Sequence[Sequence[twins.Sentence]], relax: int = 1
 ) -> tuple[measure.Rows, Options]:
     """The rows of texts against an index in memory."""
-    options, index = Options(against="idx", relax=relax), twins.index_of(truth)
+    options, index = Options(against="idx", relax=relax, **ANY), twins.index_of(truth)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rote.measure._against.open_against", lambda *_: index)
         return measure.rows(sample_of(texts), options, Work()), options

@@ -156,3 +156,39 @@ def index_of(truth: Truth) -> Index:
             )
         )
     return Index(segments).on(1)
+
+
+def expected(truth: Truth, run: Sequence[str], own: Sequence[str]) -> float:
+    """How often chance puts a run into the ground truth: words after words, the occurrences of
+    `own`, with which it begins, left out. The formula is that of `BackOff`."""
+    documents = [
+        [word for sentence in text.sentences for word in lower(sentence)]
+        for segment in truth
+        for text in segment
+    ]
+    words = {word for document in documents for word in document}
+    events = sum(map(len, documents)) + len(documents)
+
+    def other(gram: Sequence[str]) -> int:
+        return max(0, count(gram) - count(own))
+
+    def count(gram: Sequence[str]) -> int:
+        return sum(
+            tuple(document[i : i + len(gram)]) == tuple(gram)
+            for document in documents
+            for i in range(len(document))
+        )
+
+    def mixed(seen: int, context: int, shorter: float) -> float:
+        doubt = 12 * context**0.6
+        return (seen + doubt * shorter) / (context + doubt)
+
+    times = float(events)
+    for place, word in enumerate(run):
+        # The words, the document's end, the unknown.
+        probability = mixed(other([word]), events - count(own), 1 / (len(words) + 2))
+        context = other([run[place - 1]]) if place else 0
+        if context:
+            probability = mixed(other(run[place - 1 : place + 1]), context, probability)
+        times *= probability
+    return times

@@ -19,6 +19,7 @@ from rote.search.originality import merging, stretches
 from rote.search.originality import reach as reaches
 from rote.search.originality.edges import edges_of_text, rule_for
 from rote.search.originality.generated import Verdicts, citations, judge
+from rote.search.originality.held_out import HeldOut, held_out
 from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach
 from rote.search.originality.reach_kernels import reach_along, reach_of_two
@@ -338,3 +339,64 @@ def test_reach_gives_the_two_lengths_of_each_word() -> None:
     assert isinstance(found, Reach)
     assert found.known.tolist() == [3, 2, 0, 2, 0]
     assert found.common.tolist() == [2, 0, 0, 2, 0]
+
+
+@pytest.mark.usefixtures("sizes")
+@dear(30)
+@given(twins.truths, relaxes)
+def test_held_out_sentences_are_judged_by_all_other_sources(truth: twins.Truth, relax: int) -> None:
+    by, index = twins.held_by(truth).sources, twins.index_of(truth)
+    ground = GroundTruth(index, "lower", sources_of(index))
+    found = held_out(ground, "tags", relax=relax, min_words=2, chance=0)
+    if ground.sources.count < 2:
+        assert found is None
+        return
+    texts = [text for segment in truth for text in segment]
+    sentences = [
+        (source, sentence)
+        for source, text in zip(twins.sources(truth), texts)
+        for sentence in text.sentences
+    ]
+    failing = sum(
+        any(
+            1 <= len(by[twins.lower(sentence[a:b])] - {source}) <= relax
+            for a, b in twins.windows(sentence)
+        )
+        for source, sentence in sentences
+    )
+    words = sum(len(sentence) for _, sentence in sentences)
+    assert found == HeldOut(len(sentences), words, failing)
+
+
+@dear(30)
+@given(twins.truths, twins.texts, relaxes, st.integers(2, 4), st.sampled_from([0.05, 5.0, 500.0]))
+def test_what_needs_a_citation_is_long_and_rarer_than_chance(
+    truth: twins.Truth,
+    texts: list[list[twins.Sentence]],
+    relax: int,
+    min_words: int,
+    chance: float,
+) -> None:
+    by, index, made = twins.held_by(truth).sources, twins.index_of(truth), twins.layers(texts)
+    ground = GroundTruth(index, "lower", sources_of(index))
+    edges = edges_of_text(made["word"], made["pos"], "tags")
+    found = judge(ground, made["lower"], edges, relax=relax, min_words=min_words, chance=chance)
+    for number, words in enumerate(map(twins.lower, (s for text in texts for s in text))):
+        cited = 0
+        sentence = [s for text in texts for s in text][number]
+        for a, b in twins.windows(sentence):
+            # Of runs that begin alike the first one that is long enough decides.
+            least = next(
+                (
+                    end
+                    for end in range(a + 2, len(words) + 1)
+                    if 1 <= len(by.get(words[a:end], ())) <= relax
+                    and sum(word != "," for word in words[a:end]) >= min_words
+                ),
+                len(words) + 1,
+            )
+            few = 1 <= len(by.get(words[a:b], ())) <= relax
+            if few and b >= least:
+                times = twins.expected(truth, words[a:b], words[a:least])
+                cited += times <= chance / 1000
+        assert found.cited[number] == cited

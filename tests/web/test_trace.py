@@ -21,6 +21,8 @@ from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 OLD = "The quick fox jumped over nine lazy dogs. Seven sailors sang loudly near Dover harbour."
 NEW = "The quick fox jumped over nine lazy dogs. Purple lamps hummed quietly upstairs yesterday."
 
+SHARED = "Plump robins nested under grey slate roofs."
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -30,6 +32,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "second", "Seven sailors sang loudly again. The quick fox slept.", {"author": "Bo"}
         ),
     ]
+    found += [Document(author, SHARED, {"author": author}) for author in ("Cy", "Di")]
     return made_index(tmp_path_factory.mktemp("trace") / "idx", found)
 
 
@@ -88,7 +91,8 @@ def test_sentences_are_divided_by_what_they_hold(app: TestClient) -> None:
         "something to cite, nothing new": "1",
         "no fragment at all": "1",
     }
-    assert "4 sentences" in page
+    assert "2 of 4 sentences need a citation" in page
+    assert "would be flagged by chance in a text of this length" in page
 
 
 def test_what_is_said_of_a_fragment_is_what_is_marked(app: TestClient) -> None:
@@ -196,9 +200,8 @@ def test_the_api_gives_verdicts_fragments_and_matches(app: TestClient) -> None:
 
 
 def test_a_sentence_of_many_sources_is_common_unless_relaxed(app: TestClient) -> None:
-    text = "Seven sailors sang loudly."
-    strict = app.post("/api/trace", json={"index": "made", "text": text}).json()
-    relaxed = app.post("/api/trace", json={"index": "made", "text": text, "relax": 2}).json()
+    strict = app.post("/api/trace", json={"index": "made", "text": SHARED}).json()
+    relaxed = app.post("/api/trace", json={"index": "made", "text": SHARED, "relax": 2}).json()
     assert not strict["sentences"][0]["fails"]
     assert not strict["sentences"][0]["original"]
     assert relaxed["sentences"][0]["fails"]
@@ -258,7 +261,8 @@ def test_fragments_are_those_of_a_plain_search(
     found = [Document(f"d{i}", written(sentences)) for i, sentences in enumerate(corpus)]
     made_index(folder, found, layers=("lower",))
     source = written(text)
-    fast = judged(ground_of(open_index(folder)), source, relax)
+    ground = ground_of(open_index(folder))
+    fast = judged(ground, source, None, relax=relax, min_words=2, chance=0)
     assert [len(s["text"].split()) - 1 for s in fast.sentences] == list(map(len, text))
     words = [word for sentence in text for word in (*sentence, ".")]
     slow = set(twin(corpus, text, relax))

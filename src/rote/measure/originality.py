@@ -1,10 +1,14 @@
 """Which sentences are an original use of language, and which need a citation.
 
 The GOT test of Brooks and Youssef (2021) against a ground truth: a fragment (two words or more of
-one sentence, not begun or ended by a function word) is original if no source holds it, needs a
-citation if one does (with --relax K: at most K), and is common property otherwise. A sentence is
-original if it holds an original fragment; it fails the test if it holds one that needs a citation.
-Documents of one author are one source.
+one sentence, not begun or ended by a function word) is original if no source holds it, and common
+property if more than one does (with --relax K: more than K). What is left needs a citation if it
+has at least five words (--min-words) and is rarer than chance: so that chance brings at most 0.05
+such fragments in 1,000 words (--chance). A sentence is original if it holds an original fragment;
+it fails the test if it holds one that needs a citation. Documents of one author are one source.
+
+`counts` says how many sentences of a text of that length chance would flag: held out, sentences of
+the ground truth itself are judged by all other sources.
 
 Direction: more original sentences are newer, more failing ones more repeated. Length: the number
 of texts does not matter, but a longer sentence holds more fragments, so it is more easily original
@@ -12,7 +16,8 @@ and fails more easily; and everything depends on the size of the ground truth. P
 are there as what the paper calls insufficient: they see neither whose a fragment is nor
 whether one is new, and they move with the number of texts.
 
-Variants. `exact`: as defined, sources by document and author, duplicates kept. `paper`: equal
+Variants. `exact`: as defined, sources by document and author, duplicates kept; with --min-words 2
+--chance 0 every fragment of one source needs a citation, as the paper's text says. `paper`: equal
 sentences are removed first, then Algorithm 1 as printed, which counts windows and not sources.
 
 Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation.
@@ -76,6 +81,15 @@ class Options:
     against: str = option("", HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus")
     against_read: tuple[str, ...] = read_option("the corpus")
     relax: int = option(1, "a fragment of at most this many sources needs a citation", least=1)
+    min_words: int = option(
+        5, "minimum length of a fragment that needs a citation, in words", least=2, most=10_000
+    )
+    chance: float = option(
+        0.05,
+        "maximum number of fragments in 1,000 words that chance makes need a citation; 0: no "
+        "maximum",
+        least=0,
+    )
     layer: str = option("lower", "layer of words in which fragments are looked up")
     document_field: str | None = option(
         None,
@@ -111,6 +125,8 @@ class Options:
         check_options(self)
         given = {
             "relax": self.relax != 1,
+            "min_words": self.min_words != 5,
+            "chance": self.chance != 0.05,
             "document_field": self.document_field,
             "authors": is_given(self.authors),
         }
@@ -175,7 +191,14 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
     work.progress(0.2)
-    exact = judge(ground, layer, edges, relax=options.relax)
+    exact = judge(
+        ground,
+        layer,
+        edges,
+        relax=options.relax,
+        min_words=options.min_words,
+        chance=options.chance,
+    )
     assert exact.reach is not None
     verdicts = exact
     if options.variant == "paper":
@@ -292,11 +315,16 @@ def _values(sums: Floats) -> dict[str, Floats]:
 def method(s: Mapping[str, str]) -> str:
     most = s["relax"]
     whose = "one source" if most == "1" else f"at most {most} sources"
+    least = ""
+    if s["variant"] == "exact":
+        least = f" of at least {s['min_words']} words"
+        if s["chance"] != "0":
+            least += f", of which chance brings at most {s['chance']} in 1,000 words,"
     return (
         "A fragment (two words or more of a sentence, not begun or ended by a function word) is "
-        f"original if no source of the corpus holds it and needs a citation if {whose} of it does; "
-        "a sentence is original if it holds an original fragment and fails if it holds one that "
-        "needs a citation, documents of one author being one source"
+        f"original if no source of the corpus holds it; one{least} needs a citation if {whose} of "
+        "the corpus holds it; a sentence is original if it holds an original fragment and fails if "
+        "it holds one that needs a citation, documents of one author being one source"
     )
 
 

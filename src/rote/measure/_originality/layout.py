@@ -6,6 +6,18 @@ from rote.core.table import Column, Pivot, Table
 
 LAYOUT = (
     Table(
+        "counts",
+        "Sentences that need a citation",
+        (
+            *(Column("source"), Column("sentences", kind="count")),
+            Column("failing", "need a citation", kind="count"),
+            Column("failing_by_chance", "by chance", kind="number", decimals=1, optional=True),
+        ),
+        said="By chance: so many sentences of texts of this length would be flagged whoever wrote "
+        "them, as counted on the ground truth's own sentences, judged by all other sources.",
+        by="source",
+    ),
+    Table(
         "lengths",
         "Failing sentences",
         (Column("source"),),

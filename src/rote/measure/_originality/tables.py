@@ -24,13 +24,14 @@ from rote.measure._sentences import Sentences, drawn
 if TYPE_CHECKING:
     from rote.search.originality.edges import Rule
     from rote.search.originality.generated import Spans, Verdicts
+    from rote.search.originality.held_out import HeldOut
     from rote.search.originality.reach import GroundTruth
 
 # A fragment of up to K sources is cited with all of them, but no more than these.
 _CITED = 5
 _AROUND = 60
-# Lengths of cited fragments for which the share of failing sentences is given.
-_LENGTHS = range(2, 9)
+# Up to so many words of cited fragments the share of failing sentences is given.
+_LONGEST_COUNTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,13 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
     every = [row for _, row in _numbered(rows, comparison, wanted)]
     longest = _longest_cited(rows, rows.verdicts)
     listed = _listed(rows, longest, comparison, options.listed)
+    exact = options.variant == "exact"
+    flagged = _held_out(rows.ground, rows.rule, options) if exact else None
     return {
-        "counts": _counts(rows, rows.verdicts, comparison, listed),
+        "counts": _counts(rows, rows.verdicts, comparison, listed, flagged),
         **_fragments(rows, rows.verdicts, comparison, listed),
-        "lengths": _lengths(rows, longest, comparison),
-        **ground_tables(rows.ground, comparison, options),
+        "lengths": _lengths(rows, longest, comparison, options.min_words if exact else 2),
+        **ground_tables(rows.ground, comparison, options, flagged),
         **({"verdicts": every} if options.verdicts else {}),
     }
 
@@ -101,8 +104,23 @@ def _drawn(rows: Rows, among: Flags, work: Work, count: int) -> Flags:
     return found
 
 
-def _counts(rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: Flags) -> list[Row]:
-    """How many sentences each source has, how they were judged, and how many are listed."""
+def _held_out(ground: GroundTruth, rule: Rule, options: Any) -> HeldOut | None:
+    from rote.search.originality.held_out import held_out
+
+    return held_out(
+        ground, rule, relax=options.relax, min_words=options.min_words, chance=options.chance
+    )
+
+
+def _counts(
+    rows: Rows,
+    verdicts: Verdicts,
+    comparison: Comparison,
+    listed: Flags,
+    flagged: HeldOut | None,
+) -> list[Row]:
+    """How many sentences each source has, how they were judged, how many are listed, and how many
+    chance would flag in texts of that length."""
     kinds = {
         "original": verdicts.original,
         "failing": verdicts.fails,
@@ -113,7 +131,11 @@ def _counts(rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: Flag
     for source, take in comparison.groups.items():
         own = rows.sentences.of(take)
         counts = {kind: int(holds[own].sum()) for kind, holds in kinds.items()}
-        found.append({"source": source, "sentences": len(own), **counts})
+        words = int(rows.sentences.lengths[own].sum())
+        chance = flagged.expected(words) if flagged and flagged.words else None
+        found.append(
+            {"source": source, "sentences": len(own), **counts, "failing_by_chance": chance}
+        )
     return found
 
 
@@ -212,7 +234,7 @@ def _span(rows: Rows, row: Row, first: int, last: int) -> dict[str, Any]:
     return {"start": start, "end": end, "words": last - first, "fragment": read}
 
 
-def _lengths(rows: Rows, longest: Integers, comparison: Comparison) -> list[Row]:
+def _lengths(rows: Rows, longest: Integers, comparison: Comparison, least: int) -> list[Row]:
     """What would fail if only fragments of so many words and more were anybody's own.
 
     Two words that one source alone has are often chance, five hardly ever.
@@ -220,7 +242,7 @@ def _lengths(rows: Rows, longest: Integers, comparison: Comparison) -> list[Row]
     return [
         {"source": source, "words": words, **_share(rows, source, longest >= words, comparison)}
         for source in comparison.groups
-        for words in _LENGTHS
+        for words in range(least, max(least, _LONGEST_COUNTED) + 1)
     ]
 
 
@@ -240,7 +262,7 @@ _LONGEST_SHOWN = 12
 
 
 def ground_tables(
-    ground: GroundTruth, comparison: Comparison, options: Any
+    ground: GroundTruth, comparison: Comparison, options: Any, flagged: HeldOut | None
 ) -> dict[str, Sequence[Row]]:
     """`ground_truth`, `merged_authors`, and `incompleteness` if asked for."""
     from rote.search.originality.edges import rule_for
@@ -255,6 +277,8 @@ def ground_tables(
                 "authors": len(authors.names),
                 "documents_without_author": sources.unknown,
                 "edges": rule_for(ground.index),
+                "held_out_sentences": flagged.sentences if flagged else None,
+                "held_out_failing": flagged.failing if flagged else None,
             }
         ],
         "merged_authors": [

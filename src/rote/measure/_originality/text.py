@@ -7,6 +7,7 @@ reads; the web app shows what comes out.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,7 @@ from rote.measure._against import longest_in
 from rote.measure.novelty import COVERING, covered_words
 from rote.search.originality.edges import TAGS, edges_of_text, rule_for
 from rote.search.originality.generated import Spans, Verdicts, citations, commons, judge, remarks
+from rote.search.originality.held_out import HeldOut
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.sources import sources_of
 from rote.search.rows.matches import row_of
@@ -58,6 +60,8 @@ class Judged:
     sentences: list[dict[str, Any]]
     fragments: list[Fragment]
     notes: list[str]
+    by_chance: float
+    """Sentences that chance would flag in a text of this length; nan where nobody knows."""
 
 
 def ground_of(index: Index) -> GroundTruth:
@@ -71,8 +75,16 @@ def ground_of(index: Index) -> GroundTruth:
     return GroundTruth(index, LAYER, sources_of(index))
 
 
-def judged(ground: GroundTruth, text: str, relax: int = 1) -> Judged:
-    """Hold a text against a ground truth."""
+def judged(
+    ground: GroundTruth,
+    text: str,
+    flagged: HeldOut | None,
+    *,
+    relax: int,
+    min_words: int,
+    chance: float,
+) -> Judged:
+    """Hold a text against a ground truth; `flagged` are its own sentences by the same rule."""
     index = ground.index
     rule = rule_for(index)
     wanted = (LAYER, TAGS) if rule == "tags" else (LAYER,)
@@ -81,7 +93,7 @@ def judged(ground: GroundTruth, text: str, relax: int = 1) -> Judged:
     if layer.sentence_ends is None:
         layer = replace(layer, sentence_ends=made.word.sentence_ends)
     edges = edges_of_text(made.word, made.layers[TAGS] if rule == "tags" else None, rule)
-    verdicts = judge(ground, layer, edges, relax=relax)
+    verdicts = judge(ground, layer, edges, relax=relax, min_words=min_words, chance=chance)
     runs = longest_in(index, layer)
     words = len(layer.ids)
     shares = covered_words(runs, layer.text_ends)[0] / words if words else np.full(8, np.nan)
@@ -99,6 +111,7 @@ def judged(ground: GroundTruth, text: str, relax: int = 1) -> Judged:
         sentences=_sentences(layer, verdicts, text),
         fragments=sorted(fragments, key=lambda one: (one.start, one.end)),
         notes=remarks(ground, rule, relax, "the index"),
+        by_chance=flagged.expected(words) if flagged else math.nan,
     )
 
 

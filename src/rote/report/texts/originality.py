@@ -91,6 +91,12 @@ def ground_truth(result: Result) -> dict[str, str]:
         facts["missing"] = (
             f"of the fragments of further texts like it {', '.join(shown)} (Good-Turing)"
         )
+    if held.get("held_out_sentences"):
+        failing, sentences = held["held_out_failing"], held["held_out_sentences"]
+        facts["by chance"] = (
+            f"{failing / sentences:.1%} of its own sentences need a citation of another source "
+            f"({failing:,} of {sentences:,} held out)"
+        )
     rows = result.tables.get("merged_authors", ())
     authors = {(row["spellings"][0], row["author"]): row for row in rows}
     merged = [" = ".join(row["spellings"]) for row in authors.values() if row["author"]]

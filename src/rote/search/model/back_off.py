@@ -64,8 +64,8 @@ class BackOff:
         place = np.arange(len(layer.ids), dtype=np.int64)
         starts = np.repeat(layer.text_starts, np.diff(layer.text_ends, prepend=0))
         context = self._counts(layer, 1, place)
-        events = np.full(len(place), self._events())
-        found = self._mix(context, events, np.full(len(place), self._uniform()))
+        events = np.full(len(place), self.events())
+        found = self.mix(context, events, np.full(len(place), self.uniform()))
         matches = self.index.longest(layer, self.layer)
         for length in range(1, self.longest + 1):
             # Those go on whose context lies within the text and occurs in the index.
@@ -79,7 +79,7 @@ class BackOff:
             longer = np.where(length < matches.lengths[begins], matches.counts[begins], 0)
             asked = (length + 1 < matches.lengths[begins]) & (context[begins] > longer)
             longer[asked] = self._counts(layer, length + 1, begins[asked])
-            found[place] = self._mix(longer, context[begins], found[place])
+            found[place] = self.mix(longer, context[begins], found[place])
             # What was counted here as "context and item" is the next item's longer context.
             context = np.zeros_like(context)
             context[begins] = longer
@@ -116,20 +116,20 @@ class BackOff:
             text.append(item)
         return [self.shared.strings[item] for item in text[given:]]
 
-    def _mix(self, seen: NDArray[np.int64], context: NDArray[np.int64], shorter: Floats) -> Floats:
+    def mix(self, seen: NDArray[np.int64], context: NDArray[np.int64], shorter: Floats) -> Floats:
         """The formula above, for many items at once."""
         doubt = self.scale * context.astype(np.float64) ** self.power
         mixed: Floats = (seen + doubt * shorter) / (context + doubt)
         return mixed
 
-    def _events(self) -> int:
+    def events(self) -> int:
         """Items and document ends of the whole index."""
         events = self.index.items_held(self.layer) + self.index.documents_held
         if not events:
             raise OptionError("an index without documents is no language model")
         return events
 
-    def _uniform(self) -> float:
+    def uniform(self) -> float:
         """The guess of one who knows the vocabulary alone: its items, the end, the unknown."""
         # The shared vocabulary counts the document's end as its entry 0.
         return 1 / (len(self.shared.strings) + 1)

@@ -46,13 +46,15 @@ def rule_for(index: Index) -> Rule:
 def special_words(vocabulary: Sequence[str], rule: Rule) -> Edges:
     """Of each entry whether the word alone says that it cannot be an edge."""
     lists = FORMS if rule == "tags" else FORMS | DETERMINERS | PREPOSITIONS
+    listed = np.array([word.lower() in lists for word in vocabulary], np.bool_)
+    return listed | is_mark(vocabulary)
+
+
+def is_mark(vocabulary: Sequence[str]) -> Edges:
+    """Of each entry whether it is punctuation."""
     # Most words begin with a letter, and need no second look.
     return np.array(
-        [
-            word.lower() in lists or not (word[:1].isalnum() or any(map(str.isalnum, word)))
-            for word in vocabulary
-        ],
-        np.bool_,
+        [not (word[:1].isalnum() or any(map(str.isalnum, word))) for word in vocabulary], np.bool_
     )
 
 

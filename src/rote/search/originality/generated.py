@@ -4,6 +4,9 @@ With C the number of sources that hold a fragment: original iff C = 0, citation 
 1 <= C <= relax, common iff C > relax. A sentence is original iff it holds an original fragment,
 and fails iff it holds one that needs a citation. C never grows with a fragment's length, so what
 decides are the shortest original and the longest cited fragments; all others follow.
+
+A fragment of few words, or one that chance would put into a ground truth of that size, is nobody's
+own: it counts as common (see `chance`).
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from rote.index.counting.lookup import fixed
 from rote.index.grams import Grams
 from rote.index.places import places_in
 from rote.search.originality import fragment_kernels as kernels
+from rote.search.originality.chance import expected_runs
 from rote.search.originality.edges import Edges, Rule
+from rote.search.originality.neighbour_kernels import LEAST
 from rote.search.originality.reach import GroundTruth, Reach
 
 
@@ -68,14 +73,30 @@ class Verdicts:
         return self.originals + self.cited + self.commons
 
 
-def judge(ground: GroundTruth, text: Layer, edges: Edges, *, relax: int = 1) -> Verdicts:
-    """Judge every sentence of a text; `edges` as `edges_of_text` gives them."""
-    reach = ground.reach(text, relax)
+def judge(
+    ground: GroundTruth,
+    text: Layer,
+    edges: Edges,
+    *,
+    relax: int = 1,
+    min_words: int = LEAST,
+    chance: float = 0,
+    held_out: bool = False,
+) -> Verdicts:
+    """Judge every sentence of a text; `edges` as `edges_of_text` gives them.
+
+    What needs a citation has at least `min_words` words, and is so rare that chance brings at most
+    `chance` such fragments in 1,000 words (0: however many). `held_out` as in `GroundTruth.reach`.
+    """
+    reach = ground.reach(text, relax, held_out=held_out)
+    common = reach.common
+    if min_words > LEAST or chance:
+        common = np.maximum(common, expected_runs(ground, text, reach, min_words, chance))
     ends = text.sentence_ends
     assert ends is not None  # `reach` has asked
     counts = np.zeros((len(ends), 3), np.int64)
     decisive = np.zeros((2, len(text.ids)), np.int64)
-    kernels.judge(edges, fixed(ends, np.int64), reach.known, reach.common, counts, decisive)
+    kernels.judge(edges, fixed(ends, np.int64), reach.known, common, counts, decisive)
     original, cited, common = counts.T.copy()
     shortest, longest = map(spans_of, decisive)
     return Verdicts(original, cited, common, shortest, longest, reach)
@@ -118,7 +139,7 @@ def citations(
 
 
 def commons(edges: Edges, verdicts: Verdicts) -> Spans:
-    """The fragments that are common property and lie in no longer one that is."""
+    """The fragments of more than `relax` sources that lie in no longer one of them."""
     assert verdicts.reach is not None
     starts, ends, most = list[int](), list[int](), 0
     for start in np.flatnonzero(edges & (verdicts.reach.common > 1)).tolist():

@@ -89,17 +89,22 @@ class GroundTruth:
 
     # -- a text against it -------------------------------------------------------------------
 
-    def reach(self, text: Layer, relax: int = 1) -> Reach:
-        """Of every item of a text, whose sentences have to be known."""
+    def reach(self, text: Layer, relax: int = 1, *, held_out: bool = False) -> Reach:
+        """Of every item of a text, whose sentences have to be known.
+
+        `held_out`: the text is a part of the ground truth, and its own source does not count.
+        """
         rests = rests_of_text(text)
         known, common = np.zeros(len(rests), np.int32), np.zeros(len(rests), np.int32)
-        width = self.width(relax)
+        # A source knows its own text to the sentence's end, so that it always comes first.
+        first = int(held_out)
+        width = self.width(relax) + first
         tables = [lookup.column.vocabulary.numbers(text.vocabulary) for lookup in self.lookups]
         for part, seen in blocks(rests, width):
             lists = Lists.empty(part.stop - part.start, width)
             for number, table in enumerate(tables):
                 lists.join(self.asked(number, table[text.ids[seen]], rests[part], width))
-            known[part], common[part] = lists.lengths[:, 0], lists.lengths[:, -1]
+            known[part], common[part] = lists.lengths[:, first], lists.lengths[:, -1]
         return Reach(known, common)
 
     def asked(self, number: int, ids: Int32s, rests: Int32s, width: int) -> Lists:

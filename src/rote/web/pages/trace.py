@@ -17,8 +17,6 @@ from rote.search.trace.trace import Trace
 from rote.web.pages.render import document_link
 
 KINDS = ("cited", "original", "common")
-_TELLING = 5
-"""Words of a fragment that hardly ever is somebody's own by chance."""
 
 
 def summary(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
@@ -54,18 +52,17 @@ def verdicts(judged: Judged) -> dict[str, Any]:
         "something new and something to cite": (True, True),
         "something to cite, nothing new": (False, True),
     }
-    counts = dict.fromkeys((*held, "nothing but common fragments", "no fragment at all"), 0)
+    counts = dict.fromkeys((*held, "nothing new, nothing to cite", "no fragment at all"), 0)
     known = {pair: name for name, pair in held.items()}
     for one in judged.sentences:
-        neither = "nothing but common fragments" if one["fragments"] else "no fragment at all"
+        neither = "nothing new, nothing to cite" if one["fragments"] else "no fragment at all"
         counts[known.get((one["original"], one["fails"]), neither)] += 1
-    owed = cited(judged.fragments)
     return {
         "divided": _facts({name: (f"{count:,}", "") for name, count in counts.items() if count}),
         "sentences": judged.sentences,
-        "owed": len(owed),
-        "telling": sum(one.words >= _TELLING for one in owed),
-        "least": _TELLING,
+        "owed": len(cited(judged.fragments)),
+        "failing": sum(one["fails"] for one in judged.sentences),
+        "by_chance": "" if math.isnan(judged.by_chance) else format_number(judged.by_chance, ".1f"),
         "sources": judged.sources,
     }
 

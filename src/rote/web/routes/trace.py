@@ -16,7 +16,11 @@ from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
 from rote.measure._originality.text import Judged, ground_of, judged
+from rote.measure.originality import Options as Originality
 from rote.report.texts.trace import page as saved_page
+from rote.search.originality.edges import rule_for
+from rote.search.originality.held_out import held_out
+from rote.search.originality.neighbour_kernels import LEAST
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.search.trace.trace import Trace, trace
 from rote.web.api import About, Question, answered
@@ -80,6 +84,9 @@ class TraceAnswer(About):
     found: dict[str, int] = Field(description="All matches by kind")
     spans: list[dict[str, Any]] = Field(description="The listed matches with their places")
     sentences: list[dict[str, Any]] = Field(description="Each with its verdict")
+    failing_by_chance: float | None = Field(
+        description="Sentences that chance would make need a citation in a text of this length"
+    )
     fragments: list[dict[str, Any]] = Field(
         description="The fragments that decide: original, cited (the first 300 with places), common"
     )
@@ -136,6 +143,7 @@ async def trace_page(
             "notes": held.judged.notes,
             "paragraphs": views.fragment_paragraphs(text, fragments),
             "citations": views.citations(text, fragments, key),
+            "min_words": _least(possible),
             **views.verdicts(held.judged),
         }
 
@@ -263,9 +271,21 @@ def _held(
     except OptionError as error:
         # Without the layer that sentences are judged by, matches are still worth showing.
         return Held(traced, None, str(error))
-    asked = ("judged", *_asked(opened), text, relax)
-    found = state(request).recent.get(asked, lambda: judged(ground, text, relax))
+    least, chance, edges = _least(options), Originality().chance, rule_for(opened.index)
+    flagged = opened.once(
+        ("held out", relax, least),
+        lambda: held_out(ground, edges, relax=relax, min_words=least, chance=chance),
+    )
+    found = state(request).recent.get(
+        ("judged", *_asked(opened), text, relax, least),
+        lambda: judged(ground, text, flagged, relax=relax, min_words=least, chance=chance),
+    )
     return Held(traced, found, "")
+
+
+def _least(options: TraceOptions) -> int:
+    """Words of a fragment that needs a citation: as of a match, but one word is no fragment."""
+    return max(LEAST, options.min_words)
 
 
 def _traced(request: Request, opened: OpenIndex, text: str, options: TraceOptions) -> Trace:
@@ -298,6 +318,7 @@ def _answer(held: Held, relax: int) -> dict[str, Any]:
         "found": traced.found,
         "spans": spans,
         "sentences": found.sentences if found else [],
+        "failing_by_chance": found.by_chance if found else math.nan,
         "fragments": [asdict(one) for one in found.fragments] if found else [],
         "notes": [*traced.notes, *(found.notes if found else [held.why])],
     }
