@@ -44,6 +44,7 @@ from rote.core.metric import (
     is_given,
     option,
 )
+from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
@@ -317,7 +318,7 @@ def method(s: Mapping[str, str]) -> str:
     whose = "one source" if most == "1" else f"at most {most} sources"
     least = ""
     if s["variant"] == "exact":
-        least = f" of at least {s['min_words']} words"
+        least = f" of at least {several(int(s['min_words']), 'word')}"
         if s["chance"] != "0":
             least += f", of which chance brings at most {s['chance']} in 1,000 words,"
     return (

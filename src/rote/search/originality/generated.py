@@ -89,14 +89,14 @@ def judge(
     `chance` such fragments in 1,000 words (0: however many). `held_out` as in `GroundTruth.reach`.
     """
     reach = ground.reach(text, relax, held_out=held_out)
-    common = reach.common
+    most = reach.common
     if min_words > LEAST or chance:
-        common = np.maximum(common, expected_runs(ground, text, reach, min_words, chance))
+        most = np.maximum(most, expected_runs(ground, text, reach, min_words, chance))
     ends = text.sentence_ends
     assert ends is not None  # `reach` has asked
     counts = np.zeros((len(ends), 3), np.int64)
     decisive = np.zeros((2, len(text.ids)), np.int64)
-    kernels.judge(edges, fixed(ends, np.int64), reach.known, common, counts, decisive)
+    kernels.judge(edges, fixed(ends, np.int64), reach.known, most, counts, decisive)
     original, cited, common = counts.T.copy()
     shortest, longest = map(spans_of, decisive)
     return Verdicts(original, cited, common, shortest, longest, reach)
