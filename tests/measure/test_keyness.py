@@ -64,7 +64,7 @@ def test_windows_of_one_phrase_are_one_row() -> None:
     listed = [r["phrase"] for r in result.tables["phrases"] if r["used_more_by"] == "habit"]
     assert listed[0] == "the old grey mill"
     assert not any("grey" in phrase for phrase in listed[1:])
-    assert row_of(result, "the old grey mill")["windows"] == 4 + 3 + 2
+    assert row_of(result, "the old grey mill")["windows"] == 3 + 3 + 2
 
 
 def merged(words: Sequence[Sequence[str]], lengths: Sequence[int]) -> list[tuple[str, ...]]:
@@ -84,20 +84,41 @@ def test_windows_that_also_occur_apart_stay_apart() -> None:
     assert set(merged([["a", "b"]] * 4 + [["b"]] * 4, (1, 2))) == {("b",), ("a", "b")}
 
 
-def test_ngrams_are_counted_as_in_plain_python() -> None:
+@pytest.mark.parametrize("function_words", [False, True])
+def test_ngrams_are_counted_as_in_plain_python(function_words: bool) -> None:
     rng = np.random.default_rng(0)
-    words = [list(rng.choice(list("abc,"), rng.integers(0, 12))) for _ in range(9)]
-    for items in ngrams(layer_of(words), (1, 2, 3), 2):
+    words = [list(rng.choice(["The", "b", "c", ","], rng.integers(0, 12))) for _ in range(9)]
+    for items in ngrams(layer_of(words), (1, 2, 3), 2, function_words):
         n = items.n
+        held = [tuple(text[i : i + n]) for text in words for i in range(len(text) - n + 1)]
+        assert set(items.grams) == {
+            gram
+            for gram in held
+            if held.count(gram) >= 2
+            and (n == 1 or "," not in (gram[0], gram[-1]))
+            and (function_words or {"b", "c"} & {*gram})
+        }
         for number, gram in enumerate(items.grams):
             own = [
                 sum(tuple(text[i : i + n]) == gram for i in range(len(text) - n + 1))
                 for text in words
             ]
             assert items.column(number).tolist() == own
-            assert n == 1 or (gram[0] != "," and gram[-1] != ",")
-            assert sum(own) >= 2
         assert items.sizes.tolist() == [max(len(text) - n + 1, 0) for text in words]
+
+
+def test_marks_and_function_words_are_listed_on_request_alone() -> None:
+    habit = texts(own="it was -- and of the mill")
+    plain = rote.keyness(habit, **SETTINGS, reference="plain")
+    listed = {row["phrase"] for row in plain.tables["phrases"]}
+    assert any("mill" in phrase for phrase in listed)
+    content = {*WORDS, "mill"}
+    assert all(content & {*phrase.split()} for phrase in listed)
+    asked = rote.keyness(habit, **SETTINGS, reference="plain", function_words=True, lengths=(1,))
+    assert {"--", "it", "mill"} <= {row["phrase"] for row in asked.tables["phrases"]}
+    # Tags are no words.
+    tags = rote.keyness(habit, **SETTINGS, reference="plain", layer="pos", lengths=(1,))
+    assert "DT" in {row["phrase"] for row in tags.tables["phrases"]}
 
 
 def test_without_a_reference_it_is_all_others() -> None:

@@ -25,12 +25,27 @@ from rote.search.association import (
     log_likelihood,
     log_ratio,
 )
+from rote.search.originality.edges import DETERMINERS, FORMS, PREPOSITIONS
 
 # A window of another one is the same phrase, unless it occurs clearly more often alone.
 _SAME = 0.75
 _LOOKED_AT = 40
 """So many times as many windows as phrases are looked at to find those that belong together."""
-_NOT_WORDS = ("word", "lower", "lemma")
+_WORD_LAYERS = ("word", "lower", "lemma")
+# English; what no fragment of `originality` begins with is part of it.
+FUNCTION_WORDS = (
+    DETERMINERS
+    | PREPOSITIONS
+    | FORMS
+    | frozenset(
+        """i me my mine myself we us our ours ourselves you your yours yourself yourselves he him
+        his himself she her hers herself it its itself they them their theirs themselves oneself
+        who whom whose which what whoever whatever whichever when where why how there
+        and or but nor so yet be been being having do does did doing done can could may might must
+        shall should will would ought not n't 's 're 've 'll 'd 'm ca wo such same other own more
+        most much many few several""".split()
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +79,23 @@ class Items:
         return np.asarray((self.counts[take] > 0).sum(axis=0)).ravel().astype(np.int64)
 
 
-def ngrams(layer: Layer, lengths: Sequence[int], least: int) -> Iterator[Items]:
-    """The n-grams that occur at least so often in all texts together; of words, those that begin
-    and end with a word, and single marks."""
+def ngrams(
+    layer: Layer, lengths: Sequence[int], least: int, function_words: bool = False
+) -> Iterator[Items]:
+    """The n-grams that occur at least so often in all texts together. Of words, those that begin
+    and end with a word and hold a content word; with `function_words` also those without one, and
+    single punctuation marks."""
     from rote.measure._ngram_kernels import number_ngrams
 
     starts, ends = layer.text_starts, layer.text_ends
     text = np.repeat(np.arange(len(layer)), ends - starts)
     is_word = np.array([any(map(str.isalnum, item)) for item in layer.vocabulary], np.bool_)
-    if layer.name not in _NOT_WORDS:
-        is_word[:] = True
+    is_content = is_word & [item.lower() not in FUNCTION_WORDS for item in layer.vocabulary]
+    if layer.name not in _WORD_LAYERS:
+        is_word[:] = is_content[:] = True
+    if function_words:
+        is_content[:] = True
+    before = np.concatenate(([0], np.cumsum(is_content[layer.ids])))
     vocabulary = len(layer.vocabulary)
     for n, numbers, kinds, _ in number_ngrams(layer.ids, starts, ends, vocabulary, max(lengths)):
         if n not in lengths:
@@ -81,6 +103,7 @@ def ngrams(layer: Layer, lengths: Sequence[int], least: int) -> Iterator[Items]:
         place = np.arange(len(layer.ids))
         valid = place + n <= ends[text]
         found = valid & (np.asarray(numbers) >= 0)
+        found &= before[np.minimum(place + n, len(place))] > before[:-1]
         if n > 1:
             last = np.minimum(place + n - 1, len(place) - 1)
             found &= is_word[layer.ids] & is_word[layer.ids[last]]

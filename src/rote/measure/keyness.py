@@ -5,7 +5,8 @@ Every n-gram of a layer (words, lemmas, tags) is counted in the source and on th
 log-odds ratio under an informative prior and its z (Monroe et al. 2008), log-likelihood G2 (Dunning
 1993) with p-values corrected over all items (Benjamini and Hochberg), the log ratio of frequencies
 (Hardie 2014), and how evenly the texts hold it (Juilland's D, Gries' DP). Windows of one phrase are
-put together.
+put together. Punctuation, and phrases of function words alone, are left out unless asked for
+(--function-words).
 
 G2 takes occurrences as independent, which those of one text are not: among thousands of items it
 finds some between halves of one source. So texts are permuted between the two sides as well, and p
@@ -81,6 +82,9 @@ class Options:
     lengths: tuple[int, ...] = option(
         (1, 2, 3, 4), "how many items a phrase has", least=1, most=LONGEST_NGRAM
     )
+    function_words: bool = option(
+        False, "list punctuation, and phrases of function words alone, as well"
+    )
     top: int = option(20, "how many phrases of each source and side are listed", least=1)
     min_count: int = option(5, "how often an item has to occur in all texts", least=2)
     min_texts: int = option(3, "in how many texts of its own side it has to occur", least=1)
@@ -145,7 +149,7 @@ def check(options: Options, signature: str) -> None:
 
 def rows(sample: Sample, options: Options, work: Work) -> Counted:
     layer = sample.layer(Need(options.layer))
-    items = list(ngrams(layer, options.lengths, options.min_count))
+    items = list(ngrams(layer, options.lengths, options.min_count, options.function_words))
     patterns = _patterns(sample, options)
     groups = dict(work.groups) or {"": np.arange(len(sample), dtype=np.int64)}
     others, named = _others(groups, work, options)
@@ -335,10 +339,11 @@ def _row(
 
 
 def method(s: Mapping[str, str]) -> str:
+    content = "" if s["function_words"] == "True" else ", with a content word in each"
     return (
         f"Phrases that set a source apart are n-grams of {layer_words(s['layer'])} (n = "
-        f"{s['lengths'].replace(',', ', ')}), ranked by their log-odds ratio with an informative "
-        "prior; p-values are family-wise, from texts permuted between the two sides"
+        f"{s['lengths'].replace(',', ', ')}{content}), ranked by their log-odds ratio with "
+        "an informative prior; p-values are family-wise, from texts permuted between the two sides"
     )
 
 
