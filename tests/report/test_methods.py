@@ -9,7 +9,7 @@ import pytest
 
 from rote.core import plugins
 from rote.core.metric import Metric
-from rote.core.registry import find
+from rote.core.registry import find, names
 from rote.core.result import Interval, Result
 from rote.core.signature import Signature, option_settings
 from rote.report.methods import Bibliography, methods, works
@@ -132,3 +132,15 @@ def test_a_measure_of_another_package_is_told_by_its_settings() -> None:
 def test_a_result_that_lacks_a_setting_is_told_by_those_it_has() -> None:
     older = result("lexical", "x", {"human": (1.0, 0.1)}, window=50)
     assert "lexical was measured (window = 50" in " ".join(methods(study([older])).paragraphs)
+
+
+def test_every_work_that_a_measure_cites_can_be_found() -> None:
+    """But for two whose address could not be checked."""
+    nowhere = {"Nini", "Ruzzetti, Zanzotto and Caselli"}
+    cited = [work for name in names() for work in works(find(name).citation)]
+    assert {work.who for work in cited if not work.address} <= nowhere
+    for work in cited:
+        assert not work.address or work.address.startswith(("https://doi.org/10.", "https://"))
+    assert (
+        "doi = {10.18653/v1/2021.gem-1.7}" in Bibliography([find("originality").citation]).bibtex()
+    )

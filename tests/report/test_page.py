@@ -236,9 +236,10 @@ def test_a_hundred_thousand_texts_make_a_page_of_a_few_megabytes() -> None:
     page = html_page(whole)
     assert len(page.encode()) < 4_000_000
     text = " ".join(" ".join(Parsed(page).text).split())
-    assert "The first 100 of 100,000 rows; the JSON has all." in text
+    assert "The first 100 of 100,000 rows; rote table RESULT.json --csv writes all." in text
     assert "The first 8 of each source: 96 of 240 rows; all rows" in text
-    assert re.search(r"4\d\d further texts are in the JSON\.", text)
+    assert re.search(r"4\d\d further texts are not shown; --examples sets how many", text)
+    assert "JSON has" not in text
 
 
 def test_a_study_that_was_read_from_json_gives_the_same_page() -> None:

@@ -195,7 +195,7 @@ def test_a_latex_table_has_its_first_rows_and_says_what_is_missing() -> None:
     latex = sheet_as_latex(table({"50% & more_": 12}, limit=10))
     assert latex.count(r"50\% \& more\_ & 0 [1]$\uparrow$ \\") == 1
     assert latex.count(r"\\") == 11
-    assert "% The first 10 of 12 rows; CSV and JSON have all" in latex
+    assert "% The first 10 of 12 rows; rote table RESULT.json --csv writes all" in latex
 
 
 def test_undefined_numbers_are_a_dash_and_sort_as_nothing() -> None:

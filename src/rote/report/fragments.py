@@ -23,7 +23,7 @@ from rote.core.result import Result
 from rote.report import _svg
 from rote.report.notes import gathered
 from rote.report.report import Block, Evidence, Facts, Figure, Listed, Section, Texts
-from rote.report.tables.sheet import Sheet, text_cell
+from rote.report.tables.sheet import EXPORT_COMMAND, Sheet, text_cell
 from rote.report.tables.written import shown_tables
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import Mark, Piece, paragraphs
@@ -45,8 +45,8 @@ _LONGEST = 6000
 _TEXTS, _CHARACTERS, _MARKS = 60, 120_000, 400
 """Of one group of texts on a page, at most."""
 _SOURCES, _EXCERPT, _BEGINS = 5, 300, 90
-_FOLDED = 500
-"""Rows of a table that are all on the page, most of them folded."""
+_MOST_FOLDED, _LONGEST_FOLDED = 20_000, 500_000
+"""Rows, and characters of HTML, of a table that is on the page as a whole, most of it folded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,8 @@ def environment() -> Environment:
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
     }
     made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": KINDS}
-    made.globals |= {"meaning": MEANING, "folded": _FOLDED}
+    made.globals |= {"meaning": MEANING, "most_folded": _MOST_FOLDED}
+    made.globals |= {"longest_folded": _LONGEST_FOLDED, "export_command": EXPORT_COMMAND}
     return made
 
 

@@ -116,7 +116,7 @@ def _texts(texts: Texts, level: int) -> Iterator[str]:
             yield f"- \\[{entry.number}\\] {shown(entry.label)}" + (f": {where}" if where else "")
         yield ""
     if left := len(texts.evidence) - len(taken):
-        yield from (f"The JSON has {several(left, 'further text')}.", "")
+        yield from (f"Not shown: {several(left, 'further text')}.", "")
 
 
 def _run(run: Mapping[str, object]) -> str:

@@ -306,15 +306,17 @@ _ADDRESSES = {
     "Benchmarking Linguistic Diversity": "10.1162/tacl.a.47",
     "COMET": "10.18653/v1/2020.emnlp-main.213",
     "Controlling the False Discovery Rate": "10.1111/j.2517-6161.1995.tb02031.x",
+    "Computing Krippendorff's": "https://repository.upenn.edu/asc_papers/43/",
     "Cutting the Gordian Knot": "10.1080/09296171003643098",
     "Detection and Measurement of Syntactic": f"{_ARXIV}2407.00211",
     "Does Writing with Language Models": f"{_ARXIV}2309.05196",
     "Evaluating n-Gram Novelty": f"{_ARXIV}2406.13069",
     "Exploring Precision and Recall": f"{_ARXIV}2402.10693",
     "Fightin' Words": "10.1093/pan/mpn018",
+    "GOT: Testing for Originality": "10.18653/v1/2021.gem-1.7",
     "Improved Precision and Recall": f"{_ARXIV}1904.06991",
     "Language Models are Few-Shot": f"{_ARXIV}2005.14165",
-    "Lexical Repetitions Lead": f"{_ARXIV}2311.09458",
+    "Lexical Repetitions Lead": "https://aclanthology.org/2023.findings-emnlp.484/",
     "MTLD, vocd-D, and HD-D": "10.3758/BRM.42.2.381",
     "Newsroom": "10.18653/v1/N18-1065",
     "NoveltyBench": f"{_ARXIV}2504.05228",
@@ -328,9 +330,10 @@ _ADDRESSES = {
     "Standardizing the Measurement of Text": f"{_ARXIV}2403.00553",
     "The Population Frequencies of Species": "10.1093/biomet/40.3-4.237",
     "The Vendi Score": f"{_ARXIV}2210.02410",
-    "Training Data is More Valuable": "10.18653/v1/2022.acl-long.226",
+    "Training Data is More Valuable": f"{_ARXIV}2203.08773",
     "Variation across Speech": "10.1017/CBO9780511621024",
     "Weisfeiler-Lehman": "https://jmlr.org/papers/v12/shervashidze11a.html",
+    "pybiber": "https://github.com/browndw/pybiber",
     "vocd: A theoretical": "10.1177/0265532207080767",
 }
 """Where works are found, by the beginning of their titles."""
@@ -376,7 +379,9 @@ def _title(rest: str) -> str:
     title = rest.removeprefix(",").strip()
     if title.startswith("for "):
         return ""
-    return re.sub(r"(, for [a-z -]+|, table \d+| \([^()]*-grams\))+$", "", title)
+    return re.sub(
+        r"(, for [a-z -]+|, (table|section) \d+|, appendix [A-Z]| \([^()]*-grams\))+$", "", title
+    )
 
 
 class Bibliography:

@@ -195,8 +195,8 @@ STUDY = Study(
     options=Options,
     more=(ModelOptions, ReadOptions),
     run=run,
-    citation="Shaib, Elazar, Li and Wallace, Detection and Measurement of Syntactic Templates in "
-    "Generated Text (2024), section 8",
+    citation="Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic "
+    "Templates in Generated Text, section 8",
     section="items",
     layout=LAYOUT,
     charts=CHARTS,

@@ -86,7 +86,6 @@ def _too_many(results: Sequence[Result]) -> Said | None:
     if sources <= _MOST:
         return None
     return Said(
-        f"{sources:,} sources are too many for a figure; the tables have the first of them, and "
-        "the JSON has all.",
+        f"{sources:,} sources are too many for a figure: the tables list them.",
         quiet=True,
     )

@@ -19,6 +19,8 @@ from rote.core.table import VALUES as VALUES
 from rote.report._grid import lopsided, rounded, rounded_like, slug
 from rote.report.terminal import harmless
 
+EXPORT_COMMAND = "rote table RESULT.json --csv"
+"""Writes every table of a saved result or report, with all rows."""
 LIMIT = 100
 """Rows of a table on a page; files have all of them."""
 _LEAST_OF_EACH = 3

@@ -31,6 +31,7 @@ from rote.report._grid import (
 from rote.report._grid import Cell as Value
 from rote.report.family import corrected
 from rote.report.tables.sheet import (
+    EXPORT_COMMAND,
     Cell,
     Sheet,
     columns_of,
@@ -108,7 +109,9 @@ _SHARED = (
         TEXTS,
         "Values of each text",
         _text_columns,
-        said=lambda rows, result: f"the first of a source; JSON and CSV hold all {len(rows):,}",
+        said=lambda rows, result: (
+            f"The first of a source; {EXPORT_COMMAND} writes all {len(rows):,}."
+        ),
         by="source",
         page=False,
     ),

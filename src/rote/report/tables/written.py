@@ -40,7 +40,7 @@ from rote.report._grid import (
 )
 from rote.report._grid import Cell as Value
 from rote.report.family import corrected
-from rote.report.tables.sheet import LIMIT, Cell, Sheet, columns_of, of_rows, sheets
+from rote.report.tables.sheet import EXPORT_COMMAND, LIMIT, Cell, Sheet, columns_of, of_rows, sheets
 from rote.report.tables.values import (
     MACHINERY,
     comparisons_table,
@@ -265,12 +265,12 @@ def values_as_latex(results: Sequence[Result]) -> str:
 
 def sheet_as_latex(shown: Sheet, title: str = "") -> str:
     """A booktabs table of the first rows: names to the left, numbers to the right."""
-    cut = shown.cut()
+    cut = f"{left}; {EXPORT_COMMAND} writes all" if (left := shown.cut()) else ""
     return _tabular(
         "".join("r" if column.side == "right" else "l" for column in shown.columns),
         [escaped(column.heading) for column in shown.columns],
         [_line([_cell(one) for one in cells]) for _, cells in shown.rows(shown.limit)],
-        [*filter(None, [title, shown.said]), *([f"{cut}; CSV and JSON have all"] if cut else [])],
+        list(filter(None, [title, shown.said, cut])),
     )
 
 
@@ -381,9 +381,9 @@ def sheet_as_markdown(sheet: Sheet, level: int) -> Iterator[str]:
             shown[0] = f"**{shown[0]}**"
         yield "| " + " | ".join(shown) + " |"
     yield ""
-    cut = f"{left}; the JSON has all." if (left := sheet.cut()) else ""
-    if said := " ".join(filter(None, (sheet.said, cut))):
-        yield from (plain(said), "")
+    cut = f"{plain(left)}; {code(EXPORT_COMMAND)} writes all." if (left := sheet.cut()) else ""
+    if said := " ".join(filter(None, (plain(sheet.said), cut))):
+        yield from (said, "")
 
 
 def plain(text: object) -> str:
