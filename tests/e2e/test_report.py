@@ -160,6 +160,21 @@ def test_the_report_is_dark_where_the_reader_wants_it_and_light_on_paper(
     expect(page.get_by_role("button", name="Save SVG:").first).not_to_be_visible()
 
 
+def test_the_first_figure_is_saved_as_a_file_has_it(report: str, page: Page) -> None:
+    page.goto(report)
+    figure = page.locator(".rote-verdicts").first
+    names = figure.locator(".rote-name").all_inner_texts()
+    with page.expect_download() as saving:
+        figure.get_by_role("button", name="Save SVG").click()
+    drawn = Path(saving.value.path()).read_text("utf-8")
+    assert drawn.startswith("<svg")
+    assert names
+    assert all(name in drawn for name in names)
+    with page.expect_download() as saving:
+        figure.get_by_role("button", name="Save PNG").click()
+    assert Path(saving.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
 def test_the_report_fits_a_small_screen(report: str, page: Page) -> None:
     page.goto(report)
     assert overflow(page) <= 0

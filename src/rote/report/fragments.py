@@ -27,7 +27,7 @@ from rote.report.tables.sheet import EXPORT_COMMAND, Sheet, text_cell
 from rote.report.tables.written import shown_tables
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import Mark, Piece, paragraphs
-from rote.report.verdicts import MEANING
+from rote.report.verdicts import MEANING, Verdicts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -291,7 +291,7 @@ def environment() -> Environment:
         "json": _json,
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
     }
-    made.globals |= {"drawn": _drawn, "marked": _marked, "kinds": KINDS}
+    made.globals |= {"drawn": _drawn, "saved": _saved, "marked": _marked, "kinds": KINDS}
     made.globals |= {"meaning": MEANING, "most_folded": _MOST_FOLDED}
     made.globals |= {"longest_folded": _LONGEST_FOLDED, "export_command": EXPORT_COMMAND}
     return made
@@ -325,6 +325,22 @@ def _drawn(shown: Figure) -> dict[str, Any]:
         return {"svg": Markup(made), "picture": "", "fits": _svg.width(shown.spec) <= _WIDE}
     data = base64.b64encode(_svg.png(shown.spec)).decode()
     return {"svg": "", "picture": Markup(f"data:image/png;base64,{data}"), "fits": False}
+
+
+_MOST_DRAWN, _LONGEST_DRAWN = 200, 120
+"""Comparisons in a figure for files, and characters of a name in it: what is larger takes long to
+draw, and nobody can read it."""
+
+
+def _saved(shown: Verdicts) -> Markup:
+    """The figure of verdicts as a file has it; nothing where it would be too long for a page."""
+    from rote.report.figures.verdicts import facet_chart
+
+    longest = max(map(len, (*shown.sources, shown.title)), default=0)
+    if not shown.drawn or len(shown.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
+        return Markup()
+    made = _svg.svg(_svg.spec(facet_chart(shown)), f"{shown.id}-file", shown.title, shown.said)
+    return Markup(made if len(made) <= _LARGEST else "")
 
 
 def _marked(shown: Texts) -> dict[str, Any]:

@@ -42,10 +42,11 @@ def verdict_chart(results: Sequence[Result]) -> Any:
     shown = [facet for facet in verdicts(results) if facet.drawn]
     if not shown:
         raise OptionError("nothing to draw: no sources were compared")
-    return below_each_other([("", _facet(facet)) for facet in shown])
+    return below_each_other([("", facet_chart(facet)) for facet in shown])
 
 
-def _facet(facet: Verdicts) -> Any:
+def facet_chart(facet: Verdicts) -> Any:
+    """The aspects of one facet, which has some to draw."""
     import altair as alt
 
     if facet.reference is None:

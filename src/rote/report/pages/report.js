@@ -175,7 +175,9 @@
   }
 
   function prepareFigure(box) {
-    var svg = box.querySelector("svg"), bar = box.querySelector(".rote-bar");
+    // What is drawn to fit the screen has its figure for files folded away.
+    var kept = box.querySelector("template"), bar = box.querySelector(".rote-bar");
+    var svg = (kept ? kept.content : box).querySelector("svg");
     if (!svg) { return; }
     var asSvg = button("Save SVG", function () {
       save(new Blob([whole(svg)], { type: "image/svg+xml" }), file(box, ".svg"));
@@ -225,7 +227,7 @@
   }
 
   document.querySelectorAll(".rote-table").forEach(prepareTable);
-  document.querySelectorAll(".rote-figure").forEach(prepareFigure);
+  document.querySelectorAll(".rote-figure, .rote-verdicts").forEach(prepareFigure);
   document.addEventListener("toggle", reachable, true);
   window.addEventListener("resize", reachable);
   window.addEventListener("hashchange", function () {
