@@ -182,6 +182,7 @@ class Metric(Record):
                     of these texts, drawn at random; `resample` and `many` give their means over
                     all draws, which tests compare. Half-samples draw as `reduce` does, so that
                     an interval holds what drawing adds to the error
+    draw            as `reduce`, of those values alone: half-samples need no others
     stand_in        what `resample` computes in place of the values, where that is something else:
                     quicker, and moving with them. The driver scales it to the values, and the
                     signature and the method of the intervals name it
@@ -220,6 +221,7 @@ class Metric(Record):
         Callable[[Any, Sequence[Take], Collection[str], Any], dict[str, NDArray[np.float64]]] | None
     ) = None
     random_values: Callable[[Any, Take, Any], Collection[str]] | None = None
+    draw: Callable[[Any, Take, Any, np.random.Generator], Values] | None = None
     stand_in: str = ""
     largest: int = 1_000_000
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None

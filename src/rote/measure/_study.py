@@ -52,7 +52,7 @@ from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
 from rote.measure._correct import UNTESTED, Tests, permutations
-from rote.measure._matched import Matched, matched, tested_names
+from rote.measure._matched import Matched, compared_names, matched, tested_names
 from rote.measure._settings import DOC_ID, Settings
 from rote.run import side_by_side
 
@@ -74,6 +74,9 @@ AS_MANY = (
     "two sources with different numbers of texts of a {} are tested on as many of each (JSON: "
     "tested_texts); values, differences and intervals are those of all texts"
 )
+MOST_PAIRS = 10
+"""Pairs of sources up to which a value that moves with length is tested on whole texts too."""
+EQUAL_ALONE = "{}: {} pairs of sources: values that move with length are tested at equal length"
 TURNED = (
     "{} against {}: no difference is claimed in {}: all texts say the opposite of as many of each "
     "{}"
@@ -205,6 +208,10 @@ class _Run:
         """The values of a group that was drawn; those that are too costly may be missing."""
         again = self.metric.resample or self.metric.reduce
         return again(self.rows, take, self.options, rng)
+
+    def draw(self, take: Take, rng: np.random.Generator) -> Values:
+        """The values that rest on a draw, of one draw; others may be there too."""
+        return (self.metric.draw or self.metric.reduce)(self.rows, take, self.options, rng)
 
     def many(self, names: Collection[str]) -> Many | None:
         """`resample` for many groups, and these values alone, where the measure has it."""
@@ -394,7 +401,7 @@ class _Run:
                 stand_in = bool(self.metric.stand_in)
                 halves[source] = self.calibrated(source, drawn, found) if stand_in else drawn
                 if random:
-                    drawn = half_samples(self.reduce, **how)
+                    drawn = half_samples(self.draw, **how)
                     halves[source] |= {name: drawn[name] for name in random & drawn.keys()}
         return halves
 
@@ -544,6 +551,15 @@ class _Run:
         notes = [f"{whom}: {', '.join(dict.fromkeys(own))}: {why}" for why, own in values.items()]
         return notes
 
+    @cached_property
+    def tested_whole(self) -> set[str]:
+        """The values that are tested on whole texts. Where a value moves with length that test
+        says little, and over many pairs of sources it takes longest."""
+        tested = tested_names(self.metric, self.options, self.rows)
+        if len(self.study.pairs) <= MOST_PAIRS or not self.unequal:
+            return tested
+        return tested - set(compared_names(self.metric, self.options))
+
     def comparisons(
         self, found: Found, matched: Found | None
     ) -> tuple[list[dict[str, Any]], list[str]]:
@@ -571,9 +587,10 @@ class _Run:
                 if matched and self.equal:
                     windows = self.equal.test(source, reference, matched, count, advance)
                 around = list[str]()
-                for name in (v.name for v in self.values if v.name in tested & set(tests)):
-                    test, difference = tests[name], found.difference(name, source, reference)
-                    if texts and name in steady and test.observed * difference < 0:
+                measured = set(tests) | (tested - self.tested_whole)
+                for name in (v.name for v in self.values if v.name in tested & measured):
+                    test, difference = tests.get(name), found.difference(name, source, reference)
+                    if test and texts and name in steady and test.observed * difference < 0:
                         test, around = replace(test, observed=0.0), [*around, name]
                     row: dict[str, Any] = {
                         "source": source,
@@ -584,13 +601,15 @@ class _Run:
                         "shared_doc_ids": shared,
                         **texts,
                     }
-                    # What is left of a difference is what is tested, of all texts or of some.
-                    row["expected"] = difference - test.observed if texts else test.middle
                     undefined = not self.too_undefined.get(name, {}).keys().isdisjoint(ends)
-                    row["p"] = math.nan if undefined else test.p
+                    row["expected"] = row["p"] = math.nan
+                    if test:
+                        # What is left of a difference is what is tested, of all texts or of some.
+                        row["expected"] = difference - test.observed if texts else test.middle
+                        row["p"] = math.nan if undefined else test.p
                     equal = matched is not None and name in windows
                     verdict = name in self.headlines and not equal and self.comparable(name)
-                    if not undefined:
+                    if test and not undefined:
                         self.tests[source, reference, name, "p"] = replace(test, headline=verdict)
                     if matched and name in windows:
                         difference, test = matched.difference(name, *ends), windows[name]
@@ -605,7 +624,8 @@ class _Run:
                     names = ", ".join(dict.fromkeys(around))
                     turned.append(TURNED.format(source, reference, names, self.settings.cluster))
         as_many = [AS_MANY.format(self.settings.cluster)] * fewer
-        return rows, [*as_many, *turned, *self.untested_notes(rows)]
+        alone = [EQUAL_ALONE.format(self.metric.name, len(pairs))] * (self.tested_whole < tested)
+        return rows, [*as_many, *alone, *turned, *self.untested_notes(rows)]
 
     def with_intervals(
         self,
@@ -724,8 +744,8 @@ class _Run:
                 among=whole,
             )
 
-        tested = tested_names(self.metric, self.options, self.rows)
-        drawn_first = permuted(range(self.permutations()), tested)
+        tested = self.tested_whole
+        drawn_first = permuted(range(self.permutations()), tested) if tested else {}
         drawn = [
             self.resample(np.sort(take), generator(seed, f"value {name}"))
             for name, take in zip((source, reference), pair)

@@ -126,6 +126,7 @@ def _of_sets(metric: Metric, table: Sets, sources: list[str], field: str | None)
         resample=None,
         many=None,
         random_values=None,
+        draw=None,
         standard_errors=standard_errors,
         units=None,
         intervals=None,

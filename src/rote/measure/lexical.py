@@ -197,27 +197,39 @@ def _words_alone(
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._lexical_kernels import ngram_total, ttr_and_entropy
+    from rote.measure._lexical_kernels import ttr_and_entropy
 
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
     ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
-    every = {1: float(ttr), **_shares_beyond_words(rows, take)}
-    found: Values = {}
-    for n in UNIQUE_LENGTHS:
-        seed = rng.integers(0, 2**64, dtype=np.uint64)
-        few = ngram_total(rows.starts, rows.ends, take, n) <= options.sample_ngrams
-        if few and n in every:  # all are used
-            found[f"unique_{n}"] = every[n]
-        else:
-            found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
-    found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
-    found["ttr"] = every[1]
+    groups = _Groups(rows, [take])
+    found = _draw_unique(groups, options, rng)
+    found["ttr"] = float(ttr)
     if options.ngram_max:
-        found["ngram_diversity"] = every[1] + sum(every[n] for n in _beyond_words(options))
+        beyond = sum(float(groups.share(n)[0]) for n in _beyond_words(options))
+        found["ngram_diversity"] = float(ttr) + beyond
     for name in _of_texts(options):
         found[name] = mean(rows.texts[name][take])
     found["entropy"] = float(entropy)
+    return found
+
+
+def draw(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    """Unique-n alone."""
+    return _draw_unique(_Groups(rows, [take]), options, rng)
+
+
+def _draw_unique(groups: _Groups, options: Options, rng: np.random.Generator) -> Values:
+    """Of one group."""
+    rows, (take,), found = groups.rows, groups.takes, Values()
+    for n in UNIQUE_LENGTHS:
+        seed = rng.integers(0, 2**64, dtype=np.uint64)
+        few = groups.totals(n)[0] <= options.sample_ngrams
+        if few and (n == 1 or n in rows.postings):  # all are used
+            found[f"unique_{n}"] = float(groups.share(n)[0])
+        else:
+            found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
+    found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
     return found
 
 
@@ -463,12 +475,6 @@ def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> floa
     return float(distinct_share(rows.ids, *texts, n, limit, seed))
 
 
-def _shares_beyond_words(rows: Rows, take: Take) -> dict[int, float]:
-    """Distinct / total over all n-grams for n = 2, 3, ...; nan where there are none."""
-    groups = _Groups(rows, [take])
-    return {n: float(groups.share(n)[0]) for n in rows.postings if n > 1}
-
-
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     """N-gram diversity of the chosen texts read as one, as the package reads them."""
     from rote.measure._ngram_kernels import number_ngrams
@@ -517,6 +523,7 @@ METRIC = Metric(
     resample=resample,
     many=many,
     random_values=random_values,
+    draw=draw,
     per_text=per_text,
     undefined=undefined,
     notes=notes,

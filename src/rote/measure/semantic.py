@@ -32,7 +32,7 @@ from rote.compare.intervals import (
     similarity_without,
 )
 from rote.core.array_types import Flags, Floats, Integers
-from rote.core.metric import Metric, Value, Values, Work, check_options, option, owners
+from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.measure import _meaning as meaning
@@ -190,11 +190,9 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`resample` of many groups: those means that follow from sums of vectors in one product."""
-    members = np.zeros((len(takes), len(rows.counts)))
-    for group, take in enumerate(takes):
-        members[group, take] = 1
-    counts = (members @ rows.counts).astype(np.int64)
-    whole = members @ rows.sums
+    every, held = members(takes)
+    counts = (rows.counts[every] @ held).astype(np.int64)
+    whole = held.T @ rows.sums[every]
     squares = np.einsum("gd,gd->g", whole, whole)
     apart = np.array([_distance(*of) for of in zip(squares.tolist(), counts.tolist())])
     chosen = [rows.sentences.of(take) for take in takes]

@@ -59,6 +59,8 @@ WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 _MUCH = 0.8
 # Many groups are taken at once up to so many labels of texts and texts of groups: some 200 MB.
 _TOGETHER = 10_000_000
+# Fewer at once are not worth sorting the labels for.
+_FEW_GROUPS = 8
 _NO_CHANCE = np.random.default_rng(0)
 
 
@@ -225,12 +227,24 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
 def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
-    """`resample` of many groups: the labels of all texts are gone through once."""
-    parts = rows.equal_lengths.sums
-    if len(parts.shared) + len(takes) * len(parts.counts) > _TOGETHER:
+    """`resample` of many groups: the labels of their texts are gone through once, or once for as
+    many groups as fit in memory."""
+    from rote.measure._trees.sums import BANDS
+
+    every, held = members(takes)
+    entries = rows.equal_lengths.entries(every)
+    width = (_TOGETHER - entries) // (len(every) * BANDS) if len(every) else 0
+    if width < min(_FEW_GROUPS, len(takes)):
         each = [resample(rows, take, options, _NO_CHANCE) for take in takes]
         return {name: np.array([one[name] for one in each]) for name in each[0] if name in names}
-    every, held = members(takes)
+    blocks = [
+        _of_groups(rows, every, held[:, first : first + width], names)
+        for first in range(0, len(takes), width)
+    ]
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def _of_groups(rows: Rows, every: Take, held: Floats, names: Collection[str]) -> dict[str, Floats]:
     counts = rows.sums.counts[every] @ held
     words = rows.words[every] @ held
     found: dict[str, Callable[[], Floats]] = {

@@ -249,6 +249,11 @@ class EqualLengths:
         """How many sentences each text has in each band."""
         return self.sums.counts.reshape(-1, BANDS)[take]
 
+    def entries(self, take: Take) -> int:
+        """How many shared labels these texts hold, band by band."""
+        ends = self.sums.ends[BANDS - 1 :: BANDS]
+        return int((ends[take] - starts_of(ends)[take]).sum())
+
     def diversity(self, take: Take) -> float:
         """1 minus the weighted mean similarity over pairs."""
         counts = self.counts(take).sum(axis=0)
