@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
 import json
+import lzma
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -84,6 +86,8 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
     ".gz": two_members,
     ".zst": two_frames,
+    ".bz2": lambda data: bz2.compress(data[:90]) + bz2.compress(data[90:]),
+    ".xz": lambda data: lzma.compress(data[:90]) + bytes(4) + lzma.compress(data[90:]),
 }
 
 

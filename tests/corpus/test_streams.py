@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import random
 import tracemalloc
 
@@ -21,12 +23,20 @@ def rows(count: int, seed: int = 1):
     return [{"id": i, "text": " ".join(draw.choices(WORDS, k=40))} for i in range(count)]
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
+COMPRESS = {
+    ".gz": gzip.compress,
+    ".zst": zstandard.compress,
+    ".bz2": lambda data: bz2.compress(data, 1),
+    ".xz": lzma.compress,
+}
+KINDS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}
+
+
+@pytest.mark.parametrize("end", COMPRESS)
 @pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
-def test_a_file_that_is_cut_gives_what_stands_before_the_cut(write, compress, suffix):
+def test_a_file_that_is_cut_gives_what_stands_before_the_cut(write, end, suffix):
     records = rows(3000)
-    whole = compress(FORMATS[f".{suffix}"](records))
-    end = ".gz" if compress is gzip.compress else ".zst"
+    whole = COMPRESS[end](FORMATS[f".{suffix}"](records))
     path = write(f"a.{suffix}{end}", whole[: len(whole) // 2])
     error = complaint(path)
     assert error.file == str(path)
@@ -39,7 +49,7 @@ def test_a_file_that_is_cut_gives_what_stands_before_the_cut(write, compress, su
     assert problems[0].line is not None
 
 
-@pytest.mark.parametrize(("end", "kind"), [(".gz", "gzip"), (".zst", "zstd")])
+@pytest.mark.parametrize(("end", "kind"), KINDS.items())
 def test_a_name_that_lies_about_compression(write, end, kind):
     path = write(f"a.jsonl{end}", '{"text": "one"}\n' * 5)
     error = complaint(path)
@@ -49,12 +59,13 @@ def test_a_name_that_lies_about_compression(write, end, kind):
     assert skipped(path)[0] == []
 
 
-def test_damage_in_the_middle_is_told_from_a_wrong_name(write):
-    data = bytearray(gzip.compress(jsonl_bytes(rows(2000))))
+@pytest.mark.parametrize("end", [".gz", ".bz2", ".xz"])
+def test_damage_in_the_middle_is_told_from_a_wrong_name(write, end):
+    data = bytearray(COMPRESS[end](jsonl_bytes(rows(6000))))
     data[len(data) // 2 : len(data) // 2 + 200] = bytes(200)
-    texts, problems = skipped(write("a.jsonl.gz", bytes(data)))
+    texts, problems = skipped(write(f"a.jsonl{end}", bytes(data)))
     assert len(texts) > 500
-    assert "the gzip data are damaged" in str(problems[-1])
+    assert f"the {KINDS[end]} data are damaged" in str(problems[-1])
 
 
 def test_zeros_behind_a_gzip_member_are_ignored(write):
@@ -62,10 +73,9 @@ def test_zeros_behind_a_gzip_member_are_ignored(write):
     assert [document.text for document in open_corpus(path)] == ["one"]
 
 
-@pytest.mark.parametrize("end", [".gz", ".zst"])
+@pytest.mark.parametrize("end", COMPRESS)
 def test_an_empty_compressed_file_is_empty(write, end):
-    compress = gzip.compress if end == ".gz" else zstandard.compress
-    assert "the file is empty" in str(complaint(write(f"a.jsonl{end}", compress(b""))))
+    assert "the file is empty" in str(complaint(write(f"a.jsonl{end}", COMPRESS[end](b""))))
 
 
 def test_an_unknown_encoding_is_an_option_error(write):

@@ -51,7 +51,7 @@ def rote() -> None:
     """What is new in the text of language models, and what they repeat.
 
     Every measure takes files (JSONL, JSON, Parquet, CSV, plain text, folders, globs, - for
-    standard input; also .gz and .zst) and compares the sources in them:
+    standard input; also .gz, .zst, .bz2, .xz) and compares the sources in them:
 
     \b
       rote diversity stories.jsonl --by source --reference human

@@ -35,6 +35,9 @@ SURE = 0.999
 before a verdict rests on it."""
 FIRST, MOST = 199, 9_999
 """Permutations that a verdict begins with, and at which it is left open."""
+MOST_IN_ALL = 24 * 10_000
+"""Permuted differences of all tests that are still held against an open one: with more than 24 of
+them a verdict is left open at fewer permutations, so that ten sources do not take an hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +105,16 @@ def decide(
         open_places = [k for k, n in enumerate(order) if final[n].borderline]
         count = max((len(tests[n].permuted) for n in numbers), default=0)
         extendable = all(tests[n].more is not None for n in numbers if final[n].borderline)
-        if not open_places or count >= most or not extendable:
+        if not open_places or not extendable:
             return final
         if correction == "westfall-young":
             through, order = order[: open_places[0]], order[open_places[0] :]
             reached = max([reached, *(final[n].p for n in through)])
         numbers = sorted(order)
-        count = min(2 * count + 1, most)
+        limit = min(most, MOST_IN_ALL // len(numbers))
+        if count >= limit:
+            return final
+        count = min(2 * count + 1, limit)
         for n in numbers:
             tests[n] = tests[n].extended(count)
         for n, outcome in zip(numbers, correct([tests[n] for n in numbers], correction)):

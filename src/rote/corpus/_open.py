@@ -29,7 +29,15 @@ from rote.corpus._paths import (
 )
 from rote.corpus._select import Joined, none_fulfils
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
-from rote.corpus._streams import STDIN, check_encoding, raw_pieces, sniff, spool, spool_stdin
+from rote.corpus._streams import (
+    COMPRESSIONS,
+    STDIN,
+    check_encoding,
+    raw_pieces,
+    sniff,
+    spool,
+    spool_stdin,
+)
 from rote.corpus.memory import Frame, length, to_rows
 
 if TYPE_CHECKING:
@@ -459,5 +467,5 @@ def _exists(text: str) -> bool:
     if is_address(text) or os.path.exists(text) or _is_named(text):
         return True
     # Question marks are frequent in texts, and a search through folders is slow.
-    like_path = os.sep in text or text.lower().endswith((*suffixes(), ".gz", ".zst"))
+    like_path = os.sep in text or text.lower().endswith((*suffixes(), *COMPRESSIONS))
     return like_path and glob.has_magic(text) and bool(glob.glob(text, recursive=True))

@@ -252,8 +252,8 @@ def _missing(path: Path) -> InputError:
 def _unknown(path: Path) -> InputError:
     suffix = path.suffix
     readers = ", ".join(dict.fromkeys(suffixes().values()))
-    if suffix.lower() in (".bz2", ".xz", ".zip", ".tar", ".7z"):
-        remedy = "Unpack it, or compress it with gzip or zstd"
+    if suffix.lower() in (".zip", ".tar", ".7z", ".rar"):
+        remedy = "Unpack it, or compress single files with gzip, zstd, bzip2 or xz"
     else:
         remedy = f"Say how to read it with --format ({readers})"
     problem = f"unknown suffix '{suffix}'" if suffix else "the file has no suffix"

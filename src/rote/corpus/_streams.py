@@ -18,13 +18,18 @@ from typing import Any, BinaryIO, cast
 from rote.core.errors import InputError, OptionError
 from rote.corpus._shard import Part
 
-COMPRESSIONS = {".gz": "gz", ".zst": "zst"}
-MAGIC = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd"}
-_KINDS = {"gz": "gzip", "zst": "zstd"}
+COMPRESSIONS = {".gz": "gz", ".zst": "zst", ".bz2": "bz2", ".xz": "xz"}
+MAGIC = {
+    "gz": b"\x1f\x8b",
+    "zst": b"\x28\xb5\x2f\xfd",
+    "bz2": b"BZh",
+    "xz": b"\xfd7zXZ\0",
+}
+_KINDS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
 
 # Decompressed text may be hundreds of times as large as what it was made from, and with zstd,
 # which cannot be told to stop, 32,000 times: little is read at a time.
-_PLAIN, _GZ, _ZST, _PIECE = 2**20, 2**16, 2**11, 2**20
+_PLAIN, _ZST, _STEP, _PIECE = 2**20, 2**11, 2**16, 2**20
 
 Pieces = Iterator[tuple[bytes, int]]
 
@@ -79,10 +84,11 @@ def raw_pieces(path: Path | str, compression: str, file: str) -> Pieces:
     """The decompressed bytes of a file."""
     try:
         with open_bytes(path) as raw:
-            if compression == "gz":
-                yield from _members(raw, _Gzip, _GZ, compression, file)
-            elif compression == "zst":
+            if compression == "zst":
                 yield from _members(raw, _zstd_frames(), _ZST, compression, file)
+            elif compression:
+                new = {"gz": _Gzip, "bz2": _Bzip2, "xz": _Xz}[compression]
+                yield from _members(raw, new, _STEP, compression, file)
             else:
                 while piece := raw.read(_PLAIN):
                     yield piece, raw.tell()
@@ -122,6 +128,47 @@ class _Gzip:
         return self._inflate.unused_data.lstrip(b"\0")
 
 
+class _Stream:
+    """One stream of bzip2 or xz, given out in pieces of bounded size."""
+
+    def __init__(self, decompressor: Any, damage: tuple[type[Exception], ...]) -> None:
+        self._object, self._damage = decompressor, damage
+
+    def pieces(self, data: bytes) -> Iterator[bytes]:
+        try:
+            yield self._object.decompress(data, _PIECE)
+            while not self._object.eof and not self._object.needs_input:
+                yield self._object.decompress(b"", _PIECE)
+        except self._damage as error:
+            raise zlib.error(str(error)) from None
+
+    def flush(self) -> bytes:
+        return b""
+
+    @property
+    def eof(self) -> bool:
+        return bool(self._object.eof)
+
+    @property
+    def unused(self) -> bytes:
+        # Streams of xz are filled up with zeros to a multiple of four bytes.
+        return bytes(self._object.unused_data).lstrip(b"\0")
+
+
+class _Bzip2(_Stream):
+    def __init__(self) -> None:
+        import bz2
+
+        super().__init__(bz2.BZ2Decompressor(), (OSError, ValueError))
+
+
+class _Xz(_Stream):
+    def __init__(self) -> None:
+        import lzma
+
+        super().__init__(lzma.LZMADecompressor(), (lzma.LZMAError,))
+
+
 def _zstd_frames() -> Callable[[], Any]:
     import zstandard
 
@@ -155,10 +202,10 @@ def _zstd_frames() -> Callable[[], Any]:
 def _members(
     raw: BinaryIO, new: Callable[[], Any], step: int, compression: str, file: str
 ) -> Pieces:
-    """Decompress member after member (gzip) or frame after frame (zstd)."""
+    """Decompress member after member (gzip), frame after frame (zstd), stream after stream."""
     kind = _KINDS[compression]
     member, fresh = new(), True
-    real = raw.read(4).startswith(MAGIC[compression])
+    real = raw.read(len(MAGIC[compression])) == MAGIC[compression]
     raw.seek(0)
     while data := raw.read(step):
         while data:
@@ -255,7 +302,7 @@ def spool_stdin() -> Path:
 def sniff(path: Path) -> tuple[str, str]:
     """Reader and compression of a file without a name, by its first bytes."""
     with open(path, "rb") as raw:
-        magic = raw.read(4)
+        magic = raw.read(max(map(len, MAGIC.values())))
     compression = next((kind for kind, start in MAGIC.items() if magic.startswith(start)), "")
     start = b""
     try:
