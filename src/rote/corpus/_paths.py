@@ -108,11 +108,14 @@ def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]
 
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
+_HUB = re.compile(r"hf:(?!//)(?=[^/]+/[^/]+)")
+"""`hf:OWNER/NAME` is a data set of Hugging Face, `hf:OWNER/NAME/data/train-*` some of its files."""
+_ABOUT_A_DATA_SET = ("README.md", "dataset_infos.json", "dataset_dict.json", "state.json")
 
 
 def is_address(name: object) -> bool:
-    """Whether a name is an address (`s3://...`, `hdfs://...`), for fsspec to open."""
-    return isinstance(name, str) and _ADDRESS.match(name) is not None
+    """Whether a name is an address (`s3://...`, `hdfs://...`, `hf:...`), for fsspec to open."""
+    return isinstance(name, str) and bool(_ADDRESS.match(name) or _HUB.match(name))
 
 
 def place_of(name: str) -> Path | str:
@@ -125,19 +128,30 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[Found], lis
     try:
         from fsspec.core import url_to_fs
 
-        system, path = url_to_fs(address)
+        system, path = url_to_fs(_HUB.sub("hf://datasets/", address))
         single = not glob.has_magic(path) and not system.isdir(path)
         listed = [path] if single else system.glob(path) if glob.has_magic(path) else None
         names = sorted(system.find(path) if listed is None else listed)
+        names = [name for name in names if Path(name).name not in _ABOUT_A_DATA_SET or single]
         sizes = {name: int(system.info(name)["size"] or 0) for name in names}
     except ImportError as error:
         if (error.name or "").partition(".")[0] == "fsspec":
             raise MissingExtra("fsspec", "spark", f"reading {address}") from None
+        if (error.name or "").partition(".")[0] == "huggingface_hub" or _HUB.match(address):
+            raise OptionError(
+                f"reading {address} needs huggingface_hub: pip install huggingface_hub"
+            ) from None
         raise OptionError(f"{address} cannot be opened: {error}") from None
     except ValueError as error:  # a protocol that nobody knows
         raise OptionError(f"{address} cannot be opened: {error}") from None
     except OSError as error:
         raise unreadable(address, error) from error
+    except Exception as error:  # of whatever library speaks to the store
+        raise InputError(
+            f"cannot be read ({error or type(error).__name__})",
+            file=address,
+            remedy="Check the address and the network, or download it and name the files",
+        ) from error
     found = [
         replace(file, address=str(system.unstrip_protocol(name)))
         for name in names
