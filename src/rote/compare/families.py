@@ -21,6 +21,7 @@ from rote.compare.log_odds import benjamini_hochberg
 from rote.compare.permutation import LEVEL, PermutedTest, as_large, holm
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError
+from rote.core.progress import Reporter, Silent
 
 Correction = Literal["westfall-young", "holm", "bh"]
 CORRECTIONS: dict[Correction, str] = {
@@ -90,6 +91,7 @@ def decide(
     tests: Sequence[PermutedTest],
     correction: Correction = "westfall-young",
     most: int = MOST,
+    reporter: Reporter | None = None,
 ) -> list[Outcome]:
     """As `correct`, with as many permutations as it takes to know on which side of the level each
     p is, at most so many.
@@ -115,8 +117,11 @@ def decide(
         if count >= limit:
             return final
         count = min(2 * count + 1, limit)
-        for n in numbers:
-            tests[n] = tests[n].extended(count)
+        title = f"verdicts: {count:,} permutations"
+        with (reporter or Silent()).stage(title, len(numbers)) as advance:
+            for n in numbers:
+                tests[n] = tests[n].extended(count)
+                advance(1)
         for n, outcome in zip(numbers, correct([tests[n] for n in numbers], correction)):
             final[n] = replace(outcome, p=max(outcome.p, reached), detectable=final[n].detectable)
 

@@ -113,7 +113,9 @@ def compute(
     if not policy.results:
         raise UnknownLanguage("; ".join(policy.left_out))
     most = MOST if settings.permutations is None else None
-    first, *others = corrected(policy.results, settings.correction, most=most)
+    first, *others = corrected(
+        policy.results, settings.correction, most=most, reporter=policy.reporter
+    )
     notes = (*first.notes, *policy.left_out, *remarks(policy.collected.seen))
     return [replace(_with_copies(first, policy.collected), notes=notes), *others]
 

@@ -16,7 +16,7 @@ from rote.compare.families import UNDEFINED, Correction, Outcome, adjusted, corr
 from rote.compare.permutation import LEVEL, PermutedTest
 from rote.core.facets import EACH
 from rote.core.numbers import format_number
-from rote.core.progress import several
+from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row
 
 Test = tuple[str, str, str, str]
@@ -89,6 +89,7 @@ def corrected(
     correction: Correction = "westfall-young",
     *,
     most: int | None = None,
+    reporter: Reporter | None = None,
 ) -> list[Result]:
     """The results with `p_corrected`, `floor`, `tested` and `detectable` in every row of their
     comparisons; those of results that were read keep their own.
@@ -100,7 +101,11 @@ def corrected(
     for family in families:
         tests = [found[number][1][key] for number, key in family.members]
         further = family.verdicts and most is not None
-        judged = decide(tests, correction, most or 0) if further else correct(tests, correction)
+        judged = (
+            decide(tests, correction, most or 0, reporter)
+            if further
+            else correct(tests, correction)
+        )
         outcomes |= dict(zip(family.members, judged))
     verdicts = {member for family in families if family.verdicts for member in family.members}
     alike = _equivalent(found, families, correction)

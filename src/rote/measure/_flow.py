@@ -20,7 +20,7 @@ from rote.annotate.store import Store, is_store, open_store
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, facets, is_input
 from rote.core.metric import Metric
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, Step
 from rote.core.result import Result
 from rote.core.sample import Need
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
@@ -137,7 +137,7 @@ def take(
     most = max(map(len, read.collected.groups.values()))
     tested = sum(tests_of(metric, options, settings) for metric, options in chosen)
     each = _pairs_are_compared(read.collected, policy)
-    for metric, options in chosen:
+    for number, (metric, options) in enumerate(chosen, 1):
         count = policy.count(metric)
         settings = policy.settings
         settings = replace(settings, reference=EACH) if each and metric.tested else settings
@@ -153,7 +153,7 @@ def take(
                 settings=replace(settings, sample=drawn),
                 words=source,
                 tokenizers=read.signatures,
-                reporter=reporter,
+                reporter=Step(reporter, number, len(chosen)),
                 tests_of_source=tested,
                 store=texts if isinstance(texts, Store) else None,
             )

@@ -231,7 +231,9 @@ class Matched:
         if not shared_strata(*pair, work.strata) == len(pair[0]) == len(pair[1]):
             added = self.contributions(np.sort(np.concatenate(pair)), tested)
 
-        def permuted(numbers: range, names: Collection[str]) -> dict[str, Floats]:
+        def permuted(
+            numbers: range, names: Collection[str], advance: Advance = lambda amount: None
+        ) -> dict[str, Floats]:
             sides = draws_of_groups(
                 lambda takes: self.many(takes, names, windows, added),
                 exchange,
@@ -247,7 +249,7 @@ class Matched:
         sides = [{name: column[n : n + 1] for name, column in observed.items()} for n in (0, 1)]
         least, wide = least_p(*pair, work.strata), widening(*pair, work.strata)
         tests = {}
-        for name, column in permuted(range(count), tested).items():
+        for name, column in permuted(range(count), tested, advance).items():
             deviation = _deviation(name, *sides)
             tests[name] = PermutedTest.of(
                 f"{source} {reference}",

@@ -730,7 +730,9 @@ class _Run:
         whole = self.drawn_from[source], self.drawn_from[reference]
         pair = as_many(*whole, strata, generator(seed, f"choose {source} {reference}"))
 
-        def permuted(numbers: range, names: Collection[str]) -> dict[str, Floats]:
+        def permuted(
+            numbers: range, names: Collection[str], advance: Advance = lambda amount: None
+        ) -> dict[str, Floats]:
             return permuted_differences(
                 self.resample,
                 *pair,
@@ -745,7 +747,7 @@ class _Run:
             )
 
         tested = self.tested_whole
-        drawn_first = permuted(range(self.permutations()), tested) if tested else {}
+        drawn_first = permuted(range(self.permutations()), tested, advance) if tested else {}
         drawn = [
             self.resample(np.sort(take), generator(seed, f"value {name}"))
             for name, take in zip((source, reference), pair)

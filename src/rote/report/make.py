@@ -170,7 +170,7 @@ def make_report(
         if is_given(given) and (role == "corpus" or not benchmark):
             call.materials.append(_held_against(role, given))
     most = MOST if settings.permutations is None else None
-    results = corrected(call.results, settings.correction, most=most)
+    results = corrected(call.results, settings.correction, most=most, reporter=call.reporter)
     of, reference = named(inputs), settings.reference
     against = "each other" if reference == EACH else reference
     return Report(
