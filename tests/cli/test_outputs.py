@@ -20,6 +20,7 @@ from rote.cli._places import LINES
 from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.errors import OptionError
+from rote.core.progress import Silent, Step
 from rote.report.terminal import harmless
 from tests.cli.calls import NAMES, World, commands, make_once, measure_once, writing
 from tests.measure.test_contract import StandIn
@@ -300,3 +301,18 @@ def test_a_log_hears_now_and_then_how_far_work_is(
     with _progress.TerminalReporter(quiet=True).stage("quiet", 2) as advance:
         advance(1)
     assert not capsys.readouterr().err
+
+
+def test_progress_names_the_step_and_how_many() -> None:
+    titles: list[str] = []
+
+    class Listening(Silent):
+        def stage(self, title: str, total: float | None, unit: str = "") -> Any:
+            titles.append(title)
+            return super().stage(title, total, unit)
+
+    with Step(Listening(), 3, 13).stage("semantic", 1.0):
+        pass
+    with Step(Listening(), 1, 1).stage("lexical", 1.0):
+        pass
+    assert titles == ["3 of 13, semantic", "lexical"]

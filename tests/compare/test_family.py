@@ -301,3 +301,16 @@ def test_decided_p_values_are_those_of_all_permutations(effects: Array) -> None:
             if one.permutations == DRAWS:
                 assert one.p == pytest.approx(other.p)
             assert (one.p < LEVEL) == (other.p < LEVEL) or one.borderline or other.borderline
+
+
+def test_many_undecided_tests_stop_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held against an open test costs permutations too: there is a limit to all of them."""
+    rng = np.random.default_rng(5)
+
+    def more(numbers: range) -> Array:
+        return rng.normal(size=len(numbers))
+
+    tests = [PermutedTest.of(f"{n}", 3.3, rng.normal(size=199), 0.0, more=more) for n in range(60)]
+    without = max(outcome.permutations for outcome in decide(tests))
+    monkeypatch.setattr("rote.compare.families.MOST_IN_ALL", 60 * 500)
+    assert max(outcome.permutations for outcome in decide(tests)) < 1000 < without
