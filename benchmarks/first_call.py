@@ -125,17 +125,16 @@ def calls(here: Path) -> dict[str, list[str]]:
     by = ["texts.jsonl", "--by", "source", "--reference", "plain"]
     measures = (
         "lexical diversity templates compression semantic syntactic homogenization "
-        "self-repetition similarity rouge precision-recall favoured entity-scores style keyness "
-        "sameness"
+        "self-repetition score precision-recall style keyness sameness"
     )
     return {
         **{name: [name, *by] for name in measures.split()},
+        "keyness (patterns)": ["keyness", *by, "--of", "patterns"],
         "distinct": ["distinct", "texts.jsonl"],
-        "fragments": ["fragments", *by],
-        "reina": ["reina", "texts.jsonl", "-o", "retrieved.jsonl"],
-        "novelty": ["novelty", *by, "--against", "IDX"],
-        "originality": ["originality", *by, "--against", "IDX"],
-        "contamination": ["contamination", *by, "--against", "IDX"],
+        "train reina": ["train", "reina", "texts.jsonl", "-o", "retrieved.jsonl"],
+        "novelty": ["novelty", *by, "--corpus", "IDX"],
+        "originality": ["originality", *by, "--corpus", "IDX"],
+        "contamination": ["contamination", *by, "--corpus", "IDX"],
         "overlap": ["overlap", *by, "--train", "bible:kjv"],
         "perplexity": ["perplexity", *by, "--model", model],
         "report": ["report", *by, "-o", "report.html"],
@@ -146,7 +145,7 @@ def calls(here: Path) -> dict[str, list[str]]:
         "index build (compact)": ["index", "build", "texts.jsonl", "-o", "built", "--compact"],
         "index remove": ["index", "remove", "IDX", "Genesis 1 (KJV)"],
         "index replace": ["index", "replace", "IDX", "texts.jsonl"],
-        "index document": ["index", "document", "IDX", "Genesis 1 (KJV)"],
+        "show (document)": ["show", "IDX", "--id", "Genesis 1 (KJV)"],
         "index add": ["index", "add", "IDX", "texts.jsonl"],
         "index merge": ["index", "merge", "IDX"],
         "index add-layer": ["index", "add-layer", "IDX", "upos"],
@@ -158,10 +157,10 @@ def calls(here: Path) -> dict[str, list[str]]:
         "search (query)": ["search", "IDX", '[pos="JJ"]{1,2} [lemma="man"]'],
         "search (compact)": ["search", "SMALL", '[pos="JJ"]{1,2}'],
         "count (compact)": ["count", "SMALL", "in the beginning"],
-        "trace (compact)": ["trace", "texts.jsonl", "--against", "SMALL"],
-        "originality (compact)": ["originality", *by, "--against", "SMALL"],
+        "trace (compact)": ["trace", "texts.jsonl", "--corpus", "SMALL"],
+        "originality (compact)": ["originality", *by, "--corpus", "SMALL"],
         "top": ["top", "IDX", "--layer", "pos", "-n", "6"],
-        "trace": ["trace", "texts.jsonl", "--against", "IDX"],
+        "trace": ["trace", "texts.jsonl", "--corpus", "IDX"],
         "generate": ["generate", "start:2", "--model", "index:IDX", "-o", "made.jsonl"],
         "evaluate": ["evaluate", "items.jsonl", "--model", model],
         "popularity": ["popularity", "items.jsonl", "--corpus", "IDX", "-n", "2"],
@@ -169,22 +168,22 @@ def calls(here: Path) -> dict[str, list[str]]:
             *("memorization", "items.jsonl", "--model", model, "--member", "member"),
             *("--corpus", "IDX", "-n", "2"),
         ],
-        "style-memorization": [
-            *("style-memorization", "texts.jsonl", "--model", model, "--corpus", "IDX"),
-            *("--prompt", "10", "--words", "10"),
+        "memorization (style)": [
+            *("memorization", "texts.jsonl", "--model", model, "--corpus", "IDX"),
+            *("--layer", "pos", "--prefix", "10", "--suffix", "10"),
         ],
         "perturb": ["perturb", "items.jsonl", "--write", "changed.jsonl", "--corpus", "IDX"],
         "dedup": ["dedup", "texts.jsonl", "-o", "dedup"],
         "decontaminate": [
             "decontaminate",
             "texts.jsonl",
-            "--against",
+            "--corpus",
             "items.jsonl",
             "-o",
             "clean",
         ],
         "limit": ["limit", "texts.jsonl", "--max", "2,5", "--field", "text", "-o", "limited"],
-        "pseudo-summaries": ["pseudo-summaries", "texts.jsonl", "-o", "pairs.jsonl"],
+        "train pseudo-summaries": ["train", "pseudo-summaries", "texts.jsonl", "-o", "pairs.jsonl"],
     }
 
 

@@ -246,7 +246,7 @@ def moves(paths: list[str]) -> None:
         corpus.write_text(held)
         for name in sorted(plugins.members("measure")):
             metric = metric_of(name)
-            asked = {field.name for field in fields(metric.options)} & {"against", "train"}
+            asked = {field.name for field in fields(metric.options)} & {"corpus", "train"}
             options = metric.options(**dict.fromkeys(asked, str(corpus)))
             if any(need.field for need in metric.needs(options)):
                 continue

@@ -55,13 +55,10 @@ from rote.measure._prepare import Fields, Words
 from rote.run import Shared, get
 
 LEVEL = 0.05
-LISTS = {"favoured": "patterns", "keyness": "phrases", "templates": "distinctive"}
+LISTS = {"keyness": "phrases", "templates": "distinctive"}
 """Tables whose p-values hold for the whole list; so many permutations make them small enough."""
 LISTED = 99
-BY_TEXT = (
-    *("contamination", "entity-scores", "fragments", "novelty", "originality", "perplexity"),
-    *("rouge", "similarity", "style"),
-)
+BY_TEXT = (*("contamination", "novelty", "originality", "perplexity", "score", "style"),)
 """Measures that look at each text by itself and long: all texts are looked at once."""
 RATIOS = (1, 4, 10)
 SENTENCES = 20
@@ -277,7 +274,7 @@ def documents_of(path: str, where: str) -> list[Document]:
 def options_of(name: str, corpus: str, model: str, fields_held: set[str]) -> Any:
     """Of a measure that these texts and the model are enough for."""
     metric: Metric = plugins.load("measure", name).METRIC
-    given = {f.name: corpus for f in fields(metric.options) if f.name in ("against", "train")}
+    given = {f.name: corpus for f in fields(metric.options) if f.name in ("corpus", "train")}
     if name == "perplexity":
         if not model:
             raise OptionError("no --model to ask")

@@ -1,4 +1,4 @@
-"""Time and equality of `rote rouge` against rouge-score 0.1.2, same texts, same process.
+"""Time and equality of ROUGE in `rote score` and in rouge-score 0.1.2: same texts, same process.
 
     python benchmarks/rouge.py [FILE.jsonl]
 
@@ -23,7 +23,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from rote.annotate import words
 from rote.core.metric import Work
 from rote.core.sample import RawText, Sample
-from rote.measure import rouge
+from rote.measure._score import rouge
 
 PEER = {
     "rouge_1": "rouge1",

@@ -15,6 +15,7 @@ import click
 
 from rote.cli.main import rote
 from rote.core import plugins
+from rote.core.registry import words_of
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -41,7 +42,8 @@ def _commands(group: click.Group, above: click.Context) -> list[str]:
         found = group.get_command(above, name)
         assert found is not None
         with click.Context(found, info_name=name, parent=above) as context:
-            parts.append(_section(context.command_path, found.get_help(context)))
+            text = getattr(found, "full_help", found.get_help)(context)
+            parts.append(_section(context.command_path, text))
             if isinstance(found, click.Group):
                 parts += _commands(found, context)
     return parts
@@ -85,9 +87,8 @@ def problems() -> list[str]:
     guides = guides.replace(REFERENCE.read_text(encoding="utf-8"), "")
     for name in plugins.members("studies"):
         python = f"rote.{name.replace('-', '_')}("
-        found += [
-            f"no guide shows `{call}`" for call in (f"rote {name} ", python) if call not in guides
-        ]
+        shell = f"rote {' '.join(words_of(name))} "
+        found += [f"no guide shows `{call}`" for call in (shell, python) if call not in guides]
     menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
         if f" {page.relative_to(DOCS).as_posix()}\n" not in menu:

@@ -370,7 +370,6 @@ OTHERS: dict[str, dict[str, Maker]] = {
         )
     },
     "popularity": {"FOLDER": _infini_gram, "answers.jsonl": _answers},
-    "similarity": {"answers.jsonl": summaries},
     "input": {
         "summaries.jsonl": stories,
         "documents.jsonl": lines(_documents),

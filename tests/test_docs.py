@@ -80,22 +80,21 @@ CHANGED = {
 }
 """What stands for things that only the reader has."""
 SMALL = {
-    "finetune": "--steps 2 --longest 60 --max-tokens 10 --tokens 400 --device cpu",
-    "calibrate": "--steps 2 --longest 60 --max-tokens 10 --candidates 2 --device cpu",
-    "repetition-study": "--steps 2 --longest 60 --max-tokens 6 --tokens 400 --candidates 2 "
-    "--calibrated 3 --most 4 --seeds 0 --beams 1 --device cpu",
-    "intervene": "--items 2 --longest 60 --max-tokens 6 --frequent 4",
+    "train finetune": "--steps 2 --longest 60 --max-tokens 10 --tokens 400 --device cpu",
+    "train calibrate": "--steps 2 --longest 60 --max-tokens 10 --candidates 2 --device cpu",
+    "train study": "--steps 2 --longest 60 --max-tokens 6 --tokens 400 --candidates 2 "
+    "--calibrated 3 --sample 4 --seeds 0 --beams 1 --device cpu",
+    "train intervene": "--items 2 --longest 60 --max-tokens 6 --frequent 4",
     "generate": "--max-tokens 20",
     "memorization": "--neighbour-count 2",
-    "style-memorization": "--resamples 5",
 }
 """How many and how long changes nothing that is looked at here; the last of two flags counts."""
 NEEDS = {
-    "torch": r"finetune|calibrate|repetition-study|intervene|transformers:",
+    "torch": r"train (finetune|calibrate|study|intervene)|transformers:",
     "bert_score": r"--bertscore",
     "gguf": r"gguf:",
     "spacy": r"spacy:de",
-    "sklearn": r"^rote (memorization|reina)",
+    "sklearn": r"^rote (memorization|train reina)",
 }
 
 
@@ -124,12 +123,13 @@ SKIPPED = [
 
 def small(words: list[str]) -> list[str]:
     """The same with few permutations and short texts."""
-    command = commands().get(words[0])
+    name = words[0] if words[0] in commands() else " ".join(words[:2])
+    command = commands().get(name)
     tests = any(one.name == "permutations" for one in command.params) if command else False
     more = ["--permutations", "19"] if tests and "--permutations" not in words else []
     words = ["5" if before == "--unasked" and word.isdigit() else word
              for before, word in zip(["", *words], words)]  # fmt: skip
-    return [*words, *more, *SMALL.get(words[0], "").split()]
+    return [*words, *more, *SMALL.get(name, "").split()]
 
 
 def split(line: str) -> list[str]:

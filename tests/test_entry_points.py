@@ -109,15 +109,15 @@ def test_a_value_measure_is_in_the_shell_in_python_and_in_the_panel(texts: Path)
 
 
 def test_a_measure_against_a_corpus_names_what_it_lacks(texts: Path, index: str) -> None:
-    result = _function("known_words")(texts, against=index, by="source", matched=False)
+    result = _function("known_words")(texts, corpus=index, by="source", matched=False)
     assert result.sources["human"].values["known"] > result.sources["model"].values["known"]
     words = [row["word"] for row in result.tables["unknown"] if row["source"] == "model"]
     assert "elephant" in words
-    shown = call("known-words", texts, "--against", index, "--by", "source", "-q").output
+    shown = call("known-words", texts, "--corpus", index, "--by", "source", "-q").output
     assert "Words that the corpus lacks" in shown
     assert "elephant" in shown
     lacking = CliRunner().invoke(shell, ["known-words", str(texts)])
-    assert "--against" in str(lacking.exception)
+    assert "--corpus" in str(lacking.exception)
 
 
 def test_a_study_is_in_the_shell_and_in_python(items: Path, package: Path) -> None:

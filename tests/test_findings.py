@@ -114,7 +114,7 @@ def test_numbers_are_held_against_the_result() -> None:
 
 STUDY = """
 ```sh
-rote repetition-study pairs.jsonl --from-config tiny -o study
+rote train study pairs.jsonl --from-config tiny -o study
 ```
 
 <!-- check

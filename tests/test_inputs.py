@@ -39,7 +39,7 @@ from rote.studies._functions import function_names
 from tests.cli.calls import World
 
 SMALL = {"permutations": 0, "interval": 0, "matched": False}
-NEEDS_TORCH = ("calibrate", "finetune", "intervene", "repetition_study")
+NEEDS_TORCH = ("train_calibrate", "train_finetune", "train_intervene", "train_study")
 
 
 # Kinds of inputs
@@ -117,7 +117,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
     """What a command works on, as a file of records, and the keywords of a call."""
     by: dict[str, Any] = {"by": "source", "reference": "human [/b]", **SMALL}
-    corpus = {"against": world.corpus}
+    corpus = {"corpus": world.corpus}
     summaries = [{**row, "document": f"Day {row['doc_id']}."} for row in rows_in(world.texts)]
     judged = world.lines("judged.jsonl", summaries)
     own: dict[str, tuple[str, dict[str, Any]]] = {
@@ -128,28 +128,25 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
                                   "layer": "lower"}),
         "distinct": (world.sampled, {**by, "partition": "kind", "quality": "score"}),
         "perplexity": (world.texts, {**by, "model": f"fake:{world.path / 'table.json'}"}),
-        "agreement": (world.answers, {"interval": 0}),
+        "judge_agreement": (world.answers, {"interval": 0}),
         "correlate": (world.results, {"values": "all", "quality": world.quality}),
         "factors": (world.swept, {"values": "all", "over": "temperature"}),
         "popularity": (world.items, {"corpus": world.index, "n": 2}),
         "perturb": (world.items, {"perturbed": world.after, "n": 2}),
         "evaluate": (world.items, {"model": world.model}),
         "memorization": (world.items, {"model": world.model, "corpus": world.index, "n": 2}),
-        "style_memorization": (
-            world.texts, {"model": world.model, "prompt": 4, "words": 3, "resamples": 5},
-        ),
         "trace": (world.texts, {**corpus, "min_words": 3, "min_bits": 1}),
         "dedup": (world.texts, {**corpus, "length": 6, "output": folder / "clean"}),
         "decontaminate": (
-            world.texts, {"against": world.items, "bits": 5, "output": folder / "clean"},
+            world.texts, {"corpus": world.items, "bits": 5, "output": folder / "clean"},
         ),
-        "limit": (world.texts, {"most": 4, "seeds": 1, "output": folder / "limited"}),
+        "limit": (world.texts, {"max": 4, "seeds": 1, "output": folder / "limited"}),
         "generate": (
             world.texts, {"model": world.model, "max_tokens": 2, "output": folder / "made.jsonl"},
         ),
-        "judge": (judged, {"most": 2, "output": folder / "page.html"}),
-        "pseudo_summaries": (world.texts, {"output": folder / "pairs.jsonl"}),
-        "reina": (world.texts, {"output": folder / "retrieved.jsonl"}),
+        "judge_page": (judged, {"sample": 2, "output": folder / "page.html"}),
+        "train_pseudo_summaries": (world.texts, {"output": folder / "pairs.jsonl"}),
+        "train_reina": (world.texts, {"output": folder / "retrieved.jsonl"}),
         "diversity": (world.texts, {"by": "source", "permutations": 0, "interval": 0}),
         "report": (
             world.texts,
@@ -159,7 +156,7 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
     }  # fmt: skip
     if name in NEEDS_TORCH:
         more: dict[str, Any] = {"output": folder / "trained"}
-        if name != "intervene":
+        if name != "train_intervene":
             more |= {"model": "none"}
         return world.texts, more
     if name not in own:
@@ -257,7 +254,7 @@ def test_what_a_command_works_on_is_a_column_where_texts_are_enough(
     name: str, world: World, tmp_path: Path
 ) -> None:
     """What needs more than texts says so, whichever way they come."""
-    if name in ("correlate", "factors", "agreement"):
+    if name in ("correlate", "factors", "judge_agreement"):
         return
     texts = [row["text"] for row in rows_in(world.texts)]
     path = world.lines("plain.jsonl", [{"text": text} for text in texts])
@@ -351,11 +348,11 @@ def given_beside(
         keywords |= {"min_count": 2, "min_texts": 1, "lengths": 1}
     records: dict[tuple[str, str], list[dict[str, Any]]] = {
         ("overlap", "placebo"): texts[:5],
-        ("decontaminate", "against"): [
+        ("decontaminate", "test_items"): [
             {"id": "1", "text": rows_in(world.texts)[0]["text"], "task": "cats"}
         ],
-        ("calibrate", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
-        ("finetune", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
+        ("train-calibrate", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
+        ("train-finetune", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
         ("decontaminate", "answers"): [],
         ("generate", "about"): corpus,
         ("perturb", "perturbed"): rows_in(world.after),
@@ -367,11 +364,11 @@ def given_beside(
     }  # fmt: skip
     if (name, option) == ("overlap", "placebo"):
         keywords |= {"scores": "doc_id", "train": corpus}
-    if (name, option) == ("decontaminate", "against"):
+    if (name, option) == ("decontaminate", "test_items"):
         keywords |= {"items": "texts"}
     if (name, option) == ("decontaminate", "answers"):
         items = [{"id": "1", "goal": "open the tin", "sol1": "with a key", "sol2": "with a hen"}]
-        keywords |= {"against": items}
+        keywords |= {"corpus": items}
         made = {**items[0], "label": 0, "source": "a", "correct": True, "prediction": 0}
         return path, keywords, [{**made, "asked": ["x"], "loglikelihoods": [-1.0, -2.0]}]
     return path, keywords, records.get((name, option), corpus)
@@ -539,10 +536,10 @@ def test_flags_say_how_every_input_is_read(world: World) -> None:
 def test_at_the_shell_a_name_is_never_a_text(world: World, tmp_path: Path) -> None:
     made = str(tmp_path / "made.jsonl")
     for words in (
-        ("decontaminate", world.texts, "--against", "gone.jsonl", "-o", str(tmp_path / "clean")),
+        ("decontaminate", world.texts, "--test-items", "gone.jsonl", "-o", str(tmp_path / "clean")),
         ("generate", "start", "--about", "gone.jsonl", "--model", world.model, "-o", made),
         ("generate", "gone.jsonl", "--model", world.model, "-o", made),
         ("perturb", world.items, "--perturbed", "gone.jsonl"),
-        ("novelty", world.texts, "--against", "gone.jsonl"),
+        ("novelty", world.texts, "--corpus", "gone.jsonl"),
     ):
         assert "gone.jsonl: no such file" in told(*words), words

@@ -82,7 +82,7 @@ NEVER_ONE = {
         "max((pair.sources for pair in tested))",
         "len(tested)",
     },
-    "studies/decontaminate.py": {"settings['shortest']"},
+    "studies/decontaminate.py": {"settings['min_words']"},
     "studies/generate.py": {"same", "settings", "models", "plan.samples"},
     "web/routes/history.py": {"len(_LETTERS)"},
     "web/store/uploads.py": {"len(text)", "len(document.text)"},

@@ -16,32 +16,66 @@ from rote.core import distribution
 from rote.measure import panel
 
 PUBLIC = [
-    *("BackOff", "Corpus", "Document", "Index", "InputError", "Layer", "MissingExtra"),
-    *("OptionError", "ReadOptions", "Result", "RoteError", "Settings", "Signature", "UnknownName"),
-    *("__version__", "agreement", "build_index", "calibrate", "compression", "contamination"),
-    *("correlate", "decontaminate", "dedup", "distinct", "diversity", "entity_scores", "evaluate"),
-    *("factors", "favoured", "finetune", "fragments", "generate", "homogenization", "index_texts"),
-    *("intervene", "judge", "keyness", "lexical", "limit", "memorization", "novelty"),
-    *("open_corpus", "open_index", "originality", "overlap", "perplexity", "perturb"),
-    *(
-        "popularity",
-        "precision_recall",
-        "pseudo_summaries",
-        "reina",
-        "remove_documents",
-        "repetition_study",
-    ),
-    *(
-        "replace_documents",
-        "report",
-        "rouge",
-        "sameness",
-        "self_repetition",
-        "semantic",
-        "similarity",
-        "style",
-    ),
-    *("style_memorization", "syntactic", "templates", "trace"),
+    "BackOff",
+    "Corpus",
+    "Document",
+    "Index",
+    "InputError",
+    "Layer",
+    "MissingExtra",
+    "OptionError",
+    "ReadOptions",
+    "Result",
+    "RoteError",
+    "Settings",
+    "Signature",
+    "UnknownName",
+    "__version__",
+    "build_index",
+    "compression",
+    "contamination",
+    "correlate",
+    "decontaminate",
+    "dedup",
+    "distinct",
+    "diversity",
+    "evaluate",
+    "factors",
+    "generate",
+    "homogenization",
+    "index_texts",
+    "judge_agreement",
+    "judge_page",
+    "keyness",
+    "lexical",
+    "limit",
+    "memorization",
+    "novelty",
+    "open_corpus",
+    "open_index",
+    "originality",
+    "overlap",
+    "perplexity",
+    "perturb",
+    "popularity",
+    "precision_recall",
+    "remove_documents",
+    "replace_documents",
+    "report",
+    "sameness",
+    "score",
+    "self_repetition",
+    "semantic",
+    "style",
+    "syntactic",
+    "templates",
+    "trace",
+    "train_calibrate",
+    "train_finetune",
+    "train_intervene",
+    "train_pseudo_summaries",
+    "train_reina",
+    "train_study",
 ]
 
 
@@ -191,12 +225,12 @@ def test_fields_that_are_no_names_are_refused(by: object) -> None:
 def test_a_list_of_numbers_may_be_a_string_or_a_number(tmp_path: Path) -> None:
     texts = ["one two three four", "one two three four", "five six seven eight"]
     for most in ("1", 1, (1,)):
-        made = rote.limit(texts, most=most, seeds=1, output=tmp_path / str(type(most).__name__))
+        made = rote.limit(texts, max=most, seeds=1, output=tmp_path / str(type(most).__name__))
         assert [one["texts"] for one in made.about["manifest"]["subsets"]] == [2]
     assert "Subsets" in made.table()
     assert made.to_polars("subsets").height == 1
-    with pytest.raises(rote.OptionError, match="most takes whole numbers"):
-        rote.limit(texts, most="two", output=tmp_path / "other")
+    with pytest.raises(rote.OptionError, match="max takes whole numbers"):
+        rote.limit(texts, max="two", output=tmp_path / "other")
 
 
 @pytest.mark.parametrize("name", ["novelty", "contamination", "originality", "trace"])
@@ -206,10 +240,10 @@ def test_a_corpus_is_a_name_a_path_or_an_opened_index(name: str, tmp_path: Path)
     texts = ["We left by the back gate as it rained, she said.", "No."]
     more = {"min_words": 3, "min_bits": 1} if name == "trace" else {"matched": False}
     found = [
-        getattr(rote, name)(texts, against=against, **more)
+        getattr(rote, name)(texts, corpus=against, **more)
         for against in (str(path), path, rote.open_index(path))
     ]
     assert found[0].to_dict() == found[1].to_dict() == found[2].to_dict()
     made = rote.index_texts(["They left by the back gate as it rained."])
     if name == "trace":
-        assert rote.trace(texts, against=made, **more).tables["spans"]
+        assert rote.trace(texts, corpus=made, **more).tables["spans"]

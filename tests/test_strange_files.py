@@ -36,7 +36,7 @@ WRITTEN = (
     "fragments",
 )
 """Options that name what is written."""
-NOT_READ = {"serve", "demo", "completion", "annotators"}
+NOT_READ = {"serve", "demo"}
 """Commands that read no file, or do not end."""
 
 
@@ -69,21 +69,20 @@ def call(name: str, world: World, folder: Path) -> list[str]:
         "show": [world.texts],
         "report": [world.texts, "--by", "source", "--measures", "lexical", "-o", f"{out}.html"],
         "index build": [world.texts, "-o", out],
-        "index document": [world.index, "0"],
         "index merge": [world.index],
         "index add": [world.index, world.texts],
         "index replace": [world.index, world.texts],
         "index remove": [world.index, "none such"],
-        "calibrate": [world.texts, "--model", "none", "-o", out],
-        "finetune": [world.texts, "--model", "none", "-o", out],
-        "intervene": [world.texts, "--model", "none", "-o", out],
-        "repetition-study": [world.texts, "--model", "none", "-o", out],
+        "train calibrate": [world.texts, "--model", "none", "-o", out],
+        "train finetune": [world.texts, "--model", "none", "-o", out],
+        "train intervene": [world.texts, "--model", "none", "-o", out],
+        "train study": [world.texts, "--model", "none", "-o", out],
         "dedup": [world.texts, "-o", out],
         "generate": [world.texts, "--model", model, "--max-tokens", "2", "-o", f"{out}.jsonl"],
-        "judge": [world.texts, "-o", f"{out}.html"],
+        "judge page": [world.texts, "-o", f"{out}.html"],
         "limit": [world.texts, "--max", "4", "-o", out],
-        "pseudo-summaries": [world.texts, "-o", f"{out}.jsonl"],
-        "reina": [world.texts, "-o", f"{out}.jsonl"],
+        "train pseudo-summaries": [world.texts, "-o", f"{out}.jsonl"],
+        "train reina": [world.texts, "-o", f"{out}.jsonl"],
     }
     if name.startswith("index ") and name not in own:
         return [*name.split(), world.index]

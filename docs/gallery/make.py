@@ -38,12 +38,12 @@ GALLERY: dict[str, tuple[str, ...]] = {
         "rote show example:answers --layers lemma,pos,dep --texts 1",
         f"rote templates {ANSWERS} -n 4",
         f"rote syntactic {ANSWERS}",
-        f"rote favoured {ANSWERS}",
+        f"rote keyness {ANSWERS} --of patterns",
         'rote style bible:kjv --where "book=Ruth|Mark|Romans" --by book --reference Mark',
     ),
     "Meaning": (
         "rote index build bible:kjv --where testament=new -o KJV --layers lower,pos,lemma",
-        "rote generate prefix:bible:asv --words 12 --most 10 --samples 5 --max-tokens 30"
+        "rote generate prefix:bible:asv --words 12 --limit 10 --samples 5 --max-tokens 30"
         " --model index:KJV --temperature 0.4,0.7,1 -o sampled.jsonl",
         f"rote semantic {ANSWERS}",
         f"rote precision-recall {ANSWERS}",
@@ -58,21 +58,20 @@ GALLERY: dict[str, tuple[str, ...]] = {
         "rote top KJV -n 4 -k 10",
     ),
     "Originality": (
-        f"rote originality {MARK} --against KJV",
-        f"rote trace {MARK} --against KJV --limit 3",
-        f"rote novelty {MARK} --against KJV",
-        f"rote contamination {MARK} --against KJV",
+        f"rote originality {MARK} --corpus KJV",
+        f"rote trace {MARK} --corpus KJV --limit 3",
+        f"rote novelty {MARK} --corpus KJV",
+        f"rote contamination {MARK} --corpus KJV",
     ),
     "Generation": (
         "rote generate start:8 --samples 2 --max-tokens 60 --model index:KJV"
         " --temperature 0.4,0.7,1,1.3 -o made.jsonl",
-        "rote generate prefix:bible:asv --words 30 --reference-words 40 --max-tokens 45 --most 24"
+        "rote generate prefix:bible:asv --words 30 --reference-words 40 --max-tokens 45 --limit 24"
         f" --model {MODEL} -o written.jsonl",
         f"rote perplexity example:answers --by source --reference plain --model {MODEL}",
-        "rote rouge written.jsonl",
-        "rote similarity written.jsonl",
-        "rote fragments written.jsonl --to reference",
-        "rote entity-scores written.jsonl --document-field prompt",
+        "rote score written.jsonl --scores rouge,cosine",
+        "rote score written.jsonl --scores fragments --document-field reference",
+        "rote score written.jsonl --scores entities --document-field prompt",
         "rote overlap written.jsonl --train bible:kjv --min-samples 6",
     ),
     "Results": (
@@ -87,30 +86,23 @@ GALLERY: dict[str, tuple[str, ...]] = {
         "rote popularity answers.jsonl --corpus KJV -n 3",
         "rote perturb items.jsonl --variant exact --corpus KJV -n 3",
         f"rote memorization answers.jsonl --model {MODEL} --corpus KJV -n 3",
-        f"rote style-memorization bible:kjv --where book=Ruth --model {MODEL}"
-        " --prompt 20 --words 20 --resamples 20",
+        f"rote memorization bible:kjv --where book=Ruth --layer pos --model {MODEL}"
+        " --prefix 20 --suffix 20",
     ),
     "Curation": (
-        "rote pseudo-summaries bible:kjv --where testament=new -o pairs.jsonl",
+        "rote train pseudo-summaries bible:kjv --where testament=new -o pairs.jsonl",
         "rote limit pairs.jsonl --max 2,4 --random --seeds 2 -o limited",
         "rote dedup bible:kjv bible:asv --where book=Mark --length 20 -o clean",
-        "rote decontaminate bible:kjv --where testament=new --against written.jsonl --items texts"
-        " -o uncontaminated",
-        "rote reina pairs.jsonl -o retrieved.jsonl",
+        "rote decontaminate bible:kjv --where testament=new --test-items written.jsonl"
+        " --items texts -o uncontaminated",
+        "rote train reina pairs.jsonl -o retrieved.jsonl",
     ),
     "Report": (f"rote report {ANSWERS} -o report.html",),
 }
 NOT_SHOWN = {
-    "agreement": "needs people's answers",
     "annotate": "writes a store; `show` shows what is in it",
-    "annotators": "lists what is installed",
-    "calibrate": "needs torch",
-    "completion": "a script for the shell",
     "demo": "its parts are here",
-    "finetune": "needs torch",
-    "intervene": "needs torch",
     "judge": "a page for people",
-    "repetition-study": "needs torch",
     "serve": "waits for a browser",
 }
 

@@ -1,4 +1,4 @@
-"""`rote annotate`, `rote show`, `rote annotators`, and measures on tags."""
+"""`rote annotate`, `rote show`, and measures on tags."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_tags_come_with_the_annotators_own_words(texts: Path) -> None:
 
 
 def test_annotators_are_listed() -> None:
-    found = invoke("annotators")
+    found = invoke("annotate", "--list")
     assert found.exit_code == 0, found.output
     for name in ("rote", "spacy", "stanza", "given"):
         assert name in found.output

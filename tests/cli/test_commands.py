@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from rote.cli.main import rote
+from rote.cli.main import MOVED, rote
 from rote.core import plugins
 from rote.core.distribution import version
 from rote.core.errors import RoteError
 from rote.core.progress import Silent
+from rote.core.registry import GROUPS, names, words_of
 from rote.measure import panel
+from tests.cli.calls import commands
 
 FAST = ["--permutations", "9", "--no-matched", "-q"]
 
@@ -52,8 +56,28 @@ def test_help_lists_every_measure_without_importing_any() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for name in plugins.members("measure"):
-        assert name in done.stdout
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    for heading, own in GROUPS.items():
+        place = lines.index(f"{heading}:") + 1
+        assert [line.split()[0] for line in lines[place : place + len(own)]] == list(own)
+
+
+def test_every_command_is_in_one_group() -> None:
+    grouped = [name for own in GROUPS.values() for name in own]
+    known = {words_of(name)[0] for name in names()} | set(plugins.members("cli.commands"))
+    assert sorted(grouped) == sorted(known)
+    assert rote.list_commands(click.Context(rote)) == grouped
+
+
+@pytest.mark.parametrize("name", [*MOVED, "index document"])
+def test_an_earlier_name_says_what_it_became(name: str) -> None:
+    found = invoke(*name.split(), "texts.jsonl")
+    assert found.exit_code == 2
+    [line] = [line for line in found.output.splitlines() if line.startswith("Error: ")]
+    assert f"`rote {name}` is now " in line
+    for words in re.findall(r"`rote ([a-z -]+?)(?: --| IDX|`)", line)[1:]:
+        assert words in commands()
 
 
 def test_python_runs_the_package_which_says_its_version() -> None:
@@ -73,7 +97,7 @@ def test_every_command_has_help(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "flag"),
     [
-        ("novelty", "--against"),
+        ("novelty", "--corpus"),
         ("overlap", "--train"),
         ("perplexity", "--model"),
         ("precision-recall", "--reference"),

@@ -1,4 +1,4 @@
-"""`rote limit` and `rote pseudo-summaries` as a user meets them."""
+"""`rote limit` and `rote train pseudo-summaries` as a user meets them."""
 
 from __future__ import annotations
 
@@ -80,9 +80,11 @@ def test_pseudo_summaries_can_be_limited(tmp_path: Path) -> None:
     )
     rows = [{"id": str(n), "text": text.format(n, n + 1)} for n in range(4)]
     docs.write_text("\n".join(map(json.dumps, [*rows, {"id": "x", "text": "Short."}])))
-    found = done("pseudo-summaries", str(docs), "-o", str(pairs))
+    found = done("train", "pseudo-summaries", str(docs), "-o", str(pairs))
     assert found.stdout.splitlines() == [f"{pairs}: 4 pairs", "left out, one sentence: 1"]
-    about = json.loads(done("pseudo-summaries", str(docs), "-o", str(pairs), "--json").stdout)
+    about = json.loads(
+        done("train", "pseudo-summaries", str(docs), "-o", str(pairs), "--json").stdout
+    )
     assert (about["pairs"], about["left_out"], about["unrelated"]) == (4, {"one sentence": 1}, 0)
     limited = done(
         "limit", str(pairs), "--max", "3", "--seeds", "1", "-o", f"{tmp_path}/d", "--json"

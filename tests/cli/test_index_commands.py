@@ -178,11 +178,11 @@ def test_add_merge_and_add_layer(own: str, tmp_path: Path) -> None:
 
 
 def test_documents_are_printed_removed_and_replaced(own: str, tmp_path: Path) -> None:
-    shown = done("index", "document", own, "harbour").stdout
+    shown = done("show", own, "--id", "harbour").stdout
     assert "Anna" in shown
     assert "\x1b" not in shown
     printed = tmp_path / "harbour.jsonl"
-    printed.write_text(done("index", "document", own, "harbour", "--json").stdout)
+    printed.write_text(done("show", own, "--id", "harbour", "--json").stdout)
     assert json.loads(printed.read_text()) == DOCUMENTS[0]
     listed = tmp_path / "ids.txt"
     listed.write_text("harbour\n\n")
@@ -272,8 +272,8 @@ def test_phrases_come_from_a_file_or_standard_input(index: str, tmp_path: Path) 
     file = tmp_path / "phrases.txt"
     file.write_text(lines)
     asked = ("--layer", "lower", "--csv")
-    from_file = done("count", index, "--from", str(file), *asked).stdout
-    assert done("count", index, "--from", "-", *asked, input=lines).stdout == from_file
+    from_file = done("count", index, "--phrases-from", str(file), *asked).stdout
+    assert done("count", index, "--phrases-from", "-", *asked, input=lines).stdout == from_file
     rows = list(csv.DictReader(from_file.splitlines()))
     assert [row["occurrences"] for row in rows] == ["3", "0", "5", "1"]
 
@@ -284,7 +284,13 @@ def test_many_phrases_are_counted_as_each_alone(index: str, tmp_path: Path) -> N
     (tmp_path / "phrases").write_text("\n".join(phrases))
     rows = json.loads(
         done(
-            "count", index, "--from", str(tmp_path / "phrases"), "--layer", "lower", "--json"
+            "count",
+            index,
+            "--phrases-from",
+            str(tmp_path / "phrases"),
+            "--layer",
+            "lower",
+            "--json",
         ).stdout
     )["counts"]
     from rote.index.opening import open_index
@@ -408,7 +414,7 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["count", "IDX"], "give at least one phrase"),
         (["count", "IDX", " "], "holds nothing to count"),
         (["count", "IDX", "--items", " "], "holds nothing to count"),
-        (["count", "IDX", "--from", "nowhere"], "nowhere: the phrases cannot be read"),
+        (["count", "IDX", "--phrases-from", "nowhere"], "nowhere: the phrases cannot be read"),
         (["count", "IDX", "a", "--json", "--csv"], "choose one of"),
         (["search", "IDX", '[lemma="a"]'], "rote index add-layer IDX lemma"),
         (["search", "IDX", "[pos="], "expected a string in quotes"),
@@ -420,7 +426,7 @@ def test_examples_need_sorted_places(index: str) -> None:
         (["index", "remove", "IDX", "hil"], "no document with the id 'hil': nothing was removed"),
         (["index", "remove", "IDX"], "name the documents"),
         (["index", "remove", "IDX", "--ids", "nowhere"], "nowhere: the ids cannot be read"),
-        (["index", "document", "IDX", "hil"], "no document with the id 'hil'"),
+        (["show", "IDX", "--id", "hil"], "no document with the id 'hil'"),
         (["count", "IDX", "a", "-o", "IDX"], "-o IDX would write over what is read"),
         (["index", "merge", "IDX", "--jobs", "0"], "jobs must be at least 1, not 0"),
         (["index", "add", "IDX", "example:answers", "--jobs", "-1"], "at least 1, not -1"),
@@ -445,7 +451,6 @@ def test_errors_say_what_to_do(index: str, arguments: list[str], message: str) -
         "index add-layer {} lemma",
         "index remove {} a",
         "index replace {} example:answers",
-        "index document {} a",
     ],
 )
 def test_a_folder_that_is_no_index_is_named(command: str, tmp_path: Path) -> None:

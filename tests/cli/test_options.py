@@ -29,7 +29,6 @@ WITHIN = {
     "evaluate": (),
     "popularity": ("groups", "accuracy"),
     "memorization": ("prediction", "halves", "membership", "overlap", "topic", "frequency"),
-    "style-memorization": ("frequency",),
     "perturb": ("answers", "judge"),
     "correlate": ("correlations",),
     "factors": ("cells", "trends", "changes"),
@@ -53,7 +52,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path) -> None:
     world = World(tmp_path, times=5)
     further = {
-        "style-memorization": ["--frequency", "doc_id"],
         "perturb": ["--judge", world.model.partition("=")[2]],
     }
     call = [*world.call(name), *further.get(name, []), "--interval"]
@@ -77,8 +75,7 @@ def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path)
         assert high - low < highest - lowest or highest == lowest
     shown = done([*call, "0"])
     assert not re.search(r"\[-?[\d.]+%?, |interval", shown)
-    # The spread over draws is no interval.
-    assert "±" not in shown or name == "style-memorization"
+    assert "±" not in shown
     assert none.table()
     assert as_data(none.figure())
 
@@ -123,8 +120,9 @@ def foreign(text: str, own: set[str]) -> list[str]:
     found = []
     for line in re.sub(r"(`[^`]*)\n\s*([^`]*`)", r"\1 \2", text).splitlines():
         for named in re.finditer(r"(?<![\w-])--[a-z][a-z-]*", line):
-            call = re.findall(r"\brote ([a-z-]+)(?= )[^`]*$", line[: named.start()])
-            others = flags_of(commands()[call[-1]]) if call and call[-1] in commands() else own
+            call = re.findall(r"\brote ([a-z-]+) (?:([a-z-]+) )?[^`]*$", line[: named.start()])
+            names = (call[-1][0], " ".join(call[-1])) if call else ()
+            others = next((flags_of(commands()[name]) for name in names if name in commands()), own)
             if named[0] not in others:
                 found.append(named[0])
     return found
@@ -143,14 +141,14 @@ UNBOUNDED = {
     **dict.fromkeys(("seed", "seeds", "sample_seed"), "any number is as good as another"),
     **dict.fromkeys(
         (
-            *("sample", "sample_ngrams", "limit", "most", "items", "judge_items", "size", "sizes"),
+            *("sample", "sample_ngrams", "limit", "items", "judge_items", "size", "sizes"),
             *("calibrated", "frequent", "each", "most_frequent", "pairs_most", "top_k"),
         ),
         "so many of what there is: more than that is all of it",
     ),
     **dict.fromkeys(("top", "listed"), "a table is no longer than what was found"),
     **dict.fromkeys(
-        (*("min_count", "min_texts", "min_samples", "relax", "common", "seed_count", "theta"),),
+        (*("min_count", "min_texts", "min_samples", "relax", "seed_count", "theta", "max"),),
         "a count that is compared with others",
     ),
     **dict.fromkeys(

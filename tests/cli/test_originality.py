@@ -70,7 +70,7 @@ def verdicts(*arguments: str) -> dict[str, tuple[bool, bool]]:
 
 
 def test_the_terminal_shows_what_fails_whose_it_is_and_what_is_new(files: tuple[str, str]) -> None:
-    shown = done("originality", files[0], "--against", files[1], "--by", "source").stdout
+    shown = done("originality", files[0], "--corpus", files[1], "--by", "source").stdout
     assert "sentences that need a citation" in shown
     assert "[Green clocks never sleep]." in shown
     assert "copy, sentence 1: Ann Lee (ann)" in shown
@@ -91,7 +91,7 @@ def test_facets_are_shown_one_after_the_other_and_the_ground_truth_once(
     ]
     texts = written(tmp_path / "tasks.jsonl", records)
     by = ["--by", "task,source", "--reference", "human"]
-    shown = done("originality", texts, "--against", files[1], *by).stdout
+    shown = done("originality", texts, "--corpus", files[1], *by).stdout
     assert shown.index("tales: What fails") < shown.index("news: What fails")
     assert shown.count("The ground truth") == 1
     assert shown.count("Ann B. Lee = Ann Lee") == 1
@@ -105,7 +105,7 @@ def test_texts_that_act_on_a_terminal_are_shown_harmless(
 ) -> None:
     text = "\x1b[31m Now, green clocks\nnever sleep [bold]here[/bold] all night."
     odd = written(tmp_path / "odd.jsonl", [{"id": "[b]x\x07", "text": text}])
-    shown = done("originality", odd, "--against", files[1]).stdout
+    shown = done("originality", odd, "--corpus", files[1]).stdout
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "[green clocks never sleep] [bold]here[/bold]" in shown
@@ -115,7 +115,7 @@ def test_what_passes_is_written_and_can_be_read_as_texts(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
     out = tmp_path / "passing.jsonl"
-    arguments = [files[0], "--against", files[1], "--by", "source", "--keep-passing", str(out)]
+    arguments = [files[0], "--corpus", files[1], "--by", "source", "--keep-passing", str(out)]
     found = json.loads(done("originality", *arguments, "--json", "-q").stdout)
     # Every verdict is needed for it, but nobody asked to see them.
     assert "verdicts" not in found["tables"]
@@ -126,12 +126,12 @@ def test_what_passes_is_written_and_can_be_read_as_texts(
         ("mixed", 2, "Silver foxes whistle."),
     ]
     assert all(record["original"] and record["source"] == "model" for record in records)
-    again = verdicts(str(out), "--against", files[1])
+    again = verdicts(str(out), "--corpus", files[1])
     assert set(again.values()) == {(True, False)}
 
 
 def test_accepted_sentences_are_known_to_the_next_run(files: tuple[str, str]) -> None:
-    arguments = [files[0], "--against", files[1], "--by", "source"]
+    arguments = [files[0], "--corpus", files[1], "--by", "source"]
     before = verdicts(*arguments)
     assert before["Wooden moons applaud."] == (True, False)
     said = done("originality", *arguments, "--accept", "--json")
@@ -155,25 +155,25 @@ def test_accepted_sentences_are_known_to_the_next_run(files: tuple[str, str]) ->
 
 def test_a_record_that_cites_is_accepted_whole(files: tuple[str, str], tmp_path: Path) -> None:
     cited = written(tmp_path / "cited.jsonl", [CITED, {**CITED, "id": "not", "citation": ""}])
-    assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, True)}
-    said = done("originality", cited, "--against", files[1], "--accept")
+    assert verdicts(cited, "--corpus", files[1]) == {CITED["text"]: (False, True)}
+    said = done("originality", cited, "--corpus", files[1], "--accept")
     assert "accepted 1 sentence of 1 text" in said.stderr
     index = open_index(Path(files[1]))
     authors = [place.author for place in index.places("patient stones")]
     assert authors == ["Ann B. Lee", "Honest Joe"]
     # Two sources have it now, so it is nobody's own.
-    assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, False)}
+    assert verdicts(cited, "--corpus", files[1]) == {CITED["text"]: (False, False)}
 
 
 def test_a_quotation_stays_that_of_the_author_who_is_named(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
     cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "Ann Lee"}])
-    done("originality", cited, "--against", files[1], "--accept", "-q")
+    done("originality", cited, "--corpus", files[1], "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
     assert authors == ["Ann B. Lee", "Ann Lee"]
     # Who repeats it without a word still needs a citation.
-    assert verdicts(cited, "--against", files[1]) == {CITED["text"]: (False, True)}
+    assert verdicts(cited, "--corpus", files[1]) == {CITED["text"]: (False, True)}
 
 
 def test_texts_whose_id_the_index_holds_are_passed_over(
@@ -183,7 +183,7 @@ def test_texts_whose_id_the_index_holds_are_passed_over(
         tmp_path / "clash.jsonl",
         [{"id": "ann", "text": "Iron bells hum."}, {"id": "b", "text": "Silver foxes whistle."}],
     )
-    said = done("originality", clash, "--against", files[1], "--accept").stderr
+    said = done("originality", clash, "--corpus", files[1], "--accept").stderr
     assert "accepted 1 sentence of 1 text" in said
     assert "passed over 1 text whose id the index holds: ann" in said
     assert not open_index(Path(files[1])).count("iron bells")
@@ -192,12 +192,12 @@ def test_texts_whose_id_the_index_holds_are_passed_over(
 def test_accepted_sentences_stay_apart(files: tuple[str, str], tmp_path: Path) -> None:
     text = "Silver foxes whistle. Green clocks tick. Iron bells hum"
     written(tmp_path / "apart.jsonl", [{"id": "x", "text": text}])
-    done("originality", str(tmp_path / "apart.jsonl"), "--against", files[1], "--accept", "-q")
+    done("originality", str(tmp_path / "apart.jsonl"), "--corpus", files[1], "--accept", "-q")
     bridge = written(
         tmp_path / "bridge.jsonl", [{"id": "y", "text": "They whistle. Iron, he says."}]
     )
     # "whistle . iron" would be a fragment if the two sentences had become one.
-    found = json.loads(done("originality", bridge, "--against", files[1], "--json", "-q").stdout)
+    found = json.loads(done("originality", bridge, "--corpus", files[1], "--json", "-q").stdout)
     assert not found["tables"]["citations"]
 
 
@@ -206,20 +206,20 @@ def test_what_cannot_be_accepted_is_refused_before_the_work(
 ) -> None:
     texts, index = files
     ground = str(tmp_path / "ground.jsonl")
-    assert "rote index build" in refused("originality", texts, "--against", ground, "--accept")
-    assert "--against" in refused("originality", texts, "--accept")
-    assert "twice" in refused("originality", "-", "--against", index, "--accept")
+    assert "rote index build" in refused("originality", texts, "--corpus", ground, "--accept")
+    assert "--corpus" in refused("originality", texts, "--accept")
+    assert "twice" in refused("originality", "-", "--corpus", index, "--accept")
     assert "--within" in refused(
-        "originality", texts, "--against", index, "--accept", "--within", "doc_id"
+        "originality", texts, "--corpus", index, "--accept", "--within", "doc_id"
     )
     nowhere = str(tmp_path / "no" / "out.jsonl")
-    assert "folder" in refused("originality", texts, "--against", index, "--keep-passing", nowhere)
+    assert "folder" in refused("originality", texts, "--corpus", index, "--keep-passing", nowhere)
 
 
 def test_a_store_of_annotated_texts_is_accepted_too(files: tuple[str, str], tmp_path: Path) -> None:
     store = str(tmp_path / "store")
     done("annotate", files[0], "-o", store, "-q")
-    said = done("originality", store, "--against", files[1], "--by", "source", "--accept").stderr
+    said = done("originality", store, "--corpus", files[1], "--by", "source", "--accept").stderr
     assert "accepted 3 sentences of 2 texts" in said
 
 
@@ -229,7 +229,7 @@ def test_a_file_of_authors_decides_who_is_one_source(
     file = tmp_path / "authors.csv"
     file.write_text("name,author\nAnn Lee,Ann Lee\n")
     plain, told = (
-        json.loads(done("originality", files[0], "--against", files[1], "--json", *more).stdout)
+        json.loads(done("originality", files[0], "--corpus", files[1], "--json", *more).stdout)
         for more in ([], ["--authors", str(file)])
     )
     assert [plain["tables"]["ground_truth"][0][name] for name in ("sources", "authors")] == [1, 1]
@@ -240,7 +240,7 @@ def test_a_file_of_authors_decides_who_is_one_source(
     # Who quotes her by a name that the file tells is quoting somebody whom the truth knows.
     file.write_text("name,author\nThe Old Poet,Ann B. Lee\n")
     cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "The Old Poet"}])
-    done("originality", cited, "--against", files[1], "--authors", str(file), "--accept", "-q")
+    done("originality", cited, "--corpus", files[1], "--authors", str(file), "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
     assert authors == ["Ann B. Lee", "The Old Poet"]
 
@@ -253,5 +253,5 @@ def test_a_name_may_be_merged_with_one_and_left_apart_from_another(
         tmp_path / "initials.jsonl",
         [{"id": name, "author": name, "text": "Green clocks."} for name in names],
     )
-    shown = " ".join(done("originality", files[0], "--against", ground).stdout.split())
+    shown = " ".join(done("originality", files[0], "--corpus", ground).stdout.split())
     assert "one author A Lee = A. Lee left apart A Lee (Ann Lee); A. Lee (Ann Lee)" in shown

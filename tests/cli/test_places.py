@@ -20,7 +20,7 @@ from tests.cli.calls import commands, make_once
 READ = {
     "authors",
     *("files", "ids", "idx", "inputs", "join", "prompts", "result", "results"),
-    *("about", "against", "bertscore", "comet", "corpus", "deciles", "judge", "key", "model"),
+    *("about", "corpus", "bertscore", "comet", "corpus", "deciles", "judge", "key", "model"),
     *("passages", "perturbed", "phrases_from", "placebo", "quality", "subset", "tokenizer"),
     "train",
 }
@@ -192,7 +192,7 @@ def test_the_name_of_a_shape_is_no_place(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     given = {"output": Path("tiny"), "from_config": "tiny", "files": ("pairs.jsonl",)}
     for _ in range(2):  # also when the models are there, and the command goes on
-        check(commands()["finetune"].params, given)
+        check(commands()["train finetune"].params, given)
         (tmp_path / "tiny").mkdir(exist_ok=True)
     with pytest.raises(OptionError, match="write over"):
-        check(commands()["finetune"].params, given | {"model": "tiny"})
+        check(commands()["train finetune"].params, given | {"model": "tiny"})

@@ -46,7 +46,7 @@ def test_a_study_is_saved_and_shown_again_in_every_form(saved: Path, tmp_path: P
         run(saved, "-q", "-o", tmp_path / name)
         assert (tmp_path / name).stat().st_size > 1_000
     assert json.loads((tmp_path / "again.json").read_text()) == json.loads(saved.read_text())
-    run(saved, "-q", "--format", "folder", "-o", tmp_path / "paper")
+    run(saved, "-q", "-o", tmp_path / "paper")
     names = [path.name for path in (tmp_path / "paper").rglob("*")]
     assert "report.md" in names
     assert any(name.endswith(".csv") for name in names)
@@ -86,11 +86,12 @@ def test_a_target_that_cannot_be_written_is_refused_before_the_work(
 
 
 def test_a_folder_and_a_file_are_not_taken_for_each_other(saved: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="is a folder"):
-        run(saved, "--format", "html", "-o", tmp_path)
-    (tmp_path / "taken.json").write_text("")
+    (tmp_path / "folder.html").mkdir()
+    run(saved, "-q", "-o", tmp_path / "folder.html")
+    assert (tmp_path / "folder.html" / "report.md").exists()
+    (tmp_path / "taken").write_text("")
     with pytest.raises(OptionError, match="is a file"):
-        run(saved, "--format", "folder", "-o", tmp_path / "taken.json")
+        run(saved, "-o", tmp_path / "taken")
 
 
 def test_what_is_read_is_not_written_over(saved: Path) -> None:

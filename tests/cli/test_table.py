@@ -1,4 +1,4 @@
-"""`rote table`, `rote completion`, and records chosen at the shell."""
+"""`rote table`, completion, and records chosen at the shell."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import BashComplete
+from click.testing import CliRunner
 
 import rote
 from rote.cli.main import main
@@ -59,17 +60,19 @@ def test_a_flag_that_takes_no_file_says_how_to_write_one(
 
 
 def test_a_saved_panel_is_shown_as_a_panel(tmp_path: Path) -> None:
-    results = [rote.lexical(["A cat sat.", "A dog sat."]), rote.rouge(RECORDS)]
+    results = [rote.lexical(["A cat sat.", "A dog sat."]), rote.score(RECORDS, scores="rouge")]
     saved = tmp_path / "saved.json"
     saved.write_text(panel_to_json(results))
     assert done("table", str(saved), "--latex") == as_latex(results)
-    assert "rouge:" in done("table", str(saved))
+    assert "score:" in done("table", str(saved))
     assert json.loads(done("table", str(saved), "--json")) == json.loads(saved.read_text())
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_is_the_shells_own_script(shell: str) -> None:
-    assert f"_ROTE_COMPLETE={shell}_complete" in done("completion", shell)
+    set_by_the_user = {"_ROTE_COMPLETE": f"{shell}_source"}
+    found = CliRunner().invoke(command, [], env=set_by_the_user)
+    assert f"_ROTE_COMPLETE={shell}_complete" in found.output
 
 
 @pytest.mark.parametrize(

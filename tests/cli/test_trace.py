@@ -41,7 +41,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
 
 
 def test_json_has_spans_sources_and_texts(files: tuple[str, str]) -> None:
-    found = json.loads(done("trace", files[0], "--against", files[1], "--json"))
+    found = json.loads(done("trace", files[0], "--corpus", files[1], "--json"))
     assert found["schema"] == 1
     (span,) = found["spans"]
     assert (span["kind"], span["id"], span["source"]) == ("verbatim", "copy", "model")
@@ -60,7 +60,7 @@ def test_json_has_spans_sources_and_texts(files: tuple[str, str]) -> None:
 
 def test_csv_has_one_line_per_span(files: tuple[str, str], tmp_path: Path) -> None:
     out = tmp_path / "spans.csv"
-    done("trace", files[0], "--against", files[1], "-o", str(out))
+    done("trace", files[0], "--corpus", files[1], "-o", str(out))
     (row,) = csv.DictReader(out.read_text().splitlines())
     assert (row["document"], row["words"], row["kind"]) == ("garden", "14", "verbatim")
 
@@ -69,13 +69,13 @@ def test_a_page_is_written_where_the_file_ends_in_html(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
     out = tmp_path / "trace.html"
-    assert done("trace", files[0], "--against", files[1], "-o", str(out)) == ""
+    assert done("trace", files[0], "--corpus", files[1], "-o", str(out)) == ""
     assert "texts.jsonl against corpus.jsonl" in out.read_text()
     assert 'id="span-1"' in out.read_text()
 
 
 def test_the_terminal_shows_the_spans(files: tuple[str, str]) -> None:
-    shown = done("trace", files[0], "--against", files[1], "--kinds", "verbatim")
+    shown = done("trace", files[0], "--corpus", files[1], "--kinds", "verbatim")
     assert "14 words  verbatim, other capitals" in shown
     assert "garden, Anna:" in shown
     assert "matches of at least 8 words: 1 verbatim" in shown
@@ -86,32 +86,32 @@ def test_an_index_that_lacks_a_layer_says_how_to_add_it(
 ) -> None:
     index = str(tmp_path / "idx")
     done("index", "build", files[1], "-o", index, "--layers", "lower", "--json")
-    assert "no lemma matches" in done("trace", files[0], "--against", index)
-    failed = invoke("trace", files[0], "--against", index, "--kinds", "lemma")
+    assert "no lemma matches" in done("trace", files[0], "--corpus", index)
+    failed = invoke("trace", files[0], "--corpus", index, "--kinds", "lemma")
     assert isinstance(failed.exception, OptionError)
     assert "rote index add-layer" in str(failed.exception)
     done("index", "add-layer", index, "lemma", "--json")
-    found = json.loads(done("trace", files[0], "--against", index, "--json"))
+    found = json.loads(done("trace", files[0], "--corpus", index, "--json"))
     assert list(found["found"]) == ["verbatim", "lemma", "gapped"]
-    failed = invoke("novelty", files[0], "--against", index)
+    failed = invoke("novelty", files[0], "--corpus", index)
     assert "add-layer" in str(failed.exception)
 
 
 def test_against_is_asked_for(files: tuple[str, str]) -> None:
     failed = invoke("trace", files[0])
     assert isinstance(failed.exception, OptionError)
-    assert "--against" in str(failed.exception)
+    assert "--corpus" in str(failed.exception)
 
 
 def test_novelty_and_contamination_take_a_corpus(files: tuple[str, str]) -> None:
     novelty = json.loads(
-        done("novelty", files[0], "--by", "source", "--against", files[1], "--json")
+        done("novelty", files[0], "--by", "source", "--corpus", files[1], "--json")
     )
     assert novelty["sources"]["human"]["values"]["coverage_8"] == 0
     assert novelty["sources"]["model"]["values"]["longest"] == 14
     assert len(novelty["tables"]["novelty"]) == 2 * 2 * 30
-    found = json.loads(done("contamination", files[0], "--against", files[1], "--json"))
+    found = json.loads(done("contamination", files[0], "--corpus", files[1], "--json"))
     verdicts = {row["id"]: (row["verdict"], row["document"]) for row in found["tables"]["items"]}
     assert verdicts == {"copy": ("near", "garden"), "own": ("clean", None)}
     without = invoke("novelty", files[0], "--json")
-    assert "--against names an index" in str(without.exception)
+    assert "--corpus names an index" in str(without.exception)

@@ -71,8 +71,8 @@ def test_wide_encodings_are_read_when_named(write):
 
 def test_a_json_array_under_the_wrong_name_gets_a_hint(write):
     path = write("a.jsonl", json.dumps([{"text": "one"}], indent=1))
-    assert "--format json" in str(complaint(path))
-    assert [d.text for d in open_corpus(path, ReadOptions(format="json"))] == ["one"]
+    assert "--input-format json" in str(complaint(path))
+    assert [d.text for d in open_corpus(path, ReadOptions(input_format="json"))] == ["one"]
 
 
 @pytest.mark.parametrize("data", ["", "\n\n \n", b"\xef\xbb\xbf"])

@@ -172,8 +172,8 @@ def test_an_unknown_suffix_asks_for_the_format(write):
     error = refused(path)
     assert error.file == str(path)
     assert "unknown suffix '.dat'" in str(error)
-    assert "--format" in str(error)
-    assert len(list(open_corpus(path, ReadOptions(format="jsonl")))) == 1
+    assert "--input-format" in str(error)
+    assert len(list(open_corpus(path, ReadOptions(input_format="jsonl")))) == 1
     assert len(list(open_corpus(f"jsonl:{path}"))) == 1
     assert "gzip, zstd, bzip2 or xz" in str(refused(write("a.jsonl.zip", ONE)))
     assert "no suffix" in str(refused(write("plain", ONE)))
@@ -181,7 +181,7 @@ def test_an_unknown_suffix_asks_for_the_format(write):
 
 def test_an_unknown_format_suggests_a_near_one(write):
     with pytest.raises(UnknownName, match="did you mean 'jsonl'"):
-        open_corpus(write("a.dat", ONE), ReadOptions(format="jsonll"))
+        open_corpus(write("a.dat", ONE), ReadOptions(input_format="jsonll"))
 
 
 def test_folders_and_globs_that_hold_nothing(write, tmp_path):
@@ -237,10 +237,10 @@ def test_standard_input_is_sniffed_and_can_be_read_twice(monkeypatch, data, kind
 
 def test_standard_input_in_a_named_format(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"one\ntwo\n")))
-    (document,) = open_corpus("-", ReadOptions(format="text"))
+    (document,) = open_corpus("-", ReadOptions(input_format="text"))
     assert document == Document("stdin", "one\ntwo\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"text\tn\none\t2\n")))
-    (document,) = open_corpus(Path("-"), ReadOptions(format="csv"))
+    (document,) = open_corpus(Path("-"), ReadOptions(input_format="csv"))
     assert document == Document("stdin:2", "one", {"n": "2"})
 
 

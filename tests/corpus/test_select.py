@@ -56,9 +56,33 @@ def test_what_is_no_condition_is_refused(where):
 
 def test_a_condition_that_no_record_fulfils_names_the_fields(write):
     path = write("a.jsonl", jsonl_bytes(RECORDS))
-    with pytest.raises(InputError, match=r"no record fulfils sorce=human .*source, year") as found:
+    with pytest.raises(
+        InputError, match=r"sorce=human: no record has 'sorce', only id, .*source"
+    ) as found:
         open_corpus(path, ReadOptions(where=("sorce=human",)))
     assert found.value.file == str(path)
+
+
+def test_where_nothing_is_left_the_values_of_the_field_are_listed(write):
+    path = write("a.jsonl", jsonl_bytes(RECORDS))
+    with pytest.raises(InputError, match=r"source=nobody: source is a\|b, c=d, human, model"):
+        open_corpus(path, ReadOptions(where=("source=nobody",)))
+    many = [{"id": str(n), "text": "a b", "n": n} for n in range(40)]
+    with pytest.raises(InputError, match=r"n is 0, 1, 10, .* and 28 more"):
+        open_corpus(write("b.jsonl", jsonl_bytes(many)), ReadOptions(where=("n>50",)))
+
+
+def test_a_comma_separates_values_and_may_be_in_one(write):
+    parties = ["A", "B", "C", "D, E"]
+    rows = [{"id": str(n), "text": "a b", "party": party} for n, party in enumerate(parties)]
+    path = write("a.jsonl", jsonl_bytes(rows))
+
+    def taken(where: str) -> list[str]:
+        return [one.meta["party"] for one in open_corpus(path, ReadOptions(where=(where,)))]
+
+    assert taken("party=A,B") == taken("party=A, B") == taken("party=A|B") == ["A", "B"]
+    assert taken("party!=A,B") == ["C", "D, E"]
+    assert taken("party=D, E") == ["D, E"]
 
 
 def test_other_files_are_joined_by_a_field(write):

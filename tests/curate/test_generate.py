@@ -178,7 +178,7 @@ def test_the_same_prompt_is_asked_once(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="2 prompts have the id '1'"):
         prompts_of(*twice)
-    assert len(prompts_of("example:answers", most=2).asked) <= 2
+    assert len(prompts_of("example:answers", limit=2).asked) <= 2
 
 
 # -- the grid ---------------------------------------------------------------------------------

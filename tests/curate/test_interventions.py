@@ -94,7 +94,7 @@ def test_the_summary_of_the_nearest_training_document_goes_first(tmp_path: Path)
 
     records = [pair(1, "train", "rain"), pair(2, "train", "rain"), pair(3, "train", "gold"),
                pair(4, "train", "gold"), pair(5, "test", "gold")]  # fmt: skip
-    made = rote.reina(records, output=tmp_path / "r.jsonl")
+    made = rote.train_reina(records, output=tmp_path / "r.jsonl")
     assert made.about["pairs"] == 5
     import json
 

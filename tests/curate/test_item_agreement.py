@@ -72,10 +72,10 @@ def test_an_item_is_flagged_if_and_only_if_it_is_taken_out(
     corpus.write_text(
         "".join(json.dumps({"id": n, "text": t}) + "\n" for n, t in enumerate([*held, *filler]))
     )
-    measured = rote.contamination([items], against=str(corpus), permutations=0)
+    measured = rote.contamination([items], corpus=str(corpus), permutations=0)
     verdicts = [row["verdict"] for row in measured.tables["items"]]
     flagged = {n for n, verdict in enumerate(verdicts) if verdict in ("contaminated", "near")}
-    made = rote.decontaminate([corpus], against=[str(items)], output=str(tmp_path / "clean"))
+    made = rote.decontaminate([corpus], test_items=[str(items)], output=str(tmp_path / "clean"))
     left = {
         int(json.loads(line)["id"])
         for line in (tmp_path / "clean" / "corpus.jsonl").read_text().splitlines()

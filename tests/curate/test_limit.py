@@ -178,14 +178,14 @@ def made(texts: Sequence[Document], folder: Path, **options: Any) -> dict[str, A
 def test_copies_are_kept_as_often_as_the_limit_says(tmp_path: Path) -> None:
     texts = rows(*["the red cat sat down"] * 5, "a blue dog ran far away")
     for most in (1, 2, 5):
-        made(texts, tmp_path / str(most), most=(most,), seeds=1)
+        made(texts, tmp_path / str(most), max=(most,), seeds=1)
         found = [r["text"] for r in kept(tmp_path / str(most), f"max-{most}.seed-0.jsonl")]
         assert Counter(found) == {texts[0].text: most, texts[5].text: 1}
 
 
 def test_a_text_that_repeats_itself_too_often_is_never_kept(tmp_path: Path) -> None:
     texts = rows("go on go on go on", "go on then", "something else entirely")
-    held = made(texts, tmp_path / "dir", most=(1, 2, 3), n=2, seeds=4)
+    held = made(texts, tmp_path / "dir", max=(1, 2, 3), n=2, seeds=4)
     for each in held["subsets"]:
         ids = {record["id"] for record in kept(tmp_path / "dir", each["file"])}
         # "go on" stands three times in the first text: with the second, four times.
@@ -197,7 +197,7 @@ def test_a_text_that_repeats_itself_too_often_is_never_kept(tmp_path: Path) -> N
 
 def test_texts_without_n_words_are_kept_and_counted(tmp_path: Path) -> None:
     texts = rows("one two three", "four", "one two three four", "one two three four")
-    held = made(texts, tmp_path / "dir", most=(1,), seeds=1)
+    held = made(texts, tmp_path / "dir", max=(1,), seeds=1)
     assert held["input"]["shorter_than_n"] == 2
     assert held["input"]["largest_frequency"] == 2
     (subset,) = held["subsets"]
@@ -214,7 +214,7 @@ def test_texts_without_n_words_are_kept_and_counted(tmp_path: Path) -> None:
 
 def test_the_most_repeated_are_those_with_the_most_frequent_ngram(tmp_path: Path) -> None:
     texts = rows("a b", "a b c", "a b d", "c d", "c d e", "x y", "p q r")
-    held = made(texts, tmp_path / "dir", most=(1,), n=2, seeds=2, most_repeated=True)
+    held = made(texts, tmp_path / "dir", max=(1,), n=2, seeds=2, most_repeated=True)
     for each in held["subsets"]:
         ids = {record["id"] for record in kept(tmp_path / "dir", each["file"])}
         if each["kind"] == "most-repeated":
@@ -226,8 +226,8 @@ def test_the_most_repeated_are_those_with_the_most_frequent_ngram(tmp_path: Path
 
 def test_case_counts_unless_folded(tmp_path: Path) -> None:
     texts = rows("The end is near", "the end is near")
-    assert made(texts, tmp_path / "a", most=(1,), seeds=1)["subsets"][0]["texts"] == 2
-    held = made(texts, tmp_path / "b", most=(1,), seeds=1, layer="lower")
+    assert made(texts, tmp_path / "a", max=(1,), seeds=1)["subsets"][0]["texts"] == 2
+    held = made(texts, tmp_path / "b", max=(1,), seeds=1, layer="lower")
     assert held["subsets"][0]["texts"] == 1
 
 
@@ -237,7 +237,7 @@ def test_ngrams_do_not_cross_the_texts_of_a_list(tmp_path: Path) -> None:
         Document("2", "y", {"reference": "b c"}),
         Document("3", "z", {"reference": ["e", "a b"]}),
     ]
-    held = made(texts, tmp_path / "dir", most=(1,), n=2, seeds=1)
+    held = made(texts, tmp_path / "dir", max=(1,), n=2, seeds=1)
     assert held["settings"]["field"] == "reference"
     ids = {record["id"] for record in kept(tmp_path / "dir", held["subsets"][0]["file"])}
     assert "2" in ids
@@ -261,7 +261,7 @@ def train(folder: Path, count: int = 60) -> Path:
 def test_records_come_out_as_they_were_read_in_the_order_of_the_input(tmp_path: Path) -> None:
     path = train(tmp_path)
     records = [json.loads(line) for line in path.read_text().splitlines()]
-    options = LimitOptions(most=(2,), seeds=2, random=True)
+    options = LimitOptions(max=(2,), seeds=2, random=True)
     held = limit(open_corpus([path]), tmp_path / "dir", options).manifest
     assert held["settings"]["field"] == "reference"
     for each in held["subsets"]:
@@ -280,7 +280,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.mark.usefixtures("kept_processes")
 def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     corpus = open_corpus([train(tmp_path)])
-    options = LimitOptions(most=(1, 3), most_repeated=True, random=True, sizes=(2,))
+    options = LimitOptions(max=(1, 3), most_repeated=True, random=True, sizes=(2,))
     for jobs in (1, 2):
         limit(corpus, tmp_path / str(jobs), options, jobs=jobs)
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
@@ -289,10 +289,10 @@ def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"most": (1, 3), "most_repeated": True, "random": True, "sizes": (2,)},
-        {"most": (2,), "n": 2, "layer": "lower"},
-        {"most": (5000,), "n": 1},
-        {"most": (1,), "n": 100},
+        {"max": (1, 3), "most_repeated": True, "random": True, "sizes": (2,)},
+        {"max": (2,), "n": 2, "layer": "lower"},
+        {"max": (5000,), "n": 1},
+        {"max": (1,), "n": 100},
     ],
 )
 def test_ngrams_without_room_for_all_are_the_same(
@@ -320,11 +320,11 @@ class Elsewhere(Serial):
 @pytest.mark.parametrize(
     "options",
     [
-        {"most": (1, 3), "n": 2, "seeds": 2, "most_repeated": True},
-        {"most": (2,), "n": 1, "sizes": (2,)},
-        {"most": (5, 9), "n": 2},
-        {"most": (50,), "n": 3, "layer": "lower"},
-        {"most": (1,), "n": 100},
+        {"max": (1, 3), "n": 2, "seeds": 2, "most_repeated": True},
+        {"max": (2,), "n": 1, "sizes": (2,)},
+        {"max": (5, 9), "n": 2},
+        {"max": (50,), "n": 3, "layer": "lower"},
+        {"max": (1,), "n": 100},
     ],
 )
 def test_ngrams_counted_elsewhere_are_the_same(
@@ -387,7 +387,7 @@ def test_a_file_that_changes_between_its_readings_is_noticed(
 
 def test_the_order_of_the_texts_changes_nothing(tmp_path: Path) -> None:
     texts = rows(*("".join(w) for w in np.random.default_rng(1).choice(["a ", "b "], (40, 6))))
-    options = {"most": (2,), "n": 2, "most_repeated": True, "random": True, "sizes": (1,)}
+    options = {"max": (2,), "n": 2, "most_repeated": True, "random": True, "sizes": (1,)}
     made(texts, tmp_path / "one", **options)
     made(texts[::-1], tmp_path / "other", **options)
     for name in contents(tmp_path / "one"):
@@ -397,7 +397,7 @@ def test_the_order_of_the_texts_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_seeds_give_other_subsets(tmp_path: Path) -> None:
-    options = LimitOptions(most=(2,), seeds=3, seed=5)
+    options = LimitOptions(max=(2,), seeds=3, seed=5)
     limit(open_corpus([train(tmp_path)]), tmp_path / "dir", options)
     found = {kind: data for kind, data in contents(tmp_path / "dir").items() if kind != MANIFEST}
     assert sorted(found) == [f"max-2.seed-{seed}.jsonl" for seed in (5, 6, 7)]
@@ -408,7 +408,7 @@ def test_the_field_may_be_the_one_that_holds_the_text(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text('{"summary": "a b c d", "k": 1}\n{"summary": "a b c d", "k": 2}\n')
     for number, field in enumerate((None, "summary")):
-        options = LimitOptions(most=(1,), seeds=1, field=field)
+        options = LimitOptions(max=(1,), seeds=1, field=field)
         held = limit(open_corpus([path]), tmp_path / str(number), options).manifest
         assert held["settings"]["field"] == "summary"
         (record,) = kept(tmp_path / str(number), "max-1.seed-0.jsonl")
@@ -416,7 +416,7 @@ def test_the_field_may_be_the_one_that_holds_the_text(tmp_path: Path) -> None:
 
 
 def test_the_same_run_again_writes_nothing_and_any_other_is_refused(tmp_path: Path) -> None:
-    path, folder, options = train(tmp_path), tmp_path / "dir", LimitOptions(most=(2,), seeds=1)
+    path, folder, options = train(tmp_path), tmp_path / "dir", LimitOptions(max=(2,), seeds=1)
     first = limit(open_corpus([path]), folder, options)
     before = {place: place.stat().st_mtime_ns for place in folder.iterdir()}
     again = limit(open_corpus([path]), folder, options)
@@ -424,7 +424,7 @@ def test_the_same_run_again_writes_nothing_and_any_other_is_refused(tmp_path: Pa
     assert again.manifest == first.manifest
     assert {place: place.stat().st_mtime_ns for place in folder.iterdir()} == before
     with pytest.raises(OptionError, match=r"other settings \(max \[2\], not \[3\]\)"):
-        limit(open_corpus([path]), folder, LimitOptions(most=(3,), seeds=1))
+        limit(open_corpus([path]), folder, LimitOptions(max=(3,), seeds=1))
     path.write_text(path.read_text().replace('00e9 7"', '00e8 7"'))
     with pytest.raises(OptionError, match="of other texts"):
         limit(open_corpus([path]), folder, options)
@@ -459,7 +459,7 @@ def test_a_manifest_names_each_subset_once_and_nothing_outside(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], said: str
 ) -> None:
     path, folder = train(tmp_path), tmp_path / "dir"
-    options = LimitOptions(most=(2,), seeds=3)
+    options = LimitOptions(max=(2,), seeds=3)
     limit(open_corpus([path]), folder, options)
     held = json.loads((folder / MANIFEST).read_text())
     change(held)
@@ -497,7 +497,7 @@ def test_a_missing_field_is_named_with_its_line(tmp_path: Path) -> None:
         limit(open_corpus(null), tmp_path / "dir")
     assert nothing_left(tmp_path)
     lenient = open_corpus([path], ReadOptions(on_error="skip"))
-    found = limit(lenient, tmp_path / "dir", LimitOptions(most=(1,), seeds=1))
+    found = limit(lenient, tmp_path / "dir", LimitOptions(max=(1,), seeds=1))
     assert len(found.problems) == found.manifest["input"]["skipped"] == 2
     (record,) = kept(tmp_path / "dir", "max-1.seed-0.jsonl")
     assert record == {"text": "t", "reference": "a b"}
@@ -510,25 +510,25 @@ def test_the_same_id_in_two_files_is_refused_or_skipped(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'7' already, in another file"):
         limit(open_corpus(paths), tmp_path / "dir")
     lenient = open_corpus(paths, ReadOptions(on_error="skip"))
-    limit(lenient, tmp_path / "dir", LimitOptions(most=(1,), seeds=1))
+    limit(lenient, tmp_path / "dir", LimitOptions(max=(1,), seeds=1))
     assert kept(tmp_path / "dir", "max-1.seed-0.jsonl") == [{"id": "7", "text": "in one"}]
 
 
 def test_sizes_that_cannot_be_drawn_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     texts = rows("a b", "a b", "c d")
     with pytest.raises(OptionError, match="asks for 4 texts, and the input has 3"):
-        made(texts, tmp_path / "dir", most=(1,), n=2, sizes=(4,))
+        made(texts, tmp_path / "dir", max=(1,), n=2, sizes=(4,))
     with pytest.raises(OptionError, match="has 2 of 3 texts, so no 3 can be drawn"):
-        made(texts, tmp_path / "dir", most=(1,), n=2, sizes=(3,))
+        made(texts, tmp_path / "dir", max=(1,), n=2, sizes=(3,))
     assert nothing_left(tmp_path)
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"most": (0,)},
-        {"most": ()},
-        {"most": (2, 2)},
+        {"max": (0,)},
+        {"max": ()},
+        {"max": (2, 2)},
         {"n": 0},
         {"seeds": 0},
         {"seed": -1},

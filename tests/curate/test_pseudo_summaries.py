@@ -180,7 +180,11 @@ def test_the_documents_are_not_written_over(tmp_path: Path) -> None:
     source = tmp_path / "docs.jsonl"
     source.write_text('{"id": "1", "text": "One fish. Two fish."}\n', encoding="utf-8")
     held = source.read_bytes()
-    error = CliRunner().invoke(rote, ["pseudo-summaries", str(source), "-o", str(source)]).exception
+    error = (
+        CliRunner()
+        .invoke(rote, ["train", "pseudo-summaries", str(source), "-o", str(source)])
+        .exception
+    )
     assert isinstance(error, OptionError)
     assert "would write over what is read" in str(error)
     assert source.read_bytes() == held

@@ -1,4 +1,4 @@
-"""The page of `rote judge`, as a judge goes through it: marks, answers, stops, goes on."""
+"""The page of `rote judge page`, as a judge goes through it: marks, answers, stops, goes on."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Pat
         for doc in ("one", "two") for who in ("all", "few")
     ]  # fmt: skip
     path = tmp_path / "page.html"
-    rote.judge(texts, output=path)
+    rote.judge_page(texts, output=path)
     context = browser.new_context(accept_downloads=True)
     page = context.new_page()
     begin(page, path, "ann")
@@ -86,7 +86,7 @@ def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Pat
     answers = [json.loads(line) for line in (tmp_path / "ann.jsonl").read_text().splitlines()]
     assert [one["kind"] for one in answers].count("summary") == 4
     assert answers[0]["texts"] == ["miller"]
-    found = rote.agreement(tmp_path / "ann.jsonl", key=tmp_path / "page.key.json")
+    found = rote.judge_agreement(tmp_path / "ann.jsonl", key=tmp_path / "page.key.json")
     assert {name: one.texts for name, one in found.sources.items()} == {"all": 2, "few": 2}
     assert sum(2 * one.values["made_up"] for one in found.sources.values()) == 3
 

@@ -17,14 +17,11 @@ from tests.golden.wider import ANSWERS, FEW, WIDER
 
 Case = Callable[[World], Sections]
 NOT_HERE = {
-    "annotators": "lists what is installed",
-    "completion": "click's own text",
     "demo": "takes minutes and texts that are no part of the base install; its parts are here",
     "serve": "waits for a browser; its pages are here",
-    "calibrate": "needs torch",
-    "finetune": "needs torch",
-    "intervene": "needs torch",
-    "repetition-study": "needs torch",
+    **dict.fromkeys(
+        ("train calibrate", "train finetune", "train intervene", "train study"), "needs torch"
+    ),
 }
 
 
@@ -52,14 +49,14 @@ def _dedup(world: World) -> Sections:
 
 
 def _decontaminate(world: World) -> Sections:
-    asked = ("decontaminate", world.texts, "--against", world.texts, "--items", "texts", "-q")
+    asked = ("decontaminate", world.texts, "--test-items", world.texts, "--items", "texts", "-q")
     more = ("--policy", "cut", "--bits", "20", "--score", "0.99")
     found = written(*asked, *more, path="uncontaminated")
     return found | forms(*asked, "-o", "uncontaminated2", only=["json"])
 
 
 def _pseudo_summaries(world: World) -> Sections:
-    asked = ("pseudo-summaries", "example:answers", "-q")
+    asked = ("train", "pseudo-summaries", "example:answers", "-q")
     return written(*asked, path="pairs.jsonl") | forms(*asked, "-o", "p2.jsonl", only=["json"])
 
 
@@ -76,11 +73,11 @@ def _judge(world: World) -> Sections:
         for n in range(3) for name in "ab"
     ]  # fmt: skip
     path = world.lines("summaries.jsonl", texts)
-    return written("judge", path, "--most", "2", "-q", path="page.html")
+    return written("judge", "page", path, "--sample", "2", "-q", path="page.html")
 
 
 def _reina(world: World) -> Sections:
-    return written("reina", world.texts, "-q", path="retrieved.jsonl")
+    return written("train", "reina", world.texts, "-q", path="retrieved.jsonl")
 
 
 def _annotate(world: World) -> Sections:
@@ -104,7 +101,7 @@ def _index(world: World) -> Sections:
         found |= forms("index", "add", path, world.texts, "-q", only=[form])
         found |= forms("index", "add-layer", path, "lemma", "-q", only=[form])
         found |= forms("index", "merge", path, "-q", only=[form])
-        found |= forms("index", "document", path, "1", only=[form])
+        found |= forms("show", path, "--id", "1", only=[form])
         found |= forms("index", "remove", path, "1", "-q", only=[form])
         found |= forms("index", "replace", path, world.texts, "-q", only=[form])
         found |= forms("index", "verify", path, "-q", only=[form])
@@ -117,7 +114,7 @@ def _report(world: World) -> Sections:
     found = written(*asked, path="study.json")
     for path in ("report.html", "report.md"):
         found |= written("report", "study.json", "-q", path=path)
-    folder = written("report", "study.json", "-q", "--format", "folder", path="paper")
+    folder = written("report", "study.json", "-q", path="paper")
     for title, text in folder.items():
         alike = found.get(title.replace("paper/", ""))
         found[title] = plain.beside(text, alike) if alike else text
@@ -129,10 +126,10 @@ FIRST: dict[str, Case] = {
     "limit": _limit,
     "dedup": _dedup,
     "decontaminate": _decontaminate,
-    "pseudo-summaries": _pseudo_summaries,
+    "train-pseudo-summaries": _pseudo_summaries,
     "generate": _generate,
-    "judge": _judge,
-    "reina": _reina,
+    "judge-page": _judge,
+    "train-reina": _reina,
     "annotate": _annotate,
     "show": _show,
     "index": _index,
@@ -143,7 +140,7 @@ FIRST: dict[str, Case] = {
 
 def keywords(name: str, world: World) -> dict[str, Any]:
     """A measure's call in Python that asks what `World.call` asks."""
-    corpus, model = {"against": world.corpus}, f"fake:{world.path / 'table.json'}"
+    corpus, model = {"corpus": world.corpus}, f"fake:{world.path / 'table.json'}"
     own = {
         **dict.fromkeys(("novelty", "contamination", "originality"), corpus),
         "overlap": {"train": world.corpus},

@@ -75,9 +75,19 @@ def homogenization(world: World) -> Sections:
     return forms("homogenization", *ANSWERS, "--permutations", "9", "--per-text", only=BOTH)
 
 
-def rouge(world: World) -> Sections:
-    more = ("--to", "document", "--per-text", "--by", "source", "--no-matched", "-q")
-    return forms("rouge", world.texts, *more, only=["text", "csv"])
+def score(world: World) -> Sections:
+    more = (
+        "--scores",
+        "rouge",
+        "--reference-field",
+        "document",
+        "--per-text",
+        "--by",
+        "source",
+        "--no-matched",
+        "-q",
+    )
+    return forms("score", world.texts, *more, only=["text", "csv"])
 
 
 def templates(world: World) -> Sections:
@@ -95,9 +105,9 @@ def templates(world: World) -> Sections:
     }
 
 
-def favoured(world: World) -> Sections:
+def keyness(world: World) -> Sections:
     few = ("--min-count", "2", "--min-texts", "2", "--top", "3", "--permutations", "0")
-    return forms("favoured", *ANSWERS, *few, only=["text", "json", "latex"])
+    return forms("keyness", *ANSWERS, "--of", "patterns", *few, only=["text", "json", "latex"])
 
 
 def overlap(world: World) -> Sections:
@@ -111,7 +121,7 @@ def overlap(world: World) -> Sections:
 
 
 def originality(world: World) -> Sections:
-    asked = ("originality", world.texts, "--by", "source", "--against", world.index, "-q")
+    asked = ("originality", world.texts, "--by", "source", "--corpus", world.index, "-q")
     more = ("--no-matched", "--verdicts", "--relax", "2", "--listed", "2")
     return {
         **forms(*asked, *more, only=BOTH),
@@ -120,7 +130,7 @@ def originality(world: World) -> Sections:
 
 
 def contamination(world: World) -> Sections:
-    asked = ("contamination", world.items, "--against", world.corpus, "-n", "2,3", "--no-matched")
+    asked = ("contamination", world.items, "--corpus", world.corpus, "-n", "2,3", "--no-matched")
     return forms(*asked, "-q", only=["text", "json", "csv"])
 
 
@@ -199,6 +209,9 @@ def memorization(world: World) -> Sections:
     sliding = (*sliding, "--samples", "2", "-n", "2", "--near", "1")
     unasked = ("memorization", more.words, "--model", more.model, "--unasked", "8", "--run", "2")
     unasked = (*unasked, "--tokens", "6", "-q")
+    style = ("memorization", world.texts, "--model", world.model, "--corpus", world.index, "-q")
+    style = (*style, "--layer", "pos", "--prefix", "4", "--suffix", "3", "--frequency", "doc_id")
+    style = (*style, "--by", "source")
     referred = ("--reference-model", more.model.partition("=")[2], "--samples", "2", "-n", "2")
     referred = (*referred, "--prefix", "1", "--suffix", "2", "--stride", "9")
     return {
@@ -207,17 +220,12 @@ def memorization(world: World) -> Sections:
         **forms(*words, only=["json"]),
         **drawn("memorization", more.words, "--model", more.model, *sliding, "-q"),
         **forms(*unasked, only=["text", "json"]),
+        **forms(*style, only=["text", "json", "csv"]),
     }
 
 
-def style_memorization(world: World) -> Sections:
-    asked = ("style-memorization", world.texts, "--model", world.model, "--corpus", world.index)
-    more = ("--prompt", "4", "--words", "3", "--resamples", "5", "--frequency", "doc_id", "-q")
-    return forms(*asked, *more, only=["text", "json", "csv"])
-
-
 def trace(world: World) -> Sections:
-    asked = ("trace", world.texts, "--against", world.index, "--min-words", "4", "--min-bits", "2")
+    asked = ("trace", world.texts, "--corpus", world.index, "--min-words", "4", "--min-bits", "2")
     more = ("--sort", "unlikely", "--limit", "3", "-q")
     return {
         **forms(*asked, *more, only=BOTH),
@@ -255,7 +263,7 @@ def originals(world: World) -> Sections:
 
 
 def generate(world: World) -> Sections:
-    asked = ("generate", f"prefix:{world.texts}", "--words", "4", "--most", "3", "--max-tokens")
+    asked = ("generate", f"prefix:{world.texts}", "--words", "4", "--limit", "3", "--max-tokens")
     model = ("--model", f"{world.model},speaks=index:{world.index}")
     return {
         **written(*asked, "5", *model, "-q", path="continued.jsonl"),
@@ -285,7 +293,7 @@ def report(world: World) -> Sections:
         "--examples",
         "1",
     )
-    less = ("--measures", "novelty,originality,contamination,overlap,rouge,entity-scores")
+    less = ("--measures", "novelty,originality,contamination,overlap,score")
     items = ("report", world.items, "--corpus", world.index, "--permutations", "9", "-q")
     return written(*asked, *more, *less, path="corpus.html") | written(*items, path="items.html")
 
@@ -294,9 +302,9 @@ WIDER = {
     **{
         one.__name__.replace("_", "-"): one
         for one in (
-            *(lexical, self_repetition, diversity, compression, syntactic, homogenization, rouge),
-            *(templates, favoured, overlap, originality, contamination, correlate, factors),
-            *(perturb, evaluate, popularity, memorization, style_memorization, trace, search),
+            *(lexical, self_repetition, diversity, compression, syntactic, homogenization, score),
+            *(templates, keyness, overlap, originality, contamination, correlate, factors),
+            *(perturb, evaluate, popularity, memorization, trace, search),
             *(count, top, generate, limit, index),
         )
     },

@@ -42,7 +42,7 @@ class Told(Silent):
 
 
 def run(texts: Any, against: Path | str, **own: Any) -> Result:
-    options = Options(against=str(against), **own)
+    options = Options(corpus=str(against), **own)
     return compute(
         {"contamination": options}, texts, settings=Settings(permutations=9, per_text=True)
     )[0]
@@ -134,7 +134,7 @@ def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     names = ["contaminated", "near", "touched", "found_8", "found_13", "longest"]
     assert list(found.values) == names
     assert all(math.isnan(value) for value in found.values.values())
-    assert "--against" in found.notes[0]
+    assert "--corpus" in found.notes[0]
 
 
 def test_items_without_a_word_are_no_crash(corpus: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_pa
 def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Path) -> None:
     path = benchmark("winogrande", tmp_path)
     found = compute(
-        {"contamination": Options(against=str(corpus), against_read=("text-field=text",))},
+        {"contamination": Options(corpus=str(corpus), corpus_read=("text-field=text",))},
         [path],
         settings=Settings(permutations=0),
         read=ReadOptions(text_field="sentence"),
@@ -226,7 +226,7 @@ def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Pat
 def test_items_without_a_source_are_not_said_to_have_one(tmp_path: Path, corpus: Path) -> None:
     path = benchmark("winogrande", tmp_path)
     told = Told()
-    measures = {"contamination": Options(against=str(corpus))}
+    measures = {"contamination": Options(corpus=str(corpus))}
     compute(measures, [path], settings=Settings(permutations=0), reporter=told)
     assert any(line.startswith("items of winogrande") for line in told.lines)
     assert not [line for line in told.lines if "--by source" in line]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.measure._study import AS_MANY, TURNED
 
-from .test_contract import NAMES, StandIn, bounds, fields_beside, metric_of
+from .test_contract import NAMES, StandIn, bounds, corpus_options, fields_beside, metric_of
 
 COPIES = 4
 PROMPTS = 12
@@ -34,10 +34,10 @@ WHAT = ["the shallow water", "two clocks", "the wrong train", "a loaf of bread",
 
 OVER_PROMPTS = {"distinct", "sameness"}
 """Their units are prompts, and a prompt without a second text has no value."""
-LISTS = {"favoured", "keyness"}
+LISTS = {"keyness"}
 UNTESTED = {*LISTS, "precision-recall"}
 WITHOUT = {
-    *("compression", "favoured", "homogenization", "keyness"),
+    *("compression", "homogenization", "keyness"),
     *("perplexity", "precision-recall", "self-repetition"),
 }
 """No interval, no model, or values that copies themselves change."""
@@ -82,7 +82,7 @@ def answers(counts: dict[str, Sequence[int]], beside: dict[str, str]) -> dict[st
 
 def asked_of(name: str, corpus: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Options of a measure, and fields of its texts."""
-    own = {"against", "train"} & {field.name for field in fields(metric_of(name).options)}
+    own = corpus_options(name)
     options = dict.fromkeys(own, str(corpus))
     return options, fields_beside(name, **options)
 
@@ -233,7 +233,7 @@ def test_a_share_of_texts_is_never_surer_than_of_independent_ones() -> None:
 
 
 def test_errors_by_type_of_entity_are_over_prompts(corpus: Path) -> None:
-    once, often = (run("entity-scores", copies, corpus).tables["types"] for copies in (1, COPIES))
+    once, often = (run("score", copies, corpus).tables["types"] for copies in (1, COPIES))
     errors = [
         (a["entity_precision_error"], b["entity_precision_error"]) for a, b in zip(once, often)
     ]
@@ -294,7 +294,7 @@ def test_a_field_that_is_null_is_not_called_missing(flag: str) -> None:
         rote.lexical(texts, **{flag: "who"})
     assert "The record has" not in str(found.value)
     with pytest.raises(InputError, match=r"line 2.*the field that the measure reads is null"):
-        rote.rouge([{**each, "reference": each["who"]} for each in texts])
+        rote.score([{**each, "reference": each["who"]} for each in texts], scores="rouge")
 
 
 def turned_around() -> dict[str, list[Document]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from rote.measure._languages import UnknownLanguage, needs_language
 from tests.german import TEXTS as GERMAN
 from tests.german import save_pipeline
 
-from .test_contract import VARIED, StandIn, fields_beside, metric_of
+from .test_contract import VARIED, StandIn, corpus_options, fields_beside, metric_of
 
 INPUTS = "input documents"
 QUICK: dict[str, Any] = {"by": ("source",), "permutations": 9, "matched": False, "interval": 0}
@@ -72,7 +71,7 @@ def records(inputs: Sequence[str], field: str = "document", **more: str) -> list
 
 def chosen(name: str, corpus: str, own: dict[str, Any]) -> Any:
     options = metric_of(name).options
-    for asked in {"against", "train"} & {field.name for field in fields(options)}:
+    for asked in corpus_options(name):
         own = {**own, asked: corpus}
     return options(**own)
 
@@ -197,16 +196,16 @@ def test_what_a_record_says_counts_before_looks() -> None:
 
 def test_fields_of_another_language_are_not_compared_by_english_models() -> None:
     given = records(GERMAN, "reference")
-    for name in ("similarity", "entity-scores"):
-        fields = {"document": VARIED[0]} if name == "entity-scores" else {}
+    for name in ("cosine", "entities"):
+        fields = {"document": VARIED[0]} if name == "entities" else {}
         texts = [Document(d.id, d.text, {**fields, **d.meta}) for d in given]
-        own = {name: metric_of(name).options()}
+        own = {"score": metric_of("score").options(scores=(name,))}
         with pytest.raises(UnknownLanguage, match="the field 'reference' is taken for German"):
             compute(own, texts, settings=Settings(**QUICK))
-    own = {"similarity": metric_of("similarity").options(embedder="de=stand-in")}
+    own = {"score": metric_of("score").options(scores=("cosine",), embedder="de=stand-in")}
     with pytest.raises(UnknownLanguage, match="vectors of two models never meet"):
         compute(own, given, settings=Settings(**QUICK))
-    own = {"rouge": metric_of("rouge").options()}
+    own = {"score": metric_of("score").options(scores=("rouge",))}
     assert compute(own, given, settings=Settings(**QUICK))[0].sources
 
 

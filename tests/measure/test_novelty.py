@@ -32,7 +32,7 @@ TEXTS = drawn(some(some("abc", 14), 4, least=1))
 def run(
     texts: object, against: Path | str, settings: Settings | None = None, **own: object
 ) -> Result:
-    options = Options(against=str(against), **own)  # type: ignore[arg-type]
+    options = Options(corpus=str(against), **own)  # type: ignore[arg-type]
     quick = Settings(permutations=9, matched=False)
     return compute({"novelty": options}, texts, settings=settings or quick)[0]  # type: ignore[arg-type]
 
@@ -181,7 +181,7 @@ def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     declared = [value.name for value in load("measure", "novelty").METRIC.values(Options())]
     assert list(found.values) == declared
     assert all(math.isnan(value) for value in found.values.values())
-    assert "--against" in found.notes[0]
+    assert "--corpus" in found.notes[0]
 
 
 @pytest.mark.usefixtures("kept_processes")

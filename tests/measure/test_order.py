@@ -64,7 +64,7 @@ def test_the_order_of_texts_changes_neither_an_interval_nor_a_p(name: str, tmp_p
     options = plugins.load("measure", name).METRIC.options
     corpus = tmp_path / "corpus.txt"
     corpus.write_text(" ".join(random.Random(5).choices(WORDS, k=300)))
-    named = {"against": str(corpus), "train": str(corpus), "min_samples": 4, "n": 2}
+    named = {"corpus": str(corpus), "train": str(corpus), "min_samples": 4, "n": 2}
     if name != "overlap":
         del named["n"]
     own = {key: value for key, value in named.items() if key in options.__dataclass_fields__}

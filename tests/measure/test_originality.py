@@ -58,7 +58,7 @@ def written(folder: Path, records: Truth, name: str = "ground.jsonl") -> Path:
 def run(texts: Any, against: Path, settings: Settings = QUICK, **options: Any) -> Result:
     """By the definition, unless options say how long a fragment is and how rare."""
     rule = {} if options.get("variant") == "paper" or ANY.keys() & options.keys() else ANY
-    chosen = Options(against=str(against), **rule | options)
+    chosen = Options(corpus=str(against), **rule | options)
     return compute({"originality": chosen}, texts, settings=settings)[0]
 
 
@@ -362,7 +362,7 @@ def test_texts_without_words_have_no_values_and_a_note(tmp_path: Path) -> None:
 def test_without_a_ground_truth_nothing_is_said() -> None:
     result = compute({"originality": Options()}, [SAYING], settings=QUICK)[0]
     assert all(map(math.isnan, values(result).values()))
-    assert any("--against" in note for note in result.sources["texts"].notes)
+    assert any("--corpus" in note for note in result.sources["texts"].notes)
 
 
 def test_options_that_mean_nothing_are_refused() -> None:
@@ -456,7 +456,7 @@ def rows_of(
     truth: twins.Truth, texts: Sequence[Sequence[twins.Sentence]], relax: int = 1
 ) -> tuple[measure.Rows, Options]:
     """The rows of texts against an index in memory."""
-    options, index = Options(against="idx", relax=relax, **ANY), twins.index_of(truth)
+    options, index = Options(corpus="idx", relax=relax, **ANY), twins.index_of(truth)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rote.measure._against.open_against", lambda *_: index)
         return measure.rows(sample_of(texts), options, Work()), options

@@ -32,7 +32,7 @@ def corpus(tmp_path: Path) -> str:
 
 
 def measured(measure: Any, corpus: str) -> Result:
-    options = measure.Options(against=corpus)
+    options = measure.Options(corpus=corpus)
     texts = {"copier": [OLD, f"{OLD} {NEW}"], "writer\x1b[31m": [NEW, f"{NEW} Truly."]}
     (result,) = compute(
         {measure.METRIC.name: options}, texts, settings=Settings(permutations=9, matched=False)

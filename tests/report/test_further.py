@@ -144,7 +144,7 @@ def test_they_stand_between_values_and_signature() -> None:
 
 
 def patterns_of(*sources: str) -> Result:
-    """What `favoured` finds, made by hand: three patterns of each length and either side."""
+    """What keyness of patterns finds, by hand: three patterns of each length and either side."""
     rows = [
         {
             "source": source,
@@ -166,7 +166,7 @@ def patterns_of(*sources: str) -> Result:
         for n in (3, 4)
         for rank in (1, 2, 3)
     ]
-    return replace(made(2, measure="favoured"), tables={"patterns": rows})
+    return replace(made(2, measure="keyness"), tables={"grammar": rows})
 
 
 def test_favoured_patterns_of_both_sides_stand_below_each_other() -> None:

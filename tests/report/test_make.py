@@ -159,12 +159,14 @@ def test_each_source_and_section_has_at_most_as_many_texts_as_asked_for(whole: R
 
 
 def test_without_a_corpus_fields_and_reference_the_rest_is_measured(texts: Path) -> None:
-    options = ReportOptions(measures=("lexical", "templates", "favoured", "novelty", "rouge"))
+    options = ReportOptions(
+        measures=("lexical", "templates", "precision-recall", "novelty", "score")
+    )
     study = make_report([texts], options, settings=replace(QUICK, reference=None))
     assert [result.measure for result in study.results] == ["lexical", "templates"]
-    assert "--reference" in omitted(study)["favoured"]
+    assert "--reference" in omitted(study)["precision-recall"]
     assert "--corpus" in omitted(study)["novelty"]
-    assert "'reference'" in omitted(study)["rouge"]
+    assert "'reference'" in omitted(study)["score"]
     assert study.reference is None
 
 
@@ -235,9 +237,9 @@ def test_a_field_that_some_records_lack_leaves_out_only_its_measures(folder: Pat
     rows = records()
     del rows[-1]["reference"]
     file = write(folder / "lacking.jsonl", rows, "document")
-    study = make_report([file], ReportOptions(measures=("lexical", "rouge")), settings=QUICK)
+    study = make_report([file], ReportOptions(measures=("lexical", "score")), settings=QUICK)
     assert [result.measure for result in study.results] == ["lexical"]
-    assert "lacking.jsonl, line 16, field 'reference'" in omitted(study)["rouge"]
+    assert "lacking.jsonl, line 16, field 'reference'" in omitted(study)["score"]
 
 
 def test_nothing_to_measure_is_an_error_that_says_why(texts: Path) -> None:

@@ -64,7 +64,7 @@ def result(measure: str = "overlap", **tables: Any) -> Result:
 def printed(name: str, rows: list[dict[str, Any]], width: int = 120) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    measure = "entity-scores" if name == "types" else "overlap"
+    measure = "score" if name == "types" else "overlap"
     print_tables(result(measure, **{name: rows}), console)
     assert "\x1b" not in out.getvalue()
     return out.getvalue()

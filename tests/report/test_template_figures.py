@@ -152,7 +152,7 @@ def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:
         {"source": "m", "favoured_by": side, "n": 3, "pattern": name, "z": z, "p_corrected": 0.01}
         for side, name, z in (("m", "A B C", 5.0), ("human", "D E F", 4.0), ("m", "G H I", None))
     ]
-    favoured = replace(made(2, measure="favoured"), tables={"patterns": rows})
-    chart = figure(favoured, "patterns")
+    favoured = replace(made(2, measure="keyness"), tables={"grammar": rows})
+    chart = figure(favoured, "grammar")
     drawn = {row["template"]: (row["z"], row["side"]) for row in data(chart)}
     assert drawn == {"A B C": (5.0, "source"), "D E F": (-4.0, "reference")}

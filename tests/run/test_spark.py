@@ -198,7 +198,7 @@ def test_measures_and_traces_are_alike(
 
     names = ("lexical", "compression", "self-repetition", "templates")
     options = {name: find(name).options() for name in names}
-    options["contamination"] = find("contamination").options(against=str(tmp_path / "idx"))
+    options["contamination"] = find("contamination").options(corpus=str(tmp_path / "idx"))
     options["overlap"] = find("overlap").options(train=str(tmp_path / "idx"), layer="lower")
     found = []
     for engine in (None, CLUSTER):

@@ -59,21 +59,17 @@ def weights_twin(
     """Bits of a part's words, and which of its seeds are common."""
     total = sum(map(len, sample)) + 1
     bits = [math.log2(total / (sum(text.count(word) for text in sample) + 1)) for word in part]
-    seeds = [tuple(part[i : i + options.seed]) for i in range(len(part) - options.seed + 1)]
+    size = options.seed_words
+    seeds = [tuple(part[i : i + size]) for i in range(len(part) - size + 1)]
     held = [
-        sum(
-            any(tuple(text[i : i + options.seed]) == seed for i in range(len(text)))
-            for text in sample
-        )
+        sum(any(tuple(text[i : i + size]) == seed for i in range(len(text))) for text in sample)
         for seed in seeds
     ]
-    common = [count >= options.common for count in held]
+    common = [count >= options.seed_count for count in held]
     if seeds and all(common):
         common = [False] * len(common)
     elif seeds:
-        rare = {
-            i + step for i, each in enumerate(common) if not each for step in range(options.seed)
-        }
+        rare = {i + step for i, each in enumerate(common) if not each for step in range(size)}
         bits = [each if place in rare else 0.0 for place, each in enumerate(bits)]
     return bits, common
 
@@ -82,7 +78,7 @@ def weights_twin(
 def test_weights_are_those_of_the_twin(
     parts: list[list[str]], sample: list[list[str]], seed: int, common: int
 ) -> None:
-    options = MatchOptions(seed=seed, common=common, shortest=3, bits=10)
+    options = MatchOptions(seed_words=seed, seed_count=common, min_words=3, bits=10)
     matcher = PartMatcher.build(folded(parts), folded(sample), options)
     least = 10 * min(1.0, math.log2(sum(map(len, sample)) + 1) / 20)
     for number, part in enumerate(parts):
@@ -101,7 +97,7 @@ def test_weights_are_those_of_the_twin(
 def test_a_text_that_is_a_part_holds_it_if_it_can_be_judged(
     parts: list[list[str]], others: list[list[str]]
 ) -> None:
-    options = MatchOptions(shortest=4, bits=5, common=2)
+    options = MatchOptions(min_words=4, bits=5, seed_count=2)
     sample = folded([*others, *parts])
     matcher = PartMatcher.build(folded(parts), sample, options)
     texts = folded(parts)

@@ -49,7 +49,7 @@ KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "pandas": _pandas,
     "dataset": DataSet,
 }
-STUDIES = ("evaluate", "popularity", "memorization", "style-memorization", "lexical")
+STUDIES = ("evaluate", "popularity", "memorization", "lexical")
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +67,6 @@ def asked(name: str, world: World) -> tuple[str, dict[str, Any], list[str]]:
             world.items,
             {"model": world.model, "corpus": world.index, "n": 2, "member": "member"},
             (*model, *index, "-n", "2", "--member", "member"),
-        ),
-        "style-memorization": (
-            world.texts,
-            {"model": world.model, "prompt": 4, "words": 3, "resamples": 5},
-            (*model, "--prompt", "4", "--words", "3", "--resamples", "5"),
         ),
         "lexical": (world.texts, {"by": "source"}, ("--by", "source")),
     }

@@ -23,7 +23,7 @@ def texts() -> list[dict[str, Any]]:
 
 
 def page(folder: Path, **more: Any) -> tuple[Any, dict[str, str], dict[str, Any]]:
-    made = rote.judge(texts(), output=folder / "page.html", **more)
+    made = rote.judge_page(texts(), output=folder / "page.html", **more)
     html = (folder / "page.html").read_text("utf-8")
     data = html.partition('type="application/json">')[2].partition("</script>")[0]
     key = json.loads((folder / "page.key.json").read_text("utf-8"))["sources"]
@@ -43,8 +43,8 @@ def test_the_page_holds_all_summaries_and_does_not_say_whose_they_are(tmp_path: 
 
 
 def test_documents_are_drawn_by_the_seed(tmp_path: Path) -> None:
-    _, _, data = page(tmp_path, most=2)
-    _, _, again = page(tmp_path, most=2)
+    _, _, data = page(tmp_path, sample=2)
+    _, _, again = page(tmp_path, sample=2)
     assert len(data["items"]) == 2
     assert data == again
 
@@ -52,10 +52,10 @@ def test_documents_are_drawn_by_the_seed(tmp_path: Path) -> None:
 def test_summaries_without_a_document_are_refused(tmp_path: Path) -> None:
     some = [{**one, "document": " "} for one in texts()]
     with pytest.raises(InputError, match="A summary needs its document"):
-        rote.judge(some, output=tmp_path / "page.html")
+        rote.judge_page(some, output=tmp_path / "page.html")
     twice = [*texts(), {**texts()[0], "id": "again"}]
     with pytest.raises(InputError, match="two summaries of 'all'"):
-        rote.judge(twice, output=tmp_path / "page.html")
+        rote.judge_page(twice, output=tmp_path / "page.html")
 
 
 def answer(judge: str, doc: str, summary: str, covered: int, made_up: int) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def test_answers_of_several_judges_are_joined(tmp_path: Path) -> None:
             rows.append(answer(judge, doc, name, 4, 9))  # taken back by the next
             rows.append(answer(judge, doc, name, covered, made_up))
         files.append(write(tmp_path / f"{judge}.jsonl", rows))
-    found = rote.agreement(files, key=tmp_path / "page.key.json")
+    found = rote.judge_agreement(files, key=tmp_path / "page.key.json")
     assert found.sources["all"].values["relevance"] == pytest.approx(0.25)
     assert found.sources["theta=2"].values["relevance"] == pytest.approx((5 * 0.75 + 0.25) / 6)
     assert found.sources["all"].values["consistent"] == 0
@@ -114,7 +114,7 @@ def test_agreement_is_that_of_what_the_table_shows(tmp_path: Path) -> None:
         for doc, own in covered.items()
     ]
     nothing = [answer(judge, "d5", "x", 0, 0) | {"highlights": 0} for judge in marked]
-    found = rote.agreement(write(tmp_path / "both.jsonl", rows + nothing))
+    found = rote.judge_agreement(write(tmp_path / "both.jsonl", rows + nothing))
     levels = {(row["of"], row["what"], row["level"]): row for row in found.tables["agreement"]}
     counts = np.array(list(covered.values()), float).T
     shares = counts / np.array([[2], [4]])
@@ -132,7 +132,7 @@ def test_agreement_is_that_of_what_the_table_shows(tmp_path: Path) -> None:
 
 def test_one_judge_alone_has_no_agreement(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [answer("ann", "d1", "x", 2, 0)])
-    found = rote.agreement(path)
+    found = rote.judge_agreement(path)
     assert found.notes == ("one judge alone: no agreement",)
     assert found.sources["x"].values["relevance"] == 0.5
 
@@ -141,10 +141,10 @@ def test_what_is_no_answer_is_refused_by_its_line(tmp_path: Path) -> None:
     wrong = answer("ann", "d1", "x", 2, 0) | {"highlights": 1}
     path = write(tmp_path / "a.jsonl", [answer("ann", "d1", "x", 2, 0), wrong])
     with pytest.raises(InputError, match=r"a\.jsonl, line 2: no answer"):
-        rote.agreement(path)
+        rote.judge_agreement(path)
     page(tmp_path)
     with pytest.raises(UnknownName, match="unknown summary 'x'"):
-        rote.agreement(
+        rote.judge_agreement(
             write(tmp_path / "b.jsonl", [answer("ann", "d1", "x", 2, 0)]),
             key=tmp_path / "page.key.json",
         )

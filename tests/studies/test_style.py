@@ -22,7 +22,7 @@ from rote.report.tables.written import as_csv
 from rote.studies._style.tables import cut_texts
 
 SEEN = "The old man walked to the small house and the young dog slept there ."
-OPTIONS: dict[str, Any] = {"prompt": 6, "words": 6, "resamples": 20}
+OPTIONS: dict[str, Any] = {"layer": "pos", "prefix": 6, "suffix": 6}
 
 
 class Scripted:
@@ -48,10 +48,11 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def kept_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr("rote.studies._style.tables.RESAMPLES", 20)
 
 
 def style_memorization(documents: Any, models: Mapping[str, Any], **options: Any) -> Result:
-    return rote.style_memorization(documents, model=models, **{**OPTIONS, **options})
+    return rote.memorization(documents, model=models, **{**OPTIONS, **options})
 
 
 def study(*written: str, options: Mapping[str, Any] = OPTIONS, **meta: object) -> Result:
@@ -79,7 +80,7 @@ def test_a_text_is_cut_after_so_many_words_and_short_ones_are_left_out() -> None
 
 
 def test_equal_words_are_exact_and_equal_tags_are_style() -> None:
-    found = study(EXACT, STYLE, OTHER, EXACT).sources["scripted"].values
+    found = study(EXACT, STYLE, OTHER, EXACT).sources["scripted|texts"].values
     assert found["exact"] == 0.5
     assert found["style"] == 0.75
     assert found["style_only"] == 0.25
@@ -101,7 +102,7 @@ def test_substitutions_are_those_of_the_texts_in_style_alone() -> None:
 
 
 def test_a_model_that_stops_early_or_goes_on_within_a_word_has_memorized_nothing() -> None:
-    found = study(" small house", "r" + EXACT).sources["scripted"].values
+    found = study(" small house", "r" + EXACT).sources["scripted|texts"].values
     assert found["exact"] == found["style"] == 0
     # The prompt's last word became another: nothing is compared.
     assert found["words_agree"] == pytest.approx(2 / 6 / 2)
@@ -110,7 +111,7 @@ def test_a_model_that_stops_early_or_goes_on_within_a_word_has_memorized_nothing
 def test_shares_are_given_by_how_often_a_text_was_seen() -> None:
     options = {"frequency": "repeats"}
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
-    rows = {row["least"]: row for row in result.tables["frequency"]}
+    rows = {row["least"]: row for row in result.tables["seen"]}
     assert [(rows[n]["exact"], rows[n]["style"]) for n in (1, 8, 64)] == [(0, 0), (0.5, 1), (1, 1)]
     assert all(row["exact_low"] <= row["exact"] <= row["exact_high"] for row in rows.values())
 
@@ -143,7 +144,7 @@ def test_groups_are_made_by_fields_and_a_missing_one_is_named() -> None:
 
 
 def test_texts_that_are_all_too_short_are_an_error() -> None:
-    with pytest.raises(InputError, match="shorter --prompt"):
+    with pytest.raises(InputError, match="shorter --prefix"):
         style_memorization([Document("a", "short")], {"m": Scripted({})})
     with pytest.raises(OptionError, match="must be at least 1"):
         study(EXACT, options={"words": 0})
@@ -153,7 +154,7 @@ def test_results_survive_json_and_are_drawn_and_printed() -> None:
     options = {"frequency": "repeats"}
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
     again = Result.from_json(result.to_json())
-    assert "frequency" in figures(again)
+    assert "seen" in figures(again)
     printed = as_text([again], 140)
     assert "By how often a text was seen" in printed
     assert "large" in printed
@@ -167,12 +168,13 @@ def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:
     runner = CliRunner()
     index = tmp_path / "index"
     rote.build_index([text], index)
-    call = ["style-memorization", str(texts), "--model", f"index:{index}", "--corpus", str(index)]
-    found = runner.invoke(command, [*call, "--prompt", "6", "--words", "6", "--json", "-q"])
+    call = ["memorization", str(texts), "--model", f"index:{index}", "--corpus", str(index)]
+    call += ["--layer", "pos", "--prefix", "6", "--suffix", "6", "--json", "-q"]
+    found = runner.invoke(command, call)
     assert found.exit_code == 0, found.output
-    values = json.loads(found.output)["sources"]["index"]["values"]
+    values = json.loads(found.output)["sources"]["index|texts"]["values"]
     assert values["style"] >= values["exact"] == 1
-    assert runner.invoke(command, ["style-memorization", str(texts)]).exit_code != 0
+    assert runner.invoke(command, ["memorization", str(texts), "--layer", "pos"]).exit_code != 0
 
 
 def test_what_is_missing_is_noticed_before_a_model_is_asked() -> None:

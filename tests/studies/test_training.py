@@ -54,7 +54,7 @@ def pairs(tmp_path: Path) -> Path:
 def trained(pairs: Path, out: str = "models", **more: Any) -> Any:
     given = {"from_config": pairs.parent / "config.json", "steps": 6, "learning_rate": 3e-3,
              "tokens": 400, "longest": 60, "max_tokens": 12}  # fmt: skip
-    return rote.finetune(pairs, output=pairs.parent / out, **{**given, **more})
+    return rote.train_finetune(pairs, output=pairs.parent / out, **{**given, **more})
 
 
 def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
@@ -115,7 +115,7 @@ def test_an_empty_document_or_reference_is_an_error_with_its_line(tmp_path: Path
         path.write_text(json.dumps(pair(0, "train")) + "\n" + json.dumps(
             pair(1, "train") | {field: " "}))  # fmt: skip
         with pytest.raises(InputError, match=r"line 2, field .*empty"):
-            rote.finetune(path, from_config="tiny", output=tmp_path / "m")
+            rote.train_finetune(path, from_config="tiny", output=tmp_path / "m")
 
 
 def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None:
@@ -157,7 +157,7 @@ def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
     ids.write_text("".join(f"train{n}\n" for n in range(12)))
     given = {"model": model, "subset": ids, "candidates": 3, "max_tokens": 8, "longest": 60,
              "epochs": 2, "items": 4, "output": folder / "calibrated"}  # fmt: skip
-    made = rote.calibrate(pairs, **given).tables["models"][0]
+    made = rote.train_calibrate(pairs, **given).tables["models"][0]
     assert made["updates"] == 6
     assert made["best"] >= made["worst"]
     path = folder / "calibrated" / "seed-0.candidates.jsonl"
@@ -169,19 +169,19 @@ def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
     (folder / "again").mkdir()
     half = b"".join(path.read_bytes().splitlines(keepends=True)[:5]) + b'{"id": "tr'
     (folder / "again" / "seed-0.candidates.jsonl.partial").write_bytes(half)
-    rote.calibrate(pairs, **given)
+    rote.train_calibrate(pairs, **given)
     assert (folder / "again" / "seed-0.candidates.jsonl").read_bytes() == path.read_bytes()
     assert (folder / "again" / "seed-0" / "model.safetensors").read_bytes() == weights
 
 
 STUDY = {"theta": ("1", "all"), "seeds": (0, 1), "steps": 4, "learning_rate": 3e-3, "tokens": 400,
-         "longest": 60, "max_tokens": 10, "beams": 2, "most": 16, "placebo": 0.2,
+         "longest": 60, "max_tokens": 10, "beams": 2, "sample": 16, "placebo": 0.2,
          "candidates": 3, "calibrated": 6}  # fmt: skip
 
 
 def study(pairs: Path, **more: Any) -> Any:
     shape = pairs.parent / "config.json"
-    return rote.repetition_study(
+    return rote.train_study(
         pairs, from_config=shape, output=pairs.parent / "study", **{**STUDY, **more}
     )
 
@@ -233,7 +233,7 @@ def test_a_study_with_patience_validates_on_pairs_that_nobody_else_sees(pairs: P
     with pairs.open("a") as file:
         file.writelines(json.dumps(pair(n, "test")) + "\n" for n in range(9))
     shape = pairs.parent / "config.json"
-    other = rote.repetition_study(
+    other = rote.train_study(
         pairs, from_config=shape, output=pairs.parent / "other", **{**STUDY, **more}
     )
     assert other.notes[0] == "validated on 40 pairs of their own split"
@@ -258,7 +258,7 @@ def test_a_study_does_not_write_through_a_link(name: str, pairs: Path) -> None:
 def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
     records = [{k: v for k, v in pair(n, "train").items() if k != "split"} for n in range(60)]
     pairs.write_text("".join(json.dumps(one) + "\n" for one in records))
-    made = study(pairs, theta=("all",), seeds=(0,), most=0)
+    made = study(pairs, theta=("all",), seeds=(0,), sample=None)
     assert made.notes[0] == "records name no split: tested on 6 pairs, drawn at random and held out"
     assert made.tables["sizes"][0]["pairs"] == 60 - 6 - 11  # the placebo is a fifth of the rest
     tested = {row["doc_id"] for row in map(json.loads, next(
@@ -272,7 +272,7 @@ def test_no_test_split_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(pair(n, "train")) + "\n" for n in range(4)))
     with pytest.raises(InputError, match="no pairs of the split test or validation"):
-        rote.repetition_study(path, from_config="tiny", output=tmp_path / "s")
+        rote.train_study(path, from_config="tiny", output=tmp_path / "s")
 
 
 def test_summaries_of_edited_documents_are_counted(pairs: Path) -> None:
@@ -280,7 +280,7 @@ def test_summaries_of_edited_documents_are_counted(pairs: Path) -> None:
     model = trained(pairs).tables["models"][0]["model"]
     given = {"items": 5, "frequent": 8, "max_tokens": 8, "longest": 60}
     models = (f"a={model}", f"a={model}", f"b={model}")
-    made = rote.intervene(pairs, model=models, output=folder / "e.jsonl", **given)
+    made = rote.train_intervene(pairs, model=models, output=folder / "e.jsonl", **given)
     rows = [row for row in made.tables["outcomes"] if row["edit"] == "all"]
     assert {row["source"] for row in rows} == {"a", "b"}
     assert sum(row["share"] for row in rows if row["source"] == "a") == pytest.approx(1)
@@ -328,7 +328,7 @@ def test_equal_documents_are_read_once_and_those_of_kept_lines_not_again(
 
 
 def test_a_signature_names_the_settings_that_a_shape_brings(pairs: Path) -> None:
-    made = rote.finetune(pairs, from_config="tiny", steps=1, output=pairs.parent / "tiny")
+    made = rote.train_finetune(pairs, from_config="tiny", steps=1, output=pairs.parent / "tiny")
     said = dict(one.split(":", 1) for one in str(made.signature).split("|"))
     assert (said["tokens"], said["learning_rate"], said["warmup"]) == ("1024", "0.003", "100")
 

@@ -18,13 +18,13 @@ def test_the_app_serves_the_page_that_the_shell_writes(tmp_path: Path) -> None:
     ))  # fmt: skip
     app = client(tmp_path / "store", files={"summaries.jsonl": file})
     assert 'href="/judge/summaries.jsonl"' in app.get("/").text
-    made = rote.judge(file, output=tmp_path / "page.html", most=2)
-    page = app.get("/judge/summaries.jsonl", params={"most": 2})
+    made = rote.judge_page(file, output=tmp_path / "page.html", sample=2)
+    page = app.get("/judge/summaries.jsonl", params={"sample": 2})
     assert page.text == (tmp_path / "page.html").read_text("utf-8")
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'sha256-" in policy
     assert "unsafe" not in policy
-    key = app.get("/api/judge/summaries.jsonl", params={"most": 2}).json()
+    key = app.get("/api/judge/summaries.jsonl", params={"sample": 2}).json()
     assert key["sources"] == json.loads(Path(made.about["key"]).read_text("utf-8"))["sources"]
 
 

@@ -116,7 +116,7 @@ def test_a_folder_is_of_all_that_is_read(tmp_path: Path) -> None:
     files = {"a": Path("example:answers"), "b": Path("bible:kjv"), "items": items}
     opened = Workspace({}, files, tmp_path / "store")
     assert RunForm("dedup", ("a",)).folder(opened) != RunForm("dedup", ("b",)).folder(opened)
-    form = RunForm("decontaminate", ("a",), {"against": ("file:items",)})
+    form = RunForm("decontaminate", ("a",), {"test_items": ("file:items",)})
     before = form.folder(opened)
     assert form.folder(opened) == before
     items.write_text("{} ")

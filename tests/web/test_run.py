@@ -271,7 +271,7 @@ def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
 
 
 def test_texts_are_held_against_an_index_of_the_app(held: Workspace, index: Path) -> None:
-    form = RunForm("novelty", ("texts.jsonl",), {"against": "index:idx", "by": ("source",)})
+    form = RunForm("novelty", ("texts.jsonl",), {"corpus": "index:idx", "by": ("source",)})
     assert form.places() == (["texts.jsonl"], ["idx"])
     (result,) = form.perform(held, Silent())
     assert set(result.sources) == {"human", "model"}
@@ -373,16 +373,15 @@ def served(world: World) -> Iterator[TestClient]:
         app.state.jobs.stop()
 
 
-FAST = {"by": "source", "reference": HUMAN, "permutations": "9", "matched": "no", "resamples": "9"}
+FAST = {"by": "source", "reference": HUMAN, "permutations": "9", "matched": "no"}
 FAST |= {"n": "2"}
 NEEDS: dict[str, dict[str, str]] = {
     "contamination": {"n": "2,3"},
     "correlate": {"values": "all"},
-    "decontaminate": {"against": "file:items"},
+    "decontaminate": {"test_items": "file:items"},
     "distinct": {"input": "sampled"},
     "factors": {"values": "all", "over": "temperature"},
     "overlap": {"layer": "lower"},
-    "style-memorization": {"prompt": "4", "words": "3"},
     "templates": {"perplexity": "yes"},
 }
 """What some commands want beside texts, items or results, an index and a model."""

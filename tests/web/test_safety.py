@@ -202,7 +202,7 @@ def test_a_path_is_no_key(client: TestClient, key: str) -> None:
     ("name", "refused"),
     [
         ("train", False),
-        ("against", False),
+        ("corpus", False),
         ("embedder", True),
         ("tokenizer", True),
         ("templates_from", True),

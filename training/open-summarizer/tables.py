@@ -24,7 +24,7 @@ from rote.curate.reading import json_line
 from rote.studies._driver import run
 from rote.studies._repetition.arms import EMPTY, Arm, Trained
 from rote.studies._repetition.tables import Items, averages, contrast, neighbours
-from rote.studies.intervene import outcomes
+from rote.studies.train_intervene import outcomes
 
 ARMS = {"theta2": Arm("theta2", "limited", 2), "all": Arm("all", "all"),
         "random": Arm("random", "random", 2), "apart": Arm("apart", "apart"),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import re
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
@@ -55,8 +58,59 @@ class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return str(size)
 
 
+_FULL = "rote.full_help"
+"""In the context: that every option is shown."""
+
+
 class SectionedCommand(click.Command):
-    """A command whose help shows its options under headings, and that writes over no input."""
+    """A command that writes over no input. Its help shows an example and the options that most
+    people set (`glance`); `--help-all` everything, options under headings."""
+
+    def __init__(self, *args: Any, glance: Iterable[str] = (), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.glance = frozenset(glance)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        rest = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            help="Show all options, and more about the command.",
+            callback=self._show_all,
+        )
+        *params, usual = super().get_params(ctx)
+        return [*params, rest, usual]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            known = [flag for param in self.params for flag in param.opts if flag[:2] == "--"]
+            meant = suggested(error.option_name, known)
+            hint = f"did you mean {meant}?" if meant else f"{ctx.command_path} --help-all lists all"
+            raise click.UsageError(f"no such option {error.option_name}: {hint}", ctx) from None
+
+    def _show_all(self, ctx: click.Context, param: click.Parameter, asked: bool) -> None:
+        if asked and not ctx.resilient_parsing:
+            click.echo(self.full_help(ctx), color=ctx.color)
+            ctx.exit()
+
+    def full_help(self, ctx: click.Context) -> str:
+        """The help with every option."""
+        ctx.meta[_FULL] = True
+        try:
+            return self.get_help(ctx)
+        finally:
+            del ctx.meta[_FULL]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        whole = self.help or ""
+        self.help = whole if _FULL in ctx.meta else brief(whole, ctx.command_path)
+        try:
+            super().format_help_text(ctx, formatter)
+        finally:
+            self.help = whole
 
     def invoke(self, ctx: click.Context) -> Any:
         from rote.cli._places import check_places
@@ -74,8 +128,10 @@ class SectionedCommand(click.Command):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if isinstance(param, click.Option) and record is not None:
-                heading = getattr(param, "section", "Help")
-                sections.setdefault(heading, []).append(record)
+                if _FULL in ctx.meta:
+                    sections.setdefault(getattr(param, "section", "Help"), []).append(record)
+                elif param.name in self.glance or not isinstance(param, SectionedOption):
+                    sections.setdefault("Options", []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -95,6 +151,8 @@ class Rooms(click.Group):
     """A group whose commands are the files of rooms; only the one that runs is imported."""
 
     what = "command"
+    moved: Mapping[str, str] = MappingProxyType({})
+    """What earlier names became."""
 
     def rooms(self) -> dict[str, dict[str, str]]:
         """Under the headings of the help, commands by name and the room of each."""
@@ -104,11 +162,18 @@ class Rooms(click.Group):
         command: click.Command = plugins.load(room, name).command
         return command
 
+    def summary(self, name: str, room: str) -> str:
+        """What a command does, in a line."""
+        return plugins.summary(room, name)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for own in self.rooms().values() for name in own]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
         known = {name: room for own in self.rooms().values() for name, room in own.items()}
+        if name in self.moved:
+            was, now = f"{ctx.command_path} {name}", self.moved[name]
+            raise click.UsageError(f"`{was}` is now {now}", ctx)
         if name not in known:
             raise click.UsageError(str(UnknownName(self.what, name, known)), ctx)
         return self.load(name, known[name])
@@ -116,7 +181,92 @@ class Rooms(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, rooms in self.rooms().items():
             with formatter.section(heading):
-                formatter.write_dl([(n, plugins.summary(rooms[n], n)) for n in sorted(rooms)])
+                wide = formatter.width - formatter.current_indent - 2 - max(map(len, rooms))
+                rows = [(n, _fit(self.summary(n, room), wide)) for n, room in rooms.items()]
+                formatter.write_dl(rows)
+
+
+_MEANT = {
+    "--against": ("--corpus", "--test-items"),
+    "--idx": ("--corpus",),
+    "--index": ("--corpus",),
+    "--train": ("--corpus",),
+    "--test": ("--test-items",),
+    "--items": ("--test-items",),
+    "--to": ("--reference-field", "--document-field"),
+    "--references": ("--reference-field",),
+    "--baseline": ("--reference",),
+    "--group": ("--by",),
+    "--group-by": ("--by",),
+    "--source": ("--by",),
+    "--filter": ("--where",),
+    "--select": ("--where",),
+    "--format": ("--input-format", "--output"),
+    "--out": ("--output",),
+    "--outfile": ("--output",),
+    "--save": ("--output",),
+    "--plot": ("--figure",),
+    "--most": ("--sample", "--limit", "--max"),
+    "--limit": ("--sample", "--top"),
+    "--sample": ("--limit",),
+    "--max": ("--limit", "--sample"),
+    "--num": ("--samples", "--limit"),
+    "--ngram": ("--n", "--lengths"),
+    "--workers": ("--jobs",),
+    "--threads": ("--jobs",),
+    "--cores": ("--jobs",),
+    "--processes": ("--jobs",),
+    "--prompt": ("--prefix", "--prompt-field"),
+    "--words": ("--suffix", "--min-words"),
+    "--text": ("--text-field",),
+    "--id": ("--id-field",),
+    "--from": ("--phrases-from",),
+    "--tags": ("--layer",),
+    "--pos": ("--layer",),
+    "--encoder": ("--embedder",),
+    "--ci": ("--interval",),
+    "--confidence": ("--interval",),
+    "--alpha": ("--interval",),
+    "--skip-errors": ("--on-error",),
+    "--ignore-errors": ("--on-error",),
+    "--silent": ("--quiet",),
+}
+"""What somebody means who writes another word for the same idea, or an earlier name of it."""
+
+
+def suggested(flag: str, known: Iterable[str]) -> str:
+    """The option that an unknown flag stands for; nothing where none is near."""
+    names = list(known)
+    for meant in _MEANT.get(flag, ()):
+        if meant in names:
+            return meant
+    near = difflib.get_close_matches(flag, names, n=1, cutoff=0.75)
+    return near[0] if near else ""
+
+
+_EXAMPLES = 3
+"""Calls that the help shows at a glance."""
+
+
+def brief(help: str, command: str) -> str:
+    """The first paragraph of a help text, and a few of the calls of the command that it shows."""
+    first = help.split("\n\n", 1)[0]
+    calls = [line for line in examples(help) if f"{line} ".startswith(f"{command} ")][:_EXAMPLES]
+    return f"{first}\n\n\b\n" + "\n".join(f"  {line}" for line in calls) if calls else first
+
+
+def examples(help: str) -> list[str]:
+    """The calls of a help text, each on one line."""
+    whole = re.sub(r" \\\\?\n +", " ", help)
+    return [line.strip() for line in whole.splitlines() if line.startswith("  rote ")]
+
+
+def _fit(line: str, width: int) -> str:
+    """A sentence on one line: where it is too long, up to a colon or comma."""
+    line = line.removesuffix(".")
+    while len(line) > width and (cut := max(line.rfind(", "), line.rfind(": "))) > 0:
+        line = line[:cut]
+    return line
 
 
 def flags(
@@ -143,11 +293,12 @@ def command_of(
     under the heading that the class names (`SECTION`), and the rest are `arguments`; `reporter` is
     whom it tells.
 
-    The module's docstring is the help. `skip` leaves out fields (`ReadOptions.format`), `sizes` as
+    The module's docstring is the help. `skip` leaves out fields (`ReadOptions.plain`), `sizes` as
     in `flags`.
     """
     from rote.cli._output import Output
     from rote.cli._progress import TerminalReporter
+    from rote.core.metric import at_a_glance
 
     def made(run: Callable[..., None]) -> click.Command:
         hints = typing.get_type_hints(run)
@@ -180,7 +331,11 @@ def command_of(
         ]
         name = run.__module__.rpartition(".")[2].replace("_", "-")
         return SectionedCommand(
-            name, callback=call, help=(doc or "").strip(), params=[*arguments, *params]
+            name,
+            callback=call,
+            help=(doc or "").strip(),
+            params=[*arguments, *params],
+            glance=at_a_glance([typing.cast(type, kind) for kind in kinds.values()]),
         )
 
     return made
@@ -202,7 +357,7 @@ def build(options: type[Options], given: dict[str, Any]) -> Options:
 
 
 def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Option:
-    flag = field.metadata.get("flag") or "--" + field.name.replace("_", "-")
+    flag = "--" + field.name.replace("_", "-")
     declaration, kind = [flag, field.name], _click_type(hint)
     if hint is bool and field.default is True:
         declaration[0] = f"{flag}/--no-{flag[2:]}"

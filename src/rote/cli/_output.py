@@ -30,7 +30,8 @@ class Output:
     """The same on every command that gives results or lists."""
 
     SECTION: ClassVar[str] = "Output"
-    json: bool = option(False, "Print JSON, unrounded")
+    SHARED: ClassVar[bool] = True
+    json: bool = option(False, "Print JSON, unrounded", common=True)
     csv: bool = option(False, "Print CSV, unrounded: every table, named in the first column")
     latex: bool = option(False, "Print LaTeX tables")
     md: bool = option(False, "Print Markdown tables")
@@ -40,6 +41,7 @@ class Output:
         short="-o",
         metavar="FILE",
         writes="result",
+        common=True,
     )
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
@@ -234,7 +236,8 @@ class SummaryOptions:
     """The same on every command that changes or describes an index."""
 
     SECTION: ClassVar[str] = "Output"
-    json: bool = option(False, "Print JSON")
+    SHARED: ClassVar[bool] = True
+    json: bool = option(False, "Print JSON", common=True)
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
 

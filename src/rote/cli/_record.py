@@ -25,9 +25,9 @@ from rote.cli._output import (
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
-from rote.core.metric import Metric, hints_of
+from rote.core.metric import Metric, at_a_glance, hints_of
 from rote.core.record import LINES, Study
-from rote.core.registry import find, module_of
+from rote.core.registry import find
 from rote.core.result import Result
 
 
@@ -63,6 +63,7 @@ NOTHING = Further()
 def record_command(name: str, further: Further = NOTHING) -> click.Command:
     """`rote NAME FILE...`"""
     from rote.studies._driver import kinds
+    from rote.studies._functions import documented
 
     record = find(name)
     every = [field for kind in kinds(record) for field in fields(kind)]
@@ -95,7 +96,9 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
         for kind in kinds(record)
     )
     shown = [*own_kind, *further.flags, *(option for some in others for option in some)]
-    return _command(name, module_of(name).__doc__ or "", metavar, shown, call, further)
+    glance = at_a_glance([*kinds(record), further.output], left_out)
+    help = documented(record)
+    return _command(name, help, metavar, shown, call, further, glance=glance)
 
 
 def panel_command(
@@ -135,7 +138,11 @@ def panel_command(
 
     shown = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
     shown += flags(ReadOptions, "Reading")
-    return _command(name, help, "FILE...", shown, call, Further(output=PanelOutput), panel=True)
+    further, glance = (
+        Further(output=PanelOutput),
+        at_a_glance([shared, Settings, ReadOptions, PanelOutput]),
+    )
+    return _command(name, help, "FILE...", shown, call, further, glance=glance, panel=True)
 
 
 def _command(
@@ -146,6 +153,7 @@ def _command(
     call: Callable[[Given], list[Result]],
     further: Further,
     *,
+    glance: Sequence[str],
     panel: bool = False,
 ) -> click.Command:
     def run(files: tuple[str, ...], **options: Any) -> None:
@@ -174,6 +182,7 @@ def _command(
         callback=run,
         help=help.strip(),
         params=[files_argument("files", metavar), *reversed(once.values())],
+        glance=glance,
     )
 
 
@@ -236,14 +245,15 @@ def _accepted(measure: str, given: Mapping[str, Any], reporter: TerminalReporter
 
 def _refuse_half(metric: Metric, given: Mapping[str, Any]) -> None:
     """On the shell, a measure that compares with nothing is a mistake, not a table of dashes."""
-    for flag in ("against", "train"):
-        if not given.get(flag, "-"):
-            raise OptionError(
-                f"{metric.name} holds the texts against a corpus: --{flag} names an index, or a "
-                "file of texts"
-            )
-    if given.get("model", "-") is None:
-        raise OptionError(f"{metric.name} asks a language model: --model names one")
+    for field in fields(metric.options):
+        if not field.metadata.get("needed") or given.get(field.name):
+            continue
+        if field.name == "model":
+            raise OptionError(f"{metric.name} asks a language model: --model names one")
+        raise OptionError(
+            f"{metric.name} holds the texts against a corpus: --{field.name} names an index, or a "
+            "file of texts"
+        )
     if not (metric.tested or metric.alone or given.get("reference")):
         raise OptionError(
             f"{metric.name} compares with a reference: --reference names one of the sources that "

@@ -13,9 +13,24 @@ from rote.cli._flags import Rooms
 from rote.core import plugins
 from rote.core.distribution import NAME
 from rote.core.errors import RoteError
-from rote.core.registry import names, room_of
+from rote.core.registry import FAMILIES, GROUPS, OTHERS, names, room_of, words_of
 
 COMMANDS = "cli.commands"
+MOVED = {
+    "annotators": "`rote annotate --list`",
+    "completion": "the shell's: _ROTE_COMPLETE=bash_source rote (or zsh_source, fish_source)",
+    **{name: f"`rote train {name}`" for name in ("finetune", "calibrate", "reina", "intervene")},
+    "pseudo-summaries": "`rote train pseudo-summaries`",
+    "repetition-study": "`rote train study`",
+    "agreement": "`rote judge agreement`",
+    "rouge": "`rote score --scores rouge`",
+    "similarity": "`rote score --scores cosine`",
+    "fragments": "`rote score --scores fragments`",
+    "entity-scores": "`rote score --scores entities`",
+    "favoured": "`rote keyness --of patterns`",
+    "style-memorization": "`rote memorization --layer pos`",
+}
+"""What earlier names became, for whoever types one."""
 _FORMS = ("--json", "--csv", "--latex", "--md")
 
 
@@ -23,26 +38,44 @@ class Rote(Rooms):
     """Records come from `measure/` and `studies/`, what is no record from `cli/commands/`; none is
     imported here."""
 
-    def rooms(self) -> dict[str, dict[str, str]]:
-        # A measure may have a command of its own, with more to it; it is a measure all the same.
-        commands = dict.fromkeys(plugins.members(COMMANDS), COMMANDS)
-        found: dict[str, dict[str, str]] = {"Commands": commands, "Measures": {}}
-        for name in names():
-            measure = room_of(name) == "measure"
-            found["Measures" if measure else "Commands"][name] = room_of(name)
-            if measure:
-                commands.pop(name, None)
-        return found
+    moved = MOVED
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(dict.fromkeys((*plugins.members(COMMANDS), *names())))
+    def rooms(self) -> dict[str, dict[str, str]]:
+        known = {words_of(name)[0]: room_of(name) for name in names()}
+        known |= dict.fromkeys(plugins.members(COMMANDS), COMMANDS)
+        found = {
+            heading: {name: known.pop(name) for name in own if name in known}
+            for heading, own in GROUPS.items()
+        }
+        return {**found, **({OTHERS: known} if known else {})}
+
+    def summary(self, name: str, room: str) -> str:
+        return FAMILIES.get(name) or super().summary(name, room)
 
     def load(self, name: str, room: str) -> click.Command:
         if name in plugins.members(COMMANDS):
             return super().load(name, COMMANDS)
+        if name in FAMILIES:
+            return Family(name, help=FAMILIES[name])
         from rote.cli._record import record_command
 
         return record_command(name)
+
+
+class Family(Rooms):
+    """The records whose names begin with a word that they share."""
+
+    def rooms(self) -> dict[str, dict[str, str]]:
+        own = [name for name in names() if words_of(name)[0] == self.name]
+        return {"Commands": {words_of(name)[1]: room_of(name) for name in own}}
+
+    def summary(self, name: str, room: str) -> str:
+        return super().summary(f"{self.name}-{name}", room)
+
+    def load(self, name: str, room: str) -> click.Command:
+        from rote.cli._record import record_command
+
+        return record_command(f"{self.name}-{name}")
 
 
 @click.command(cls=Rote, context_settings={"help_option_names": ["-h", "--help"]})

@@ -363,11 +363,29 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     compared have. `writes`: what is written to the place that it names, see `cli/_places.py`.
     `opened`: from Python what it names may be given itself, as an opened index or a model. `takes`:
     it is an input beside what the command works on: `corpus` (an index or texts), `texts`, `items`,
-    `index`, `table` or `results`; the option NAME_read says how texts are read. `also`: another
-    name of the flag. `repeated`: it may be given several times. `least`, `above`, `most`, `below`:
-    bounds of a number, or of each in a tuple.
+    `index`, `table` or `results`; the option NAME_read says how texts are read. `needed`: a measure
+    says nothing without it. `common`: whether the help shows it at a glance (see `at_a_glance`).
+    `also`: another name of the flag. `repeated`: it may be given several times. `least`, `above`,
+    `most`, `below`: bounds of a number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
+
+
+AT_A_GLANCE = 10
+"""Options that the help of a command shows at most, before `--help-all`."""
+
+
+def at_a_glance(kinds: Sequence[type], without: Collection[str] = ()) -> list[str]:
+    """The options of a command that most people set: those marked `common`, and as many more as
+    there is room, in order, but none marked False, nor of a kind that many commands share."""
+    every = [(kind, one) for kind in kinds for one in fields(kind) if one.name not in without]
+    marked = [one.name for _, one in every if one.metadata.get("common")]
+    more = [
+        one.name
+        for kind, one in every
+        if one.metadata.get("common") is None and not getattr(kind, "SHARED", False)
+    ]
+    return list(dict.fromkeys([*marked, *more]))[:AT_A_GLANCE]
 
 
 def engine_option() -> Any:
@@ -378,6 +396,7 @@ def engine_option() -> Any:
         "it), spark:MASTER; or here, serial or processes; results do not depend on it",
         metavar="NAME",
         form=False,
+        common=False,
         sign=unsigned,
     )
 

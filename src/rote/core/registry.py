@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rote.core import plugins
@@ -14,6 +14,29 @@ if TYPE_CHECKING:  # `rote --help` imports this file, and must not wait for nump
 
 ROOMS = ("measure", "studies")
 """Whose files are records."""
+FAMILIES = {
+    "train": "Train summarizers with and without repetition, and test what they learned.",
+    "judge": "Have people judge summaries, blind, and compare the judges.",
+}
+"""Words that several records begin with: `train-finetune` is the command `rote train finetune`."""
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Compare texts": (
+        *("report", "diversity", "lexical", "syntactic", "semantic", "compression"),
+        *("self-repetition", "homogenization", "templates", "precision-recall", "keyness", "style"),
+        *("sameness", "distinct", "perplexity", "score", "overlap", "correlate", "factors"),
+    ),
+    "Look up in a corpus": (
+        *("index", "search", "count", "top", "trace", "novelty", "originality", "contamination"),
+        "popularity",
+    ),
+    "Ask models": ("generate", "evaluate", "memorization", "perturb", "train", "judge"),
+    "Prepare data": (
+        *("annotate", "show", "limit", "dedup", "decontaminate", "demo", "serve", "table"),
+    ),
+}
+"""The commands as `rote --help` and the app show them, most used first. Not a field of the records:
+the help imports none of them, and the order is one of all commands."""
+OTHERS = "From other packages"
 
 
 def names() -> list[str]:
@@ -44,6 +67,25 @@ def room_of(name: str) -> str:
         if name in plugins.members(room):
             return room
     raise UnknownName("command", name, names())
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """What calls a record at the shell: one word, or the family's and its own."""
+    family, _, rest = name.partition("-")
+    return (family, rest) if family in FAMILIES and rest else (name,)
+
+
+def group_of(name: str) -> str:
+    """The heading that a record's command stands under."""
+    word = words_of(name)[0]
+    return next((heading for heading, own in GROUPS.items() if word in own), OTHERS)
+
+
+def order_of(name: str) -> int:
+    """Where a record's command stands among all."""
+    every = [word for own in GROUPS.values() for word in own]
+    word = words_of(name)[0]
+    return every.index(word) if word in every else len(every)
 
 
 def of_result(measure: str) -> Metric | Study | None:

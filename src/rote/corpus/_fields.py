@@ -18,10 +18,11 @@ class ReadOptions:
     """The flags of reading; the help texts are those of the command line."""
 
     SECTION: ClassVar[str] = "Reading"
+    SHARED: ClassVar[bool] = True
     text_field: str | None = option(None, "field that holds the text (guessed when not given)")
     id_field: str | None = option(None, "field that holds the id (guessed when not given)")
     prompt_field: str | None = option(None, "field that holds the prompt; kept as meta 'prompt'")
-    format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
+    input_format: str | None = option(None, "reader by name, e.g. jsonl or text (else by suffix)")
     plain: Literal["file", "line", "paragraph"] = option(
         "file", "plain text: one document per file, line or paragraph"
     )
@@ -110,6 +111,7 @@ def read_option(of: str) -> Any:
         metavar="NAME=VALUE",
         repeated=True,
         form=False,
+        common=False,
         sign=unsigned,
     )
 

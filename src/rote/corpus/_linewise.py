@@ -105,7 +105,7 @@ def _too_long(file: str, line: int, unit: str) -> InputError:
         f"a {unit} of more than {MAX_UNIT // 2**30} GiB",
         file=file,
         line=line,
-        remedy="Is this the right --format? Split it if so",
+        remedy="Is this the right --input-format? Split it if so",
     )
 
 

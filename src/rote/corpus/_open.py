@@ -221,16 +221,18 @@ def _check_where(corpus: Corpus) -> None:
     if any(shard.read().documents for shard in corpus.shards()):
         return
     everything = Corpus(corpus.parts, replace(corpus.options, where=()))
-    fields = next((document.meta for document in everything), ())
+    records = ({"id": document.id, **document.meta} for document in everything)
     files = _several([part.origin.file for part in corpus.parts])
-    raise none_fulfils(corpus.options.where, fields, files)
+    raise none_fulfils(corpus.options.where, records, files)
 
 
 def joined(options: ReadOptions) -> Joined:
     """The records that are joined; read once in each process, and again when a file changes."""
     # Records are taken as they are; a field for the text is named so that none is guessed.
     field, files = options.join_on, tuple(options.join)
-    plain = ReadOptions(text_field=field, format=options.format, encoding=options.encoding)
+    plain = ReadOptions(
+        text_field=field, input_format=options.input_format, encoding=options.encoding
+    )
     return _joined(files, field, plain, tuple(map(_changed, files)))
 
 
@@ -331,7 +333,7 @@ class _Opening:
             if hasattr(module, "named"):
                 self.items.append((module.named(rest), source))
             else:
-                self._files(Path(rest), replace(self.options, format=reader), source)
+                self._files(Path(rest), replace(self.options, input_format=reader), source)
         else:
             self._files(Path(text), self.options, source)
 
@@ -358,10 +360,10 @@ class _Opening:
         size = path.stat().st_size
         origin = Origin(STDIN, "stdin", "stdin")
         reader, compression = sniff(path)
-        if self.options.format is not None:
-            return self._seekable(Part(self.options.format, path, origin, size, compression))
+        if self.options.input_format is not None:
+            return self._seekable(Part(self.options.input_format, path, origin, size, compression))
         kind = "text, one document per line" if reader == "text" else reader
-        self.remarks.append(f"{STDIN}: read as {kind} (guessed; --format chooses another)")
+        self.remarks.append(f"{STDIN}: read as {kind} (guessed; --input-format chooses another)")
         plain = "line" if self.options.plain == "file" else None
         return self._seekable(Part(reader, path, origin, size, compression, plain))
 

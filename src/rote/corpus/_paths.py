@@ -81,8 +81,8 @@ def split_name(path: Path) -> tuple[Path, str | None, str]:
 
 def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
     """The files that a path, folder or glob stands for, sorted, and what was left out."""
-    if options.format is not None and options.format not in plugins.members("corpus"):
-        raise UnknownName("format", options.format, plugins.members("corpus"))
+    if options.input_format is not None and options.input_format not in plugins.members("corpus"):
+        raise UnknownName("format", options.input_format, plugins.members("corpus"))
     if os.path.exists(path):
         return _expand(path, options)
     if not glob.has_magic(str(path)):
@@ -164,7 +164,7 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[Found], lis
             else InputError(
                 "nothing here can be read",
                 file=address,
-                remedy="Check the address, or say --format",
+                remedy="Check the address, or say --input-format",
             )
         )
     return found, _left_out(address, len(names) - len(found))
@@ -184,7 +184,7 @@ def _expand(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
         raise InputError(
             f"no file in this folder can be read ({shown})",
             file=str(path),
-            remedy=f"Known suffixes: {' '.join(suffixes())}; others are read with --format",
+            remedy=f"Known suffixes: {' '.join(suffixes())}; others are read with --input-format",
         )
     return found, _left_out(str(path), len(skipped))
 
@@ -218,7 +218,7 @@ def _file(
     path: Path, options: ReadOptions, *, in_folder: bool, size: int | None = None
 ) -> Found | None:
     stem, reader, compression = split_name(path)
-    reader = options.format or reader
+    reader = options.input_format or reader
     if reader is None:
         return None
     size = path.stat().st_size if size is None else size
@@ -229,7 +229,10 @@ def _left_out(where: str, count: int) -> list[str]:
     if not count:
         return []
     files = "file was" if count == 1 else "files were"
-    return [f"{where}: {count} hidden {files} left out, or of unknown suffix (--format reads them)"]
+    return [
+        f"{where}: {count} hidden {files} left out, or of unknown suffix "
+        "(--input-format reads them)"
+    ]
 
 
 def _missing(path: Path) -> InputError:
@@ -269,6 +272,6 @@ def _unknown(path: Path) -> InputError:
     if suffix.lower() in (".zip", ".tar", ".7z", ".rar"):
         remedy = "Unpack it, or compress single files with gzip, zstd, bzip2 or xz"
     else:
-        remedy = f"Say how to read it with --format ({readers})"
+        remedy = f"Say how to read it with --input-format ({readers})"
     problem = f"unknown suffix '{suffix}'" if suffix else "the file has no suffix"
     return InputError(problem, file=str(path), remedy=remedy)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from rote.core.document import Document, describe_absence
@@ -20,6 +22,8 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_LOOKED_AT, _LISTED = 100_000, 12
+"""Records whose values are looked at, and values that a message lists."""
 _CONDITION = re.compile(r"\s*([^=!<>]+?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 
 
@@ -27,11 +31,12 @@ def where_option(says: str = "take only records with") -> Any:
     """Which records are taken."""
     return option(
         (),
-        f"{says} FIELD=VALUE (or !=, <, <=, >, >=; a|b is any of several values); "
+        f"{says} FIELD=VALUE (or !=, <, <=, >, >=; a,b or a|b is any of several values); "
         "may be given again, and all must hold",
         metavar="FIELD=VALUE",
         repeated=True,
         form=False,
+        common=True,
     )
 
 
@@ -70,16 +75,37 @@ def _condition(text: str) -> Condition:
     field, sign, value = found.groups()
     if sign in _COMPARE and _number(value) is None:
         raise OptionError(f"--where {text!r}: {sign} compares with a number, not with {value!r}")
-    return Condition(field, sign, (value,) if sign in _COMPARE else tuple(value.split("|")))
+    if sign in _COMPARE:
+        return Condition(field, sign, (value,))
+    # A value may hold a comma itself: with its parts it is taken as it stands, too.
+    several = (part for one in value.split("|") for part in (one, *one.split(",")))
+    return Condition(field, sign, tuple(dict.fromkeys(part.strip() for part in several)))
 
 
-def none_fulfils(where: Iterable[str], fields: Iterable[object], file: str | None) -> InputError:
-    """What is said where no record is left."""
+def none_fulfils(
+    where: Iterable[str], records: Iterable[Mapping[str, Any]], file: str | None
+) -> InputError:
+    """What is said where no record is left: which values the fields have that were asked for."""
+    asked = tuple(where)
+    some = list(islice(records, _LOOKED_AT))
+    said = [
+        values_held(one.field, (record[one.field] for record in some if one.field in record))
+        or f"no record has '{one.field}', only {', '.join(map(str, some[0] if some else ()))}"
+        for one in conditions(asked)
+    ]
     return InputError(
-        f"no record fulfils {' and '.join(where)} (fields: {', '.join(map(str, fields))})",
+        f"no record fulfils {' and '.join(asked)}: {'; '.join(dict.fromkeys(said))}",
         file=file,
         remedy="Change --where, or leave it out",
     )
+
+
+def values_held(field: str, values: Iterable[Any]) -> str:
+    """The values that a field has, most frequent first; nothing where it has none."""
+    counts = Counter(str(value) for value in values if value is not None)
+    listed = [value for value, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
+    more = f" and {len(listed) - _LISTED:,} more" if len(listed) > _LISTED else ""
+    return f"{field} is {', '.join(listed[:_LISTED])}{more}" if listed else ""
 
 
 def value_of(document: Document, field: str) -> Any:

@@ -177,7 +177,7 @@ def _values(text: JsonText) -> Iterator[Any]:
     elif start:
         raise text.broken("neither a list nor an object")
     if text.peek():
-        raise text.broken("more follows the end; one object per line is read with --format jsonl")
+        raise text.broken("more follows the end; --input-format jsonl reads an object per line")
 
 
 def _elements(text: JsonText) -> Iterator[Any]:

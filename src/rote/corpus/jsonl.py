@@ -59,5 +59,5 @@ def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
         return record
     remedy = f"Each line has to be one object in braces; {SKIP}"
     if number == 1 and line.strip() in ("[", "{"):
-        remedy = "A JSON value over several lines is read with --format json"
+        remedy = "A JSON value over several lines is read with --input-format json"
     raise origin.error(problem, number, remedy=remedy)

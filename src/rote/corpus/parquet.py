@@ -276,5 +276,5 @@ def _sums(column: pl.Expr, kind: Any) -> Iterator[pl.Expr]:
 def _unusable(origin: Origin, error: Exception, where: str = "") -> InputError:
     return origin.error(
         f"this is not a whole Parquet file{where} ({error})",
-        remedy="Copy or download it again, or say what it is with --format",
+        remedy="Copy or download it again, or say what it is with --input-format",
     )

@@ -159,7 +159,7 @@ def decontaminate(
     works = run.get(engine, jobs)
     check_parent(folder)
     if not items:
-        raise OptionError("no items to look for: --against names files of test items")
+        raise OptionError("no items to look for: --test-items names files of test items")
     settings = {
         **asdict(options),
         "policy": policy,

@@ -305,7 +305,7 @@ def _settings(options: DedupOptions, tokenizer: str, against: Any) -> dict[str, 
     held = asdict(options) | {
         "tokenizer": tokenizer,
         "shingles": shingles,
-        "against": signed_against(against),
+        "corpus": signed_against(against),
     }
     return {name: list(v) if isinstance(v, tuple) else v for name, v in held.items()}
 

@@ -44,6 +44,7 @@ class FolderOptions:
         metavar="DIR",
         writes="folder",
         sign=unsigned,
+        common=True,
     )
     jobs: int = option(
         1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS

@@ -78,7 +78,7 @@ class GenerateOptions:
     reference_words: int = option(
         0, "Words after them that are kept as the reference; 0: all", least=0, most=100_000
     )
-    most: int = option(0, "Take at most this many texts of each input; 0: all", least=0)
+    limit: int = option(0, "Take the first so many texts of each input; 0: all", least=0)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -97,7 +97,7 @@ class GenerateOptions:
 
     def prompts(self) -> PromptOptions:
         about = open_corpus(self.about) if is_given(self.about) else None
-        return PromptOptions(about, self.words, self.reference_words, self.most)
+        return PromptOptions(about, self.words, self.reference_words, self.limit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ EXAMPLES = 10
 class LimitOptions:
     """Which subsets are made."""
 
-    most: tuple[int, ...] = option(
-        (2, 5, 10, 25), "How often an n-gram may occur in a subset (theta)", flag="--max"
+    max: tuple[int, ...] = option(
+        (2, 5, 10, 25), "How often an n-gram may occur in a subset (theta)"
     )
     n: int = option(4, "Words in an n-gram", short="-n", most=LONGEST_NGRAM)
     field: str | None = option(
@@ -58,13 +58,13 @@ class LimitOptions:
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is read."""
-        named = {"--max": self.most, "-n": (self.n,), "--seeds": (self.seeds,)}
+        named = {"--max": self.max, "-n": (self.n,), "--seeds": (self.seeds,)}
         for flag, numbers in {**named, "--sizes": self.sizes}.items():
             if any(number < 1 for number in numbers):
                 raise OptionError(f"{flag} must be at least 1, not {min(numbers)}")
             if len(set(numbers)) < len(numbers):
                 raise OptionError(f"{flag} names a number twice")
-        if not self.most:
+        if not self.max:
             raise OptionError("--max names no limit: give one or several, such as 2,5,10,25")
         if self.seed < 0:
             raise OptionError(f"--seed must be at least 0, not {self.seed}")
@@ -146,7 +146,7 @@ def choose(
 ) -> list[Subset]:
     """All subsets that are asked for, limit by limit and seed by seed."""
     seeds = range(options.seed, options.seed + options.seeds)
-    wanted = [(limit, seed) for limit in options.most for seed in seeds]
+    wanted = [(limit, seed) for limit in options.max for seed in seeds]
     subsets: list[Subset] = []
     with ThreadPoolExecutor(threads) as pool:
         limited = pool.map(lambda each: walked(found, keys, *each), wanted)

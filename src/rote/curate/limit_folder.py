@@ -76,7 +76,7 @@ def limit(
     work = Tokenizing(first.field, options.layer, options.tokenizer, skip)
     thins = works.remote and before is None
     # How repetitive a text is below all limits matters to one kind of subset alone.
-    floor = 1 if options.most_repeated else min(options.most)
+    floor = 1 if options.most_repeated else min(options.max)
     thin = thinning(corpus, work, options.n, floor, works, first.words) if thins else work
     found = read(corpus, thin, engine=works, reporter=reporter)
     if not len(found):
@@ -90,12 +90,12 @@ def limit(
             f"{len(found):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
-        counted = repeats(found, options.n, min(options.most), _steps(advance))
+        counted = repeats(found, options.n, min(options.max), _steps(advance))
     if thins and floor > 1 and counted.everywhere.max() <= floor:
         # No n-gram is over a limit, and the manifest says how often the most frequent one occurs.
         thin = thinning(corpus, work, options.n, 1, works, first.words)
         found = read(corpus, thin, engine=works, reporter=reporter)
-        counted = repeats(found, options.n, min(options.most))
+        counted = repeats(found, options.n, min(options.max))
     if thins:
         counted = completed(found, counted)
     with reporter.stage("choosing texts", 1.0) as advance:
@@ -112,7 +112,7 @@ def limit(
 
 def _expected(first: Look, options: LimitOptions, jobs: int) -> str:
     """What it will take, for a person to plan by."""
-    walks = len(options.most) * options.seeds
+    walks = len(options.max) * options.seeds
     seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
     memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
     return (
@@ -137,7 +137,6 @@ def _steps(advance: Any) -> Any:
 def _settings(options: LimitOptions, field: str, tokenizer: str) -> dict[str, Any]:
     """What the subsets depend on, as the manifest holds it."""
     held = asdict(options) | {"field": field, "tokenizer": tokenizer}
-    held = {"max": held.pop("most"), **held}
     return {name: list(v) if isinstance(v, tuple) else v for name, v in held.items()}
 
 

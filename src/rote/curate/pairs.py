@@ -50,8 +50,14 @@ class SubsetOptions:
         metavar="PLACE",
         opened=True,
         takes="table",
+        common=True,
     )
-    theta: int = option(0, "Of a folder: how often an n-gram may occur", least=0)
+    theta: int = option(
+        0,
+        "Of a folder: how often an n-gram may occur",
+        least=0,
+        common=True,
+    )
     kind: Literal["limited", "random", "most-repeated"] = option(
         "limited", "Of a folder: the subset itself, as many at random, or the most repeated"
     )

@@ -1,6 +1,6 @@
 """The corpus that texts are held against: an index on disk, or a small set of texts read at once.
 
-Stands behind `--against` and the like. The layers that are asked for have to be made as those of
+Stands behind `--corpus` and the like. The layers that are asked for have to be made as those of
 the measured texts were, or counts would mean nothing; what cannot work is refused before any text
 is read.
 """
@@ -36,7 +36,7 @@ Reference: TypeAlias = "str | Index | Corpus"
 _IN_MEMORY: dict[tuple[tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""
 HELP = "The corpus: an index, or a file of texts if they are few"
-WITHOUT = "no corpus to hold the texts against: --against names an index, or a file of texts"
+WITHOUT = "no corpus to hold the texts against: --corpus names an index, or a file of texts"
 
 
 def open_inputs(options: Any, read: ReadOptions) -> Any:
@@ -73,7 +73,7 @@ def open_reference(value: Any, read: ReadOptions | None = None, role: str = "") 
 
 
 def check_against(
-    against: Reference, layers: Sequence[str], signature: str, flag: str = "against"
+    against: Reference, layers: Sequence[str], signature: str, flag: str = "corpus"
 ) -> None:
     """Refuse a corpus that cannot be compared; cheap enough to be asked before any text is read.
 

@@ -59,7 +59,7 @@ def listed(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
     ends = rows.every.ends
     by_sentence = replace(rows.layer, text_ends=ends, sentence_ends=ends)
     total = len(options.lengths) * len(found)
-    with reporter.stage("favoured: patterns", total) as advance:
+    with reporter.stage("keyness: patterns", total) as advance:
         for windows in windows_by_length(by_sentence, options.lengths, singles=False):
             for source in found:
                 counting = _Counting(rows, windows, by_sentence, options, source)

@@ -18,9 +18,14 @@ class Settings:
     """Settings common to all measures; the shell's flags are made from this class."""
 
     SECTION: ClassVar[str] = "Comparison"
-    by: tuple[str, ...] = option((), "Fields that tell sources apart; without it each file is one")
+    SHARED: ClassVar[bool] = True
+    by: tuple[str, ...] = option(
+        (), "Fields that tell sources apart; without it each file is one", common=True
+    )
     reference: str | None = option(
-        None, "The source that the others are compared with; each: every two sources"
+        None,
+        "The source that the others are compared with; each: every two sources",
+        common=True,
     )
     within: str | None = option(
         None,

@@ -69,19 +69,31 @@ _CONTEXT = 60
 class Options:
     """Settings of `contamination`."""
 
-    against: str | None = option(
-        None, HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus"
+    corpus: str | None = option(
+        None,
+        HELP,
+        metavar="IDX",
+        sign=signed_against,
+        opened=True,
+        takes="corpus",
+        needed=True,
+        common=True,
     )
-    against_read: tuple[str, ...] = read_option("the corpus")
+    corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
         (8, 13),
         "the two lengths of n-grams that are looked up, the shorter first",
         short="-n",
         most=LONGEST_NGRAM,
+        common=True,
     )
     share: float = option(
-        0.7, "share of the shorter n-grams from which on an item is contaminated", above=0, most=1
+        0.7,
+        "share of the shorter n-grams from which on an item is contaminated",
+        above=0,
+        most=1,
+        common=True,
     )
     near: float = option(
         SCORE,
@@ -89,6 +101,7 @@ class Options:
         "one passage in the same order, punctuation apart",
         above=0,
         most=1,
+        common=True,
     )
     items: str | None = option(
         None,
@@ -96,6 +109,7 @@ class Options:
         "texts: none, "
         "a field is looked up as it is; default: known by its fields",
         metavar="NAME",
+        common=True,
     )
 
     def __post_init__(self) -> None:
@@ -149,24 +163,24 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def check(options: Options, signature: str) -> None:
-    if options.against:
+    if options.corpus:
         from rote.measure._against import check_against
 
-        check_against(options.against, (options.layer,), signature)
+        check_against(options.corpus, (options.layer,), signature)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     parts = split_parts(sample.layer(Need(options.layer, spans=True)), sample.text())
     layer, count = parts.layer, len(sample)
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
-    if not options.against:
+    if not options.corpus:
         nothing, no = np.zeros(count, np.int64), np.zeros(count, np.bool_)
         own = lengths[np.searchsorted(parts.item, np.arange(count))]
         found = dict.fromkeys(options.n, np.full(count, np.nan))
         return Rows(own, nothing, nothing, found, no, nothing, nothing, parts, {}, None, nothing)
     from rote.measure._against import longest_in, open_against
 
-    index = open_against(options.against, (options.layer,), work.reporter)
+    index = open_against(options.corpus, (options.layer,), work.reporter)
     runs = longest_in(index, layer, work)
     first = np.array(
         [s.start + (int(runs[s].argmax()) if s.stop > s.start else 0) for s in _slices(layer)],
@@ -181,7 +195,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         found[n] = shares(number, every)
     short, long = (np.nan_to_num(found[n], nan=-1.0) for n in options.n)
     unsure = np.flatnonzero((longest < lengths) & (short < options.share))
-    rule = MatchOptions(score=options.near, shortest=options.n[0])
+    rule = MatchOptions(score=options.near, min_words=options.n[0])
     judged, passages = find_passages(index, layer, unsure, rule)
     whole = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
     for text, passage in passages.items():
@@ -418,5 +432,5 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("corpus") or {"against": asked.corpus},
+    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus},
 )

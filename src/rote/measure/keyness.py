@@ -14,15 +14,23 @@ is how often that gives any item that stands out as far.
 
 Named patterns ("not X but Y", lists of words and phrases) are counted and tested alike: --patterns.
 
+With --of patterns it is patterns of grammar: n-grams of tags that a source uses often and the
+reference rarely, and those of the reference's sentences that are unlike any of the source's.
+
+\b
+  rote keyness stories.jsonl --by source --reference human
+  rote keyness stories.jsonl --by source --reference human --of patterns
+
 Direction: none; `key` is the share of a source's words that lie in a phrase that it uses more (p <
-0.05). Length: more texts show smaller differences.
+0.05), `outside` the share of the reference's sentences that the source does not reach (1 - recall
+of `rote precision-recall` on trees). Length: more texts show smaller differences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,9 +49,11 @@ from rote.core.metric import (
     option,
 )
 from rote.core.progress import several
+from rote.core.record import Asked
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
+from rote.measure import _keyness_patterns as grammar
 from rote.measure._against import check_against, name_of, open_against, signed_against
 from rote.measure._keyness import (
     Held,
@@ -58,8 +68,26 @@ from rote.measure._keyness import (
     spread,
 )
 from rote.measure._keyness_layout import CHARTS, LAYOUT
+from rote.measure._sentences import Drop
 
 _REST = "all others"
+_USUAL: Mapping[str, Mapping[str, Any]] = {
+    "phrases": {"layer": "lower", "lengths": (1, 2, 3, 4), "top": 20},
+    "patterns": {
+        "layer": "upos",
+        "lengths": (3, 4, 5, 6),
+        "top": 10,
+        "k": 4,
+        "sentences": 5_000,
+        "drop_incomplete": "none",
+    },
+}
+"""Defaults that depend on what is compared."""
+_ONLY = {
+    "phrases": ("k", "sentences", "drop_incomplete"),
+    "patterns": ("corpus", "patterns"),
+}
+"""Options that only the other takes."""
 
 
 def _signed_patterns(file: Any) -> str | None:
@@ -78,14 +106,33 @@ def _signed_patterns(file: Any) -> str | None:
 class Options:
     """Settings of `keyness`."""
 
-    layer: str = option("lower", "layer whose items are counted: lower, lemma, word, pos, upos")
+    of: Literal["phrases", "patterns"] = option(
+        "phrases",
+        "what is compared: words and phrases, or patterns of grammar",
+        sign=lambda of: None if of == "phrases" else of,
+        common=True,
+    )
+    layer: str = option(
+        "",
+        "layer whose items are counted: lower, lemma, word, pos, upos, dep; default: lower, of "
+        "patterns upos",
+    )
     lengths: tuple[int, ...] = option(
-        (1, 2, 3, 4), "how many items a phrase has", least=1, most=LONGEST_NGRAM
+        (),
+        "how many items a phrase has; default: 1,2,3,4, of patterns 3,4,5,6",
+        least=1,
+        most=LONGEST_NGRAM,
+        common=True,
+    )
+    top: int = option(
+        0,
+        "how many phrases of each source and side are listed; 0: 20, of patterns 10 of each length",
+        least=0,
+        common=True,
     )
     function_words: bool = option(
         False, "list punctuation, and phrases of function words alone, as well"
     )
-    top: int = option(20, "how many phrases of each source and side are listed", least=1)
     min_count: int = option(5, "how often an item has to occur in all texts", least=2)
     min_texts: int = option(3, "in how many texts of its own side it has to occur", least=1)
     corpus: str | None = option(
@@ -95,6 +142,7 @@ class Options:
         sign=signed_against,
         opened=True,
         takes="corpus",
+        common=True,
     )
     corpus_read: tuple[str, ...] = read_option("the corpus")
     patterns: str | None = option(
@@ -105,12 +153,40 @@ class Options:
         sign=_signed_patterns,
         opened=True,
         takes="table",
+        common=True,
+    )
+
+    k: int | None = option(
+        None,
+        "of patterns: radius of a ball, the distance to this neighbour; default: 4",
+        short="-k",
+        least=1,
+        most=10_000,
+        sign=lambda k: k,
+    )
+    sentences: int | None = option(
+        None,
+        "of patterns: at most this many sentences of each source have a ball; default: 5000",
+        least=1,
+        most=1_000_000,
+        sign=lambda sentences: sentences,
+    )
+    drop_incomplete: Drop | None = option(
+        None,
+        "of patterns: sentences to drop of a text that is cut off: its last, or first and last; "
+        "default: none",
+        sign=lambda drop: drop,
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not self.lengths:
-            raise OptionError("lengths must be whole numbers from 1 on, such as 1,2,3")
+        for name, usual in _USUAL[self.of].items():
+            if not getattr(self, name):
+                object.__setattr__(self, name, usual)
+        refused = [name for name in _ONLY[self.of] if getattr(self, name) is not None]
+        if refused:
+            flag = refused[0].replace("_", "-")
+            raise OptionError(f"--{flag} is not for --of {self.of}: leave it out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,31 +423,58 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
+def _of(phrases: Callable[..., Any], patterns: Callable[..., Any]) -> Callable[..., Any]:
+    """Whichever of the two the options, one of the arguments, are about."""
+
+    def chosen(*given: Any) -> Any:
+        options = next(one for one in given if isinstance(one, Options))
+        return (patterns if options.of == "patterns" else phrases)(*given)
+
+    return chosen
+
+
+def _in_report(asked: Asked) -> Sequence[Mapping[str, Any]]:
+    grammar_too = [{"of": "patterns", "sentences": asked.sentences}] if asked.reference else []
+    return [*grammar_too, {}]
+
+
+def _is_patterns(settings: Mapping[str, str]) -> bool:
+    return settings.get("of") == "patterns"
+
+
 METRIC = Metric(
     name="keyness",
     title="Keyness",
-    values=values,
-    needs=needs,
+    values=_of(values, grammar.values),
+    needs=_of(needs, grammar.needs),
     options=Options,
-    rows=rows,
-    reduce=reduce,
+    rows=_of(rows, grammar.rows),
+    reduce=_of(reduce, grammar.reduce),
     resample=resample,
     citation=(
         "Monroe, Colaresi and Quinn (2008), Fightin' Words; Dunning (1993), Accurate Methods for "
-        "the Statistics of Surprise and Coincidence"
+        "the Statistics of Surprise and Coincidence; Guo, Shang and Clavel (2025), Benchmarking "
+        "Linguistic Diversity of Large Language Models, table 2"
     ),
+    cited_with={"of": "Guo"},
     match=None,
     check=check,
-    notes=notes,
-    tables=tables,
+    notes=_of(notes, grammar.notes),
+    tables=_of(tables, grammar.tables),
     permutations=199,
     tested=False,
     alone=True,
     inputs=False,
-    layout=LAYOUT,
-    charts=CHARTS,
-    says="Words and phrases that set a source apart.",
+    layout=(*LAYOUT, *grammar.LAYOUT),
+    charts=(*CHARTS, *grammar.CHARTS),
+    heading=lambda s: "Favoured patterns" if _is_patterns(s) else "Keyness",
+    says=lambda s: (
+        "Patterns of grammar that set a source apart from the reference."
+        if _is_patterns(s)
+        else "Words and phrases that set a source apart."
+    ),
     section="patterns",
     place=35,
-    method=method,
+    method=lambda s: grammar.method(s) if _is_patterns(s) else method(s),
+    report=_in_report,
 )

@@ -51,10 +51,10 @@ _ITEMS = {"novel": "words", "tags": "tags"}
 class Options:
     """Settings of `novelty`."""
 
-    against: str | None = option(
-        None, HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus"
+    corpus: str | None = option(
+        None, HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus", needed=True
     )
-    against_read: tuple[str, ...] = read_option("the corpus")
+    corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")
     n: tuple[int, ...] = option(
@@ -110,26 +110,26 @@ def values(options: Options) -> tuple[Value, ...]:
 def needs(options: Options) -> tuple[Need, ...]:
     own = Need(options.layer, spans=True)
     # Without a corpus nothing is looked up, so nothing has to be tagged.
-    return (own, Need(options.tags)) if options.tags and options.against else (own,)
+    return (own, Need(options.tags)) if options.tags and options.corpus else (own,)
 
 
 def check(options: Options, signature: str) -> None:
-    if options.against:
+    if options.corpus:
         from rote.measure._against import check_against
 
-        check_against(options.against, tuple(options.layers), signature)
+        check_against(options.corpus, tuple(options.layers), signature)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(Need(options.layer, spans=True))
     texts, lengths = len(layer), np.diff(layer.text_ends, prepend=0)
-    if not options.against:
+    if not options.corpus:
         none = np.zeros((texts, MOST), np.int64)
         held = dict.fromkeys(options.layers, none)
         return Rows(lengths, held, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
     from rote.measure._against import longest_in, open_against
 
-    index = open_against(options.against, tuple(options.layers), work.reporter)
+    index = open_against(options.corpus, tuple(options.layers), work.reporter)
     work.progress(0.1)
     runs = longest_in(index, layer, work)
     held = {options.layer: held_ngrams(runs, layer.text_ends)}
@@ -375,6 +375,6 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("corpus") or {"against": asked.corpus},
+    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus},
     lesser=lambda options: replace(options, tags="") if options.tags else None,
 )

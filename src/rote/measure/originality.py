@@ -79,9 +79,20 @@ class Options:
     variant: Literal["exact", "paper"] = option(
         "exact", "procedure: as defined, or Algorithm 1 as printed"
     )
-    against: str = option("", HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus")
-    against_read: tuple[str, ...] = read_option("the corpus")
-    relax: int = option(1, "a fragment of at most this many sources needs a citation", least=1)
+    corpus: str = option(
+        "",
+        HELP,
+        metavar="IDX",
+        sign=signed_against,
+        opened=True,
+        takes="corpus",
+        needed=True,
+        common=True,
+    )
+    corpus_read: tuple[str, ...] = read_option("the corpus")
+    relax: int = option(
+        1, "a fragment of at most this many sources needs a citation", least=1, common=True
+    )
     min_words: int = option(
         5, "minimum length of a fragment that needs a citation, in words", least=2, most=10_000
     )
@@ -96,6 +107,7 @@ class Options:
         None,
         "field that joins records of the ground truth: those with the same value are one document",
         metavar="FIELD",
+        common=True,
     )
     authors: str = option(
         "",
@@ -105,6 +117,7 @@ class Options:
         sign=_signed_authors,
         opened=True,
         takes="table",
+        common=True,
     )
     incompleteness: bool = option(
         True,
@@ -119,7 +132,10 @@ class Options:
         sign=_unsigned,
     )
     verdicts: bool = option(
-        False, "a further table with the verdict on every sentence", sign=_unsigned
+        False,
+        "a further table with the verdict on every sentence",
+        sign=_unsigned,
+        common=True,
     )
 
     def __post_init__(self) -> None:
@@ -157,7 +173,7 @@ def values(options: Options) -> tuple[Value, ...]:
 def needs(options: Options) -> tuple[Need, ...]:
     own = (Need(options.layer, spans=True), Need("text"))
     # Without a ground truth nothing is looked up, so nothing has to be tagged.
-    return (*own, _WORDS, _TAGS) if options.against else own
+    return (*own, _WORDS, _TAGS) if options.corpus else own
 
 
 def check(options: Options, signature: str) -> None:
@@ -165,16 +181,16 @@ def check(options: Options, signature: str) -> None:
         from rote.search.originality.authors import read_given
 
         read_given(options.authors)
-    if options.against:
+    if options.corpus:
         from rote.measure._against import check_against
 
-        check_against(options.against, (options.layer,), signature)
+        check_against(options.corpus, (options.layer,), signature)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer, raw = sample.layer(Need(options.layer, spans=True)), sample.text()
     sentences = sentences_of(layer)
-    if not options.against:
+    if not options.corpus:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
     from rote.measure._against import open_against
     from rote.measure._originality.bleu import matches
@@ -185,7 +201,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.search.originality.reach import GroundTruth
     from rote.search.originality.sources import sources_of
 
-    index = open_against(options.against, (options.layer, "pos"), work.reporter)
+    index = open_against(options.corpus, (options.layer, "pos"), work.reporter)
     given = read_given(options.authors) if is_given(options.authors) else None
     sources = sources_of(index, options.document_field, given)
     ground = GroundTruth(index, options.layer, sources)
@@ -363,5 +379,5 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("corpus") or {"against": asked.corpus, "listed": _LISTED},
+    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus, "listed": _LISTED},
 )

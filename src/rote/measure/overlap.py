@@ -64,20 +64,26 @@ class Options:
         sign=signed_against,
         opened=True,
         takes="corpus",
+        needed=True,
+        common=True,
     )
     train_read: tuple[str, ...] = read_option("TRAIN")
-    n: int = option(4, "length of the n-grams", short="-n", least=1, most=LONGEST_NGRAM)
+    n: int = option(
+        4, "length of the n-grams", short="-n", least=1, most=LONGEST_NGRAM, common=True
+    )
     layer: str = option("word", "layer of words; lower makes no difference of case")
     on: str | None = option(
         None,
         "field whose n-grams are looked up, or 'text'; default: reference where records have it, "
         "else text",
         metavar="FIELD",
+        common=True,
     )
     scores: tuple[str, ...] = option(
         (),
         "Scores of each text: fields with numbers, rouge, entities, rouge_2, ... or none; default: "
         "rouge where records have a reference, entities where they have a document too",
+        common=True,
     )
     min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all", least=1)
     placebo: str | None = option(
@@ -88,6 +94,7 @@ class Options:
         sign=signed_against,
         opened=True,
         takes="texts",
+        common=True,
     )
     placebo_read: tuple[str, ...] = read_option("the placebo")
     control: str | None = option(

@@ -36,6 +36,7 @@ class Options:
         None,
         "the model: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER",
         metavar="M",
+        needed=True,
         sign=lambda name: signed([name])[0] if name else name,
     )
     device: str = run_option("device")

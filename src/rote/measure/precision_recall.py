@@ -1,4 +1,4 @@
-"""How far a source's sentences and the reference's cover each other: precision and recall.
+"""How far sentences of source and reference cover each other: precision and recall.
 
 Every sentence is a point: its dependency tree (Guo, Shang and Clavel 2025) or its embedding (Le
 Bronnec et al. 2024). Around every point lies a ball that reaches to its k-th neighbour in its own

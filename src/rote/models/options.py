@@ -22,6 +22,7 @@ class ModelOptions:
     changes the numbers (`dtype`)."""
 
     SECTION: ClassVar[str] = "How the model runs"
+    SHARED: ClassVar[bool] = True
     device: str = option("auto", "Where a model of transformers runs: auto, cpu, cuda, mps")
     dtype: str = option(
         "auto",
@@ -63,7 +64,13 @@ def run_option(name: str) -> Any:
         return value if name == "dtype" and value != own.default else None
 
     help = own.metadata["help"]
-    metadata = {**own.metadata, "help": help[0].lower() + help[1:], "form": False, "sign": signed}
+    metadata = {
+        **own.metadata,
+        "help": help[0].lower() + help[1:],
+        "form": False,
+        "common": False,
+        "sign": signed,
+    }
     return field(default=own.default, metadata=metadata)
 
 

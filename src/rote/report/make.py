@@ -221,13 +221,14 @@ def _measure_items(call: _Policy, benchmark: Sequence[str], read: ReadOptions) -
         if isinstance(given, str):
             call.omitted.append(Omission(study.name, given))
             continue
-        try:
-            result, said = items_measured(study, given, every, call.settings, call.reporter)
-        except RoteError as problem:
-            call.omitted.append(Omission(study.name, str(problem)))
-        else:
-            call.notes += said
-            call.results.append((_kept(result, call.notes), {}))
+        for own in [given] if isinstance(given, Mapping) else given:
+            try:
+                result, said = items_measured(study, own, every, call.settings, call.reporter)
+            except RoteError as problem:
+                call.omitted.append(Omission(study.name, str(problem)))
+            else:
+                call.notes += said
+                call.results.append((_kept(result, call.notes), {}))
 
 
 def _measure_texts(call: _Policy, read: ReadOptions, own: Mapping[str, Mapping[str, Any]]) -> None:

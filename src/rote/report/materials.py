@@ -93,7 +93,7 @@ def found_in(inputs: Input, read: ReadOptions) -> list[str]:
 
     Whoever names the field of the text wants it to be read as texts.
     """
-    if isinstance(inputs, (Corpus, Mapping)) or read.text_field or read.format:
+    if isinstance(inputs, (Corpus, Mapping)) or read.text_field or read.input_format:
         return []
     try:
         first = next(iter(read_records(inputs, read=read)))

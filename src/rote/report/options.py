@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -47,6 +48,7 @@ class ReportOptions:
         metavar="IDX",
         opened=True,
         takes="corpus",
+        common=True,
     )
     corpus_read: tuple[str, ...] = read_option("the corpus")
     train: str | None = option(
@@ -55,6 +57,7 @@ class ReportOptions:
         metavar="TRAIN",
         opened=True,
         takes="corpus",
+        common=True,
     )
     train_read: tuple[str, ...] = read_option("TRAIN")
     model: tuple[str, ...] = option(
@@ -62,6 +65,7 @@ class ReportOptions:
         "Models that are asked about test items (memorization, accuracy), as in `rote evaluate`",
         metavar="M,...",
         opened=True,
+        common=True,
     )
     results: tuple[Path, ...] = option(
         (),
@@ -71,7 +75,10 @@ class ReportOptions:
         takes="results",
     )
     measures: tuple[str, ...] = option(
-        (), "Only these measures  [default: all that the inputs allow]", metavar="NAME,..."
+        (),
+        "Only these measures  [default: all that the inputs allow]",
+        metavar="NAME,...",
+        common=True,
     )
     examples: int = option(
         4, "Texts that are shown with marks, for each source and section", least=0
@@ -91,7 +98,7 @@ class ReportOptions:
         "Who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
         "texts",
     )
-    title: str | None = option(None, "Title of the report")
+    title: str | None = option(None, "Title of the report", common=True)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -184,9 +191,11 @@ def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str
     )
 
 
-def _options(metric: Metric, asked: Asked) -> Mapping[str, Any] | str:
-    """The options of a measure in a report, or what it lacks; nothing: it is no part of reports."""
-    return metric.report(asked) if metric.report else {}
+def _options(metric: Metric, asked: Asked) -> Sequence[Mapping[str, Any]] | str:
+    """The options of a measure in a report, each time that it is taken, or what it lacks; nothing:
+    it is no part of reports."""
+    given = metric.report(asked) if metric.report else {}
+    return [given] if isinstance(given, Mapping) else given
 
 
 def planned(
@@ -207,8 +216,8 @@ def planned(
         if isinstance(given, str):
             omitted.append(Omission(name, given))
             continue
-        for chosen in metric.panel or ({},):
-            own = metric.options(**{**chosen, **given, **changed.get(name, {})})
+        for chosen, more in product(metric.panel or ({},), given):
+            own = metric.options(**{**chosen, **more, **changed.get(name, {})})
             if metric.settle:
                 own = metric.settle(own, fields)
             # Fewer than a measure by itself makes; the number that is given counts anyway.

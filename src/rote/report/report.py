@@ -205,11 +205,12 @@ def read_report(data: Any, file: str) -> Report:
 def form_of(path: Path) -> Form:
     """What a path is to hold, by its ending."""
     ending = path.suffix.lower()
-    if path.is_dir() or ending in ENDINGS:
-        return "folder" if path.is_dir() else ENDINGS[ending]
+    if ending in ENDINGS and not path.is_dir():
+        return ENDINGS[ending]
+    if path.is_dir() or not ending:
+        return "folder"
     raise OptionError(
-        f"{path}: no form ends in {ending}; end in .html, .md or .json, name a folder, "
-        "or choose with --format"
+        f"{path}: no form ends in {ending}; end in .html, .md or .json, or name a folder"
     )
 
 

@@ -47,11 +47,11 @@ class MatchOptions:
         SCORE, "share of a part's words, by their rarity, from which on it is held", above=0, most=1
     )
     bits: float = option(60.0, "rarity that the words of a part must have in all", least=0.0)
-    shortest: int = option(8, "words that a part must have", least=1, most=10_000)
-    seed: int = option(
+    min_words: int = option(8, "words that a part must have", least=1, most=10_000)
+    seed_words: int = option(
         4, "words in a row from which on a document is looked at", least=2, most=LONGEST_NGRAM
     )
-    common: int = option(
+    seed_count: int = option(
         10, "documents of the sample from which on a seed is a common phrase", least=1
     )
 
@@ -107,20 +107,20 @@ class PartMatcher:
         ids[inside] = np.searchsorted(used, parts.ids) + 1
         table = np.empty(1 << max(4, (len(ids) * 4).bit_length()), np.int32)
         links = np.empty(len(ids), np.int32)
-        _make_table(ids, options.seed, table, links)
+        _make_table(ids, options.seed_words, table, links)
         words, total = _number(sample, numbers), len(sample.ids) + 1
         counts = np.bincount(words, minlength=len(numbers) + 1)
         # On a grid, so that sums are exact: no verdict hangs on the last digit of a logarithm.
         bits = np.round(np.log2(total / (counts + 1.0)) * _GRID) / _GRID
         bits[END] = 0.0
         holders = np.zeros(len(ids), np.int32)
-        _count_holders(words, sample.text_ends, ids, options.seed, table, links, holders)
-        skipped, weights = holders >= options.common, bits[ids]
-        _weigh(starts, ends, options.seed, skipped, weights)
+        _count_holders(words, sample.text_ends, ids, options.seed_words, table, links, holders)
+        skipped, weights = holders >= options.seed_count, bits[ids]
+        _weigh(starts, ends, options.seed_words, skipped, weights)
         totals = np.add.reduceat(weights, starts) if len(starts) else np.empty(0)
         # In few words none is rare: what is asked for shrinks with what can be told.
         least = options.bits * min(1.0, float(np.log2(total)) / _ENOUGH)
-        judged = (ends - starts >= max(options.shortest, options.seed)) & (totals >= least)
+        judged = (ends - starts >= max(options.min_words, options.seed_words)) & (totals >= least)
         judged &= totals > 0
         skipped |= np.repeat(~judged, ends - starts + 1)
         arrays = (ids, starts, ends, weights, totals, least, judged, skipped, table, links)
@@ -151,7 +151,7 @@ class PartMatcher:
         the least one that is told.
         """
         first = np.empty(len(words), np.int32)
-        _find_seeds(words, text_ends, self.ids, self.options.seed, self.table, first)
+        _find_seeds(words, text_ends, self.ids, self.options.seed_words, self.table, first)
         hits, places = _list_hits(first, self.links, self.skipped)
         part_of = np.searchsorted(self.ends, places, side="left")
         texts = np.searchsorted(text_ends, hits, side="right")

@@ -178,7 +178,7 @@ _BLOCK = 256
 
 def ranks(found: Sequence[Sequence[str]], references: Sequence[str]) -> Floats:
     """The mean of ROUGE-1, 2 and L of each candidate, a row for each document."""
-    from rote.measure.rouge import rouge, side_of
+    from rote.measure._score.rouge import rouge, side_of
 
     texts = [text for own in found for text in own]
     others = [reference for own, reference in zip(found, references) for _ in own]

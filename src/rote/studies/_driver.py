@@ -16,7 +16,7 @@ from rote.core.errors import InputError, OptionError, check_options_known
 from rote.core.metric import Metric, bare, check_types, hints_of
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
-from rote.core.registry import find
+from rote.core.registry import find, words_of
 from rote.core.result import Interval, Result
 from rote.core.saved import read_results, save_result
 from rote.core.signature import Signature, option_settings
@@ -35,7 +35,7 @@ def run(
 ) -> Result:
     """One command on some inputs; `given` are its options by name, those it shares included."""
     record, reporter = find(name), reporter or Silent()
-    compile_ahead(reporter, name)
+    compile_ahead(reporter, " ".join(words_of(name)))
     options = options_of(kinds(record), given)
     read = options.get(ReadOptions) or ReadOptions()
     options = {kind: open_inputs(held, read) for kind, held in options.items()}

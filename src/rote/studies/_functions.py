@@ -8,6 +8,7 @@ record, and `stub` writes them down for type checkers and editors.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rote.core.errors import InputError
-from rote.core.metric import Metric
+from rote.core.metric import Metric, at_a_glance
 from rote.core.record import Study
 from rote.core.registry import find, module_of, names
 from rote.core.result import PanelResults, Result
@@ -118,11 +119,25 @@ def _listed(arguments: Sequence[Any]) -> str:
     return ", ".join(_written(a) if isinstance(a, type) else repr(a) for a in arguments)
 
 
+def documented(record: Metric | Study) -> str:
+    """What the record's file says of it; a measure's with a call, where it shows none."""
+    text = (module_of(record.name).__doc__ or "").strip()
+    if isinstance(record, Study) or re.search(rf"^  rote {record.name} ", text, re.M):
+        return text
+    own = [field for field in fields(record.options) if field.metadata.get("needed")]
+    more = "".join(f" --{field.name} {field.metadata['metavar']}" for field in own)
+    return f"{text}\n\n\b\n  rote {record.name} stories.jsonl --by source --reference human{more}"
+
+
 def documentation(record: Metric | Study) -> str:
-    """The help of the command, and each keyword in a line."""
-    text = (module_of(record.name).__doc__ or "").replace("\b\n", "").strip()
-    lines = [f"    {field.name}: {field.metadata['help']}" for field, _ in keywords_of(record)]
-    return f"{text}\n\nKeywords:\n" + "\n".join(lines) + "\n"
+    """The help of the command, the keywords that most people set, and the others."""
+    text = documented(record).replace("\b\n", "")
+    glance = at_a_glance(kinds(record), getattr(record, "without", ()))
+    lines: dict[bool, list[str]] = {True: [], False: []}
+    for field, _ in keywords_of(record):
+        lines[field.name in glance].append(f"    {field.name}: {field.metadata['help']}")
+    usual, rest = ("\n".join(some) for some in lines.values())
+    return f"{text}\n\nKeywords:\n{usual}\n\nFurther keywords:\n{rest}\n"
 
 
 def stub(name: str) -> str:

@@ -80,6 +80,7 @@ class Options(TableOptions):
         "columns of numbers, or a saved result (.json) whose values are taken",
         "FILE,...",
         takes="table",
+        common=True,
     )
     quality_columns: tuple[str, ...] = option(
         (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned
@@ -88,6 +89,7 @@ class Options(TableOptions):
         "holm",
         "Correction of p-values for many pairs: by Holm, or by Benjamini and Hochberg",
         sign=CORRECTIONS.__getitem__,
+        common=True,
     )
 
 

@@ -1,6 +1,6 @@
 """A training corpus without the test items it holds, and a ledger of what was found and why.
 
-Documents are streamed past the parts of the items of --against: question, passage, and question
+Documents are streamed past the parts of the items of --test-items: question, passage, and question
 with answer. A document holds an item if the rare words of a part occur there in one passage, in the
 same order: word for word, with other line breaks, case or punctuation, or with some words changed.
 Phrases that are common in the corpus prove nothing. Parts that are short, or made of common words,
@@ -11,10 +11,10 @@ known which items a model answered correctly (from --answers, or from the items 
 has the accuracy with and without those that were found.
 
 \b
-  rote decontaminate crawl/*.jsonl.zst --against mmlu.jsonl -o clean
-  rote decontaminate train.parquet --against samples_*.jsonl --policy cut -o clean
-  rote decontaminate train.jsonl --against winogrande.jsonl --policy report -o found
-  rote decontaminate train.jsonl --against mmlu.jsonl --answers answers.jsonl -o clean
+  rote decontaminate crawl/*.jsonl.zst --test-items mmlu.jsonl -o clean
+  rote decontaminate train.parquet --test-items samples_*.jsonl --policy cut -o clean
+  rote decontaminate train.jsonl --test-items winogrande.jsonl --policy report -o found
+  rote decontaminate train.jsonl --test-items mmlu.jsonl --answers answers.jsonl -o clean
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Options:
     """Which items are looked for, and what becomes of documents that hold one."""
 
     SECTION: ClassVar[str] = "Test items"
-    against: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...", takes="items")
-    against_read: tuple[str, ...] = read_option("the file of items")
+    test_items: tuple[str, ...] = handle((), "The files of test items", "ITEMS,...", takes="items")
+    test_items_read: tuple[str, ...] = read_option("the file of items")
     policy: Literal["drop", "cut", "report"] = option(
         "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
     )
@@ -67,8 +67,8 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if not is_given(self.against):
-            raise OptionError("no items to look for: --against names files of test items")
+        if not is_given(self.test_items):
+            raise OptionError("no items to look for: --test-items names files of test items")
 
 
 def run(call: Call) -> Findings:
@@ -78,12 +78,12 @@ def run(call: Call) -> Findings:
     options, given = call.options, call.of(FolderOptions)
     folder = given.folder("decontaminate")
     skipped: list[InputError] = []
-    items = _read(call, "against", skipped, options.items)
+    items = _read(call, "test_items", skipped, options.items)
     answers = _read(call, "answers", skipped) if is_given(options.answers) else []
     right, lost = right_answers(items, answers)
     if answers and lost == len(answers):
         raise OptionError(
-            f"--answers: none of {lost:,} answers holds the question of an item of --against"
+            f"--answers: none of {lost:,} answers holds the question of an item of --test-items"
         )
     if lost:
         call.reporter.say(f"{lost:,} of {len(answers):,} answers belong to no item: left out")
@@ -209,7 +209,7 @@ STUDY = Study(
         "A document holds an item if words that have at least "
         f"{float(settings['score']):.0%} of the rarity (in bits, by their share of the corpus) of "
         "its question, its passage, or its question with the answer occur there in one passage and "
-        f"in the same order; parts of fewer than {settings['shortest']} words, or of common words "
+        f"in the same order; parts of fewer than {settings['min_words']} words, or of common words "
         "alone, were not judged"
     ),
     charts=(

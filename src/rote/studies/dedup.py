@@ -10,7 +10,7 @@ with what each source shares with the others.
 \b
   rote dedup crawl/*.jsonl.zst -o clean
   rote dedup web.parquet --length 100 --near 0 --cut sentence -o clean
-  rote dedup train.jsonl --against IDX --prefer books --newest year -o clean
+  rote dedup train.jsonl --corpus IDX --prefer books --newest year -o clean
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Options:
     """What the corpus is compared with beside itself, and what that may take."""
 
     SECTION: ClassVar[str] = "Comparison"
-    against: str | None = handle(
+    corpus: str | None = handle(
         None,
         "Cut what this corpus holds as well: an index, or a file of texts",
         "IDX",
         takes="corpus",
     )
-    against_read: tuple[str, ...] = read_option("that corpus")
+    corpus_read: tuple[str, ...] = read_option("that corpus")
     memory: str = option(
         "4G",
         "Memory that comparing may use, as 512M or 4G; the rest is in files, and results do not "
@@ -65,7 +65,7 @@ def run(call: Call) -> Findings:
         call.inputs,
         folder,
         call.of(DedupOptions),
-        against=call.options.against,
+        against=call.options.corpus,
         memory=parse_memory(call.options.memory),
         jobs=options.jobs,
         engine=options.engine,

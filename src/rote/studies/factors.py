@@ -251,12 +251,23 @@ METHOD = "from the intervals of both values, taken as independent; over sources 
 class Options(TableOptions):
     """The factor, its order, and which sources count."""
 
-    over: str | None = option(None, "Field of the sources that is the factor", metavar="FIELD")
+    over: str | None = option(
+        None,
+        "Field of the sources that is the factor",
+        metavar="FIELD",
+        common=True,
+    )
     order: tuple[str, ...] = option(
-        (), "The levels in order, where they are not numbers", sign=unsigned
+        (),
+        "The levels in order, where they are not numbers",
+        sign=unsigned,
+        common=True,
     )
     pair: tuple[str, ...] = option(
-        (), "Two levels to compare, such as base,instruct", sign=unsigned
+        (),
+        "Two levels to compare, such as base,instruct",
+        sign=unsigned,
+        common=True,
     )
     scale: Scale = option(
         "auto",

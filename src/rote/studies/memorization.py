@@ -9,12 +9,17 @@ and with --reference-model loss against that model and the error zone.
   rote memorization results.jsonl --model transformers:NAME --neighbours wordnet --by task
   rote memorization book.jsonl --model FOLDER --extraction 0.5 --temperature 0.8 --top-k 40
   rote memorization passages.jsonl --model FOLDER --unasked 500 --by repeats
+  rote memorization passages.jsonl --model step-100,step-1000 --layer pos --frequency repeats
 
 Where it is known what the model was trained on (--member), the scores of members are compared with
 those of others; where right answers are known (acc), against the answers (section 6 of Ruzzetti et
 al. 2026); with --corpus, against how often an item occurs in the training data. --extraction says
 where along a text, and in how many draws, the model writes what follows; --unasked which passages
 it recites when nobody asks for them.
+
+With --layer it is told what the model recalls word for word, and what in the same grammar alone:
+given the first --prefix words of each text it goes on by greedy decoding, and the tags of the next
+--suffix words are compared with the text's own (Shaib et al. 2024), by how often it saw the text.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rote.compare.clusters import numbered
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned
 from rote.core.model import Decoding, Model
 from rote.core.progress import Reporter
@@ -42,7 +47,20 @@ from rote.studies._memorization import scores as known
 from rote.studies._memorization.layout import CHARTS, LAYOUT
 from rote.studies._memorization.scores import score
 from rote.studies._memorization.tables import Scoring
+from rote.studies._style import study as style
+from rote.studies._style.tables import CHARTS as STYLE_CHARTS
+from rote.studies._style.tables import LAYOUT as STYLE_LAYOUT
 
+_METHOD = (
+    "Memorization is scored on the instance with the right option: whether its second half is "
+    "completed word for word, loss per token, loss less that of neighbours ({neighbours}), loss "
+    "per compressed byte, Min-K% and Min-K%++ (k = {k})"
+)
+_STYLE_METHOD = (
+    "A text is memorized word for word where greedy decoding after its first words writes the next "
+    "ones (words before and behind the cut: {windows}), in style where it writes words with the "
+    "same {layer}"
+)
 METHOD = "jackknife (means), DeLong (AUC), Wilson (shares); twins belong together"
 
 
@@ -55,12 +73,14 @@ class Options:
         "Models: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER; NAME=MODEL gives one "
         "a name of its own",
         "M,...",
+        common=True,
     )
     corpus: str | None = handle(
         None,
         "Where the training data are counted: an index, or infini-gram:NAME",
         "IDX",
         takes="index",
+        common=True,
     )
     reference_model: str | None = handle(
         None,
@@ -73,6 +93,7 @@ class Options:
         "Who makes neighbours: wordnet, index (words that --corpus has in the same place), "
         "masked:NAME (a masked model, extra lm), none",
         "KIND",
+        common=True,
     )
     neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned, most=1_000)
     k: float = option(
@@ -100,8 +121,11 @@ class Options:
         "Field that says whether the model was trained on an item (true, or how often)",
         metavar="FIELD",
         sign=lambda name: name or "unknown",
+        common=True,
     )
-    by: tuple[str, ...] = option(("task",), "Fields that make a group: task, kind, any other")
+    by: tuple[str, ...] = option(
+        ("task",), "Fields that make a group: task, kind, any other", common=True
+    )
     false_alarms: float = option(
         0.01, "Share of non-members that may be taken for members", above=0, below=1
     )
@@ -113,6 +137,7 @@ class Options:
         above=0,
         below=1,
         sign=unsigned,
+        common=True,
     )
     near: int = option(
         0,
@@ -172,7 +197,28 @@ class Options:
         most=1,
         sign=unsigned,
     )
-    seed: int = option(0, "Seed of the folds and of the neighbours")
+    layer: str | None = option(
+        None,
+        "Compare what the model writes in this layer too: pos, upos, ...; memorized word for word, "
+        "or in style",
+        sign=unsigned,
+        common=True,
+    )
+    frequency: str | None = option(
+        None,
+        "With --layer, field that says how often the model saw a text; default: how often its "
+        "words occur in --corpus",
+        metavar="FIELD",
+        sign=unsigned,
+    )
+    sample: int | None = option(
+        None,
+        "With --layer, take this many texts, drawn by the seed",
+        metavar="N",
+        least=1,
+        sign=unsigned,
+    )
+    seed: int = option(0, "Seed of the folds, of the neighbours and of what is drawn")
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
 
     def __post_init__(self) -> None:
@@ -181,6 +227,21 @@ class Options:
         given = self.unasked is not None and unasked.count_of(self.unasked) is None
         if not self.model and not given:
             raise OptionError("who is asked? --model names one or more models")
+        if self.layer is not None:
+            _check_style(self)
+
+
+def _check_style(options: Options) -> None:
+    """With a layer there is one question, and its layer is one that can be made."""
+    from rote.annotate import annotators
+
+    others = ("extraction", "samples", "unasked", "reference_model", "member")
+    for name in others:
+        if getattr(options, name):
+            flag = name.replace("_", "-")
+            raise OptionError(f"--layer and --{flag} are two questions: leave out one")
+    if options.layer not in annotators.get().gives:
+        raise UnknownName("layer", str(options.layer), annotators.get().gives)
 
 
 def _drawn(options: Options) -> dict[str, str]:
@@ -199,7 +260,9 @@ def _drawn(options: Options) -> dict[str, str]:
 
 
 def run(call: Call) -> Findings:
-    """Score every item by every attack."""
+    """Score every item by every attack; with a layer, what is recalled in words and in style."""
+    if call.options.layer is not None:
+        return style.run(call)
     from rote.curate.neighbours import neighbour_maker
     from rote.measure._speaking import open_model, open_models
     from rote.search.backends import open_backend
@@ -317,15 +380,11 @@ STUDY = Study(
     more=(ItemOptions, BackendOptions, ModelOptions),
     run=run,
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
-    "Pre-training for LLM Performance",
+    "Pre-training for LLM Performance; " + style.CITATION,
+    cited_with={"layer": "Shaib"},
     section="corpus",
-    charts=CHARTS,
-    layout=LAYOUT,
-    method=lambda settings: (
-        "Memorization is scored on the instance with the right option: whether its second half is "
-        "completed word for word, loss per token, loss less that of neighbours "
-        f"({settings['neighbours']}), loss per compressed byte, Min-K% and Min-K%++ "
-        f"(k = {settings['k']})"
-    ),
+    charts=(*CHARTS, *STYLE_CHARTS),
+    layout=(*LAYOUT, *STYLE_LAYOUT),
+    method=lambda settings: (_STYLE_METHOD if "layer" in settings else _METHOD).format(**settings),
     report=lambda asked: asked.lacks("model") or {"model": asked.model, "corpus": asked.corpus},
 )

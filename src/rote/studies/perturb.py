@@ -141,9 +141,9 @@ def _check(options: Options, replacing: PerturbOptions, checks: CheckOptions) ->
             f"who says what was right, --model or the field '{checks.correct}'? Leave one out"
         )
     if checks.bertscore:
-        from rote.measure import _bertscore
+        from rote.measure._score import bertscore
 
-        _bertscore.check(checks.bertscore, checks.bertscore_layer)
+        bertscore.check(checks.bertscore, checks.bertscore_layer)
 
 
 def _given(call: Call, *, answering: bool) -> tuple[Any, ...]:

@@ -5,9 +5,9 @@ that hold it. Kinds: verbatim (the same words; capitals and line breaks may diff
 same words in other forms), gapped (near-verbatim: words added, left out or exchanged).
 
 \b
-  rote trace story.txt --against IDX
-  rote trace answers.jsonl --against IDX --sort unlikely -o trace.html
-  rote trace essay.txt --against sources.jsonl --kinds verbatim --json
+  rote trace story.txt --corpus IDX
+  rote trace answers.jsonl --corpus IDX --sort unlikely -o trace.html
+  rote trace essay.txt --corpus sources.jsonl --kinds verbatim --json
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class Options:
     """What the texts are held against."""
 
     SECTION: ClassVar[str] = "Corpus"
-    against: str | None = handle(
+    corpus: str | None = handle(
         None, "The corpus: an index, or a file of texts if they are few", "IDX", takes="corpus"
     )
-    against_read: tuple[str, ...] = read_option("the corpus")
+    corpus_read: tuple[str, ...] = read_option("the corpus")
     jobs: int = option(
         1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
     )
@@ -50,7 +50,7 @@ class Options:
         from rote.measure._against import WITHOUT
 
         check_options(self)
-        if self.against is None:
+        if self.corpus is None:
             raise OptionError(WITHOUT)
 
 
@@ -60,7 +60,7 @@ def run(call: Call) -> Findings:
     from rote.search.trace.trace import trace
 
     options, texts = call.options, call.inputs
-    index = open_against(options.against, ("lower", "lemma"), call.reporter)
+    index = open_against(options.corpus, ("lower", "lemma"), call.reporter)
     traced = trace(
         index,
         texts,
@@ -73,13 +73,13 @@ def run(call: Call) -> Findings:
         signed={
             **asdict(traced.options),
             "annotator": traced.signature,
-            "against": signed_against(options.against),
+            "corpus": signed_against(options.corpus),
             "texts": texts.fingerprint[:12],
         },
         tables={"spans": [_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
-            "against": name_of(options.against),
+            "corpus": name_of(options.corpus),
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),

@@ -1,4 +1,4 @@
-"""A line of `rote annotators`: what is there, whose it is, what it needs."""
+"""A line of `rote annotate --list`: what is there, whose it is, what it needs."""
 
 from __future__ import annotations
 

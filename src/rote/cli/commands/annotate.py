@@ -2,6 +2,13 @@
 
 Words, tags, lemmas, trees and entities go to the folder STORE; any measure takes it in place of a
 file. An interrupted run goes on where it stopped. Layers of different annotators are not mixed.
+
+\b
+  rote annotate stories.jsonl -o STORE --layers lemma,pos
+  rote annotate --list
+
+--list shows the annotators: layers, licence, what they need, and accuracy as their model cards give
+it; those of different tag sets do not compare.
 """
 
 from __future__ import annotations
@@ -13,8 +20,9 @@ from typing import ClassVar
 
 import click
 
-from rote.cli._flags import command_of, files_argument
+from rote.cli._flags import command_of
 from rote.cli._progress import TerminalReporter
+from rote.core.errors import OptionError
 from rote.core.metric import engine_option, option
 from rote.core.progress import duration, several
 from rote.corpus import ReadOptions
@@ -39,10 +47,11 @@ class AnnotateOptions:
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
     engine: str | None = engine_option()
+    list: bool = option(False, "List who can annotate here, and do nothing else")
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
 
-@command_of(__doc__, files_argument())
+@command_of(__doc__, click.Argument(["inputs"], metavar="FILE...", nargs=-1))
 def command(
     inputs: tuple[str, ...], options: AnnotateOptions, read: ReadOptions, reporter: TerminalReporter
 ) -> None:
@@ -50,6 +59,11 @@ def command(
     from rote.corpus import open_corpus, place_of
     from rote.run import get
 
+    if options.list:
+        _list_annotators()
+        return
+    if not inputs:
+        raise OptionError("nothing to annotate: name files, or --list who can annotate")
     engine = get(options.engine, options.jobs)
     annotator = annotators.get(options.annotator)
     corpus = open_corpus([place_of(name) for name in inputs], read)
@@ -80,6 +94,22 @@ def command(
         f"{made.path}: {several(made.documents, 'document')}, {several(made.words, 'word')}, "
         f"{made.words / spent:,.0f} words/s, by {made.signature}"
     )
+
+
+def _list_annotators() -> None:
+    from rich import box
+    from rich.table import Table
+
+    from rote.annotate import annotators
+    from rote.cli._output import printing_console
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=True)
+    for title in ("annotator", "gives", "licence", "accuracy", "needs"):
+        table.add_column(title, overflow="fold")
+    for entry in annotators.entries():
+        needs = entry.needs or "nothing"
+        table.add_row(entry.name, ", ".join(entry.gives), entry.licence, entry.accuracy, needs)
+    printing_console().print(table)
 
 
 def _bytes(path: Path) -> float:

@@ -8,7 +8,7 @@ a query, of which occurrences are counted:
   rote count IDX "at the end of the day"
   rote count IDX --layer pos --items "DT JJ NN"
   rote count IDX '[pos="JJ"] "dog"'
-  rote count IDX --from phrases.txt --csv
+  rote count IDX --phrases-from phrases.txt --csv
   rote count IDX "of course" --by author
   rote count IDX --patterns known --by source
 """
@@ -42,7 +42,7 @@ class CountOptions:
     items: bool = option(False, "Phrases are items already, separated by spaces")
     phrases_from: Path | None = option(
         None, "Also count the phrases in this file, one per line; - is standard input",
-        flag="--from", metavar="FILE",
+        metavar="FILE",
     )  # fmt: skip
     by: str | None = option(
         None, "Count in each group of documents: author, source, year, any field", metavar="FIELD"
@@ -83,7 +83,9 @@ def command(
     layers = options.layer or read_manifest(idx).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
     if not asked and not options.patterns:
-        raise OptionError("give at least one phrase, or a file of them with --from or --patterns")
+        raise OptionError(
+            "give at least one phrase, or a file of them with --phrases-from or --patterns"
+        )
     if options.by or options.patterns:
         _named(index, asked, options, output)
         return

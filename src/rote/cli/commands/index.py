@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from rote.cli._flags import Rooms
 from rote.core import plugins
 
@@ -16,10 +18,10 @@ An index is a folder. `rote count`, `rote search` and `rote top` ask it:
   rote search IDX '[pos="JJ"] "dog"'
   rote top IDX --layer pos -n 6
 
-`remove` and `replace` change single documents, `document` prints one:
+`remove` and `replace` change single documents, `rote show` prints one:
 
 \b
-  rote index document IDX novel-17
+  rote show IDX --id novel-17
   rote index remove IDX novel-17
   rote index replace IDX mended.jsonl
 
@@ -32,6 +34,7 @@ class Subcommands(Rooms):
     """Every file in `cli/index/` is a command; only the one that runs is imported."""
 
     what = "command of `rote index`"
+    moved = MappingProxyType({"document": "`rote show IDX --id ID`"})
 
     def rooms(self) -> dict[str, dict[str, str]]:
         return {"Commands": dict.fromkeys(plugins.members(ROOM), ROOM)}

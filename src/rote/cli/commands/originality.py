@@ -49,16 +49,16 @@ def prepare(given: Given) -> Mapping[str, Any]:
     options = build(GrowthOptions, given.options)
     if not (options.accept or options.keep_passing):
         return {}
-    if not given.options["against"]:
+    if not given.options["corpus"]:
         raise OptionError(WITHOUT)
     if given.options["within"]:
         raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
     if options.accept:
-        against = Path(given.options["against"])
+        against = Path(given.options["corpus"])
         if not is_index(against):
             raise OptionError(
                 f"--accept adds to an index, and {against} is none: make one with "
-                f"`rote index build {against} -o IDX`, and name that with --against"
+                f"`rote index build {against} -o IDX`, and name that with --corpus"
             )
         if _STDIN in given.files:
             raise OptionError("--accept reads the texts twice: put standard input into a file")
@@ -111,7 +111,7 @@ def _accept(verdicts: Iterable[Row], given: Given) -> None:
     from rote.measure._originality.accepting import accept
     from rote.search.originality.authors import read_given
 
-    path, authors = Path(given.options["against"]), given.options["authors"]
+    path, authors = Path(given.options["corpus"]), given.options["authors"]
     known = read_given(authors) if authors else None
     found = accept(path, verdicts, _records(given), given.reporter, known)
     if found.documents:

@@ -7,7 +7,7 @@ method section with citations. What the inputs do not allow is listed with the r
 \b
   rote report stories.jsonl --by source --reference human -o report.html
   rote report stories.jsonl --by source --reference human --corpus IDX --train train.jsonl
-  rote report stories.jsonl --by source --format folder -o paper/
+  rote report stories.jsonl --by source -o paper/
   rote report stories.jsonl --by source -o study.json
   rote report study.json -o report.md
 
@@ -16,7 +16,7 @@ A study that was saved as JSON is shown again in another form without measuring.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,13 +31,6 @@ from rote.measure import Settings
 from rote.report.options import ReportOptions
 from rote.report.report import Form, Report, form_of, read_report
 
-_NAMES: dict[Form, str] = {
-    "html": "report.html",
-    "md": "report.md",
-    "folder": "report",
-    "json": "report.json",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class WritingOptions:
@@ -46,53 +39,35 @@ class WritingOptions:
     SECTION: ClassVar[str] = "Output"
     output: Path | None = option(
         None,
-        "File, or folder, to write; - is standard output  [default: report.html]",
+        "Write there: .html, .md, .json to show it again, or a folder of CSV, LaTeX and figures "
+        "for a paper; - is standard output  [default: report.html]",
         short="-o",
         metavar="FILE",
         writes="report",
-    )
-    format: Form | None = option(
-        None,
-        "One HTML page, Markdown, a folder of CSV, LaTeX and figures for a paper, or JSON that can "
-        "be shown again  [default: by the ending of -o]",
+        common=True,
     )
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
     def target(self) -> tuple[Path, Form]:
         """What is written, and in which form."""
-        form = self.format or self._by_ending()
-        path = self.output or Path(_NAMES[form])
-        if path == STDOUT:
-            if form == "folder":
-                raise OptionError("standard output is no folder: name one with -o")
-            return path, form
+        if self.output in (None, STDOUT):
+            return self.output or Path("report.html"), "html"
+        path, form = self.output, form_of(self.output)
         if form == "folder" and path.is_file():
-            raise OptionError(f"{path} is a file: name a folder with -o")
+            raise OptionError(f"{path} is a file: name a folder, or end in .html, .md or .json")
         if form != "folder" and path.is_dir():
-            raise OptionError(f"{path} is a folder: name a file with -o, or --format folder")
+            raise OptionError(f"{path} is a folder: name a file with -o")
         if not path.absolute().parent.is_dir():
             raise OptionError(f"{path}: there is no folder {path.parent} to write into")
         return path, form
 
-    def _by_ending(self) -> Form:
-        return "html" if self.output in (None, STDOUT) else form_of(self.output)
 
-
-@dataclass(frozen=True, slots=True)
-class InputFormat:
-    """The one flag of reading that has another name here: --format is that of the report."""
-
-    SECTION: ClassVar[str] = "Reading"
-    input_format: str | None = option(None, "Reader by name, e.g. jsonl or text (else by suffix)")
-
-
-@command_of(__doc__, files_argument("files"), skip=("ReadOptions.format",))
+@command_of(__doc__, files_argument("files"))
 def command(
     files: tuple[str, ...],
     options: ReportOptions,
     settings: Settings,
     read: ReadOptions,
-    input_: InputFormat,
     writing: WritingOptions,
     reporter: TerminalReporter,
 ) -> None:
@@ -105,7 +80,7 @@ def command(
             [Path(name) for name in files],
             options,
             settings=settings,
-            read=replace(read, format=input_.input_format),
+            read=read,
             reporter=reporter,
         )
     else:

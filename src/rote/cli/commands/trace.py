@@ -14,7 +14,7 @@ def finish(result: Result, given: Given) -> None:
     from rote.studies.trace import COLUMNS
 
     names = ", ".join(Path(name).name for name in given.files)
-    title = f"{names} against {Path(result.about['against']).name}"
+    title = f"{names} against {Path(result.about['corpus']).name}"
     about = {k: v for k, v in result.to_dict().items() if k not in ("schema", result.listing)}
     deliver_rows(
         Listing(result.listing, result.tables[result.listing], COLUMNS, about),

@@ -2,6 +2,9 @@
 
 The new texts are annotated as the old ones were and become segments of their own;
 `rote index merge` makes one segment of several.
+
+\b
+  rote index add IDX more.jsonl
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 LAYER is what the index's own annotator gives (lemma, upos, dep, ...), `word`, or
 subwords:PATH/tokenizer.json for the subwords of a tokenizer.
+
+\b
+  rote index add-layer IDX lemma
 """
 
 from __future__ import annotations

@@ -2,6 +2,10 @@
 
 Says first what it expects to need, then builds. Run again after an interruption it goes on;
 run again after it has ended it finds that nothing is left to do.
+
+\b
+  rote index build novels.jsonl -o IDX
+  rote index build novels.jsonl -o IDX --layers lower,pos,lemma --compact
 """
 
 from __future__ import annotations

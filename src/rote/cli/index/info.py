@@ -1,4 +1,8 @@
-"""Describe an index: who made it, its documents, layers and segments."""
+"""Describe an index: who made it, its documents, layers and segments.
+
+\b
+  rote index info IDX
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Make few large segments of an index's many small ones: it answers faster.
 
 Answers do not change. Readers of the index go on with the old segments until they close it.
+
+\b
+  rote index merge IDX
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Read every byte of an index and compare it with what was written.
 
 Says "whole", or lists what is damaged or missing and ends with exit code 1.
+
+\b
+  rote index verify IDX
 """
 
 from __future__ import annotations

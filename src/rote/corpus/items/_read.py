@@ -160,7 +160,6 @@ def others(
 ROOM = "corpus.items"
 TEXTS = "texts"
 """The reader of records that hold a text, which needs no putting together."""
-_TABLES = "Give JSON Lines, JSON, CSV or Parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +167,7 @@ class ItemOptions:
     """How items are read."""
 
     SECTION: ClassVar[str] = "Items"
+    SHARED: ClassVar[bool] = True
     items: str | None = option(
         None,
         "Benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, "
@@ -237,7 +237,9 @@ def read_records(
     """
     form, file, read = items, "", read or ReadOptions()
     # Records are taken as they are; a field for the text is named so that none is guessed.
-    files = ReadOptions(text_field="context", format=read.format, encoding=read.encoding)
+    files = ReadOptions(
+        text_field="context", input_format=read.input_format, encoding=read.encoding
+    )
     given: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
     if isinstance(given, (list, tuple)) and are_names(given):
         given = [path for one in given for path in _logs(Path(one)) or [Path(one)]]
@@ -250,12 +252,10 @@ def read_records(
         source = Source(origin.file, Path(origin.file).name)
         for number, record in shard.records():
             try:
-                if not isinstance(record, dict):
-                    raise (
-                        record
-                        if isinstance(record, InputError)
-                        else origin.error("holds texts, not items", remedy=_TABLES)
-                    )
+                if isinstance(record, InputError):
+                    raise record
+                if isinstance(record, Document):
+                    record = {"id": record.id, **record.meta, "text": record.text}
                 if items is None and (form is None or origin.file != file):
                     form, file = _detected(record, origin, number, read.text_field), origin.file
                 assert form is not None
@@ -293,7 +293,7 @@ def fulfilling(records: list[Record], where: tuple[str, ...]) -> list[Record]:
         if all(each.holds(Document(record.item.id, "", record.fields)) for each in asked)
     ]
     if records and not found:
-        raise none_fulfils(where, records[0].fields, None)
+        raise none_fulfils(where, (record.fields for record in records), None)
     return found
 
 

@@ -75,7 +75,7 @@ class PromptOptions:
     """Texts that every prompt is asked of: the text first, then the prompt."""
     words: int = 50
     reference_words: int = 0
-    most: int = 0
+    limit: int = 0
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ def _documents(corpus: Corpus, options: PromptOptions, found: Prompts) -> Iterat
     found.remarks += corpus.guesses
     first = next(iter(corpus.shards()), None)
     summarized = first is not None and first.fields.text == _DOCUMENT
-    for one in islice(corpus, options.most or None):
+    for one in islice(corpus, options.limit or None):
         # Measures of summaries want it by its name.
         yield replace(one, meta={**one.meta, _DOCUMENT: one.text}) if summarized else one
     found.remarks += corpus.problems.listed()

@@ -11,9 +11,9 @@ from rote.core.array_types import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Work
 from rote.core.sample import Need, Sample
-from rote.measure import entity_scores, rouge
-from rote.measure.entity_scores import TITLES as ENTITY_TITLES
-from rote.measure.entity_scores import Variant
+from rote.measure._score import entities, rouge
+from rote.measure._score.entities import TITLES as ENTITY_TITLES
+from rote.measure._score.options import Options, Variant
 
 REFERENCE, DOCUMENT = "reference", "document"
 ROUGE = ("rouge_1", "rouge_2", "rouge_l")
@@ -57,9 +57,9 @@ def needs(names: Sequence[str], variant: Variant) -> tuple[Need, ...]:
     """What the scores are made from; a field with numbers is read as text."""
     found: list[Need] = []
     if any(name in rouge.TITLES for name in names):
-        found += rouge.needs(rouge.Options())
+        found += rouge.needs(Options())
     if any(name in ENTITY_TITLES for name in names):
-        found += entity_scores.needs(entity_scores.Options(variant))
+        found += entities.needs(Options(variant=variant))
     found += [Need("text", field=name, empty=True) for name in names if not is_made(name)]
     return tuple(found)
 
@@ -68,9 +68,9 @@ def scores(sample: Sample, names: Sequence[str], variant: Variant, work: Work) -
     """One number per text for every score; nan where it is undefined."""
     made: dict[str, Floats] = {}
     if any(name in rouge.TITLES for name in names):
-        made |= rouge.rows(sample, rouge.Options(), work).scores
+        made |= rouge.rows(sample, Options(), work).scores
     if any(name in ENTITY_TITLES for name in names):
-        made |= entity_scores.rows(sample, entity_scores.Options(variant), work).scores
+        made |= entities.rows(sample, Options(variant=variant), work).scores
     return {n: made[n] if is_made(n) else _numbers(sample, n, work.ids) for n in names}
 
 

@@ -42,16 +42,32 @@ class Options:
         "how it is computed: exactly, as the paper prints it, or as the diversity package does",
     )
     layer: str = option("pos", "layer whose n-grams are templates: pos, upos, dep, dep-bfs, ...")
-    n: int = option(6, "items in a template", short="-n", least=1, most=LONGEST_NGRAM)
+    n: int = option(
+        6,
+        "items in a template",
+        short="-n",
+        least=1,
+        most=LONGEST_NGRAM,
+        common=True,
+    )
     windows: Literal["text", "sentence"] = option(
         "text",
         "where a template may occur: anywhere in a text, or within one sentence",
         sign=lambda within: None if within == "text" else within,
     )
     lengths: tuple[int, ...] = option(
-        (4, 5, 6, 7, 8), "template lengths of the curve", least=1, most=LONGEST_NGRAM
+        (4, 5, 6, 7, 8),
+        "template lengths of the curve",
+        least=1,
+        most=LONGEST_NGRAM,
+        common=True,
     )
-    top: int = option(100, "at most this many templates of a source", least=1)
+    top: int = option(
+        100,
+        "at most this many templates of a source",
+        least=1,
+        common=True,
+    )
     min_count: int = option(2, "how often a template has to occur (variant exact)", least=1)
     templates_from: str | None = option(
         None,
@@ -66,12 +82,14 @@ class Options:
         opened=True,
         takes="index",
         sign=lambda corpora: signed_corpora(corpora) or None,
+        common=True,
     )
     highlight: str | None = option(
         None,
         "show this text with its templates marked, instead of the tables",
         metavar="ID",
         sign=lambda name: None,
+        common=True,
     )
     all_matches: Path | None = option(
         None,

@@ -13,14 +13,16 @@ from rote.report.report import Block, Figure, Group, Report, Section, Texts
 from rote.report.tables.sheet import Sheet
 from rote.report.verdicts import Verdicts
 
-_ALONE = ("templates", "favoured", "originality", "novelty")
+_ALONE = ("templates", "originality", "novelty")
 """Measures with a section of their own making."""
 
 
 def sections(study: Report) -> list[Section]:
     from rote.report.sections import about, results
 
-    own = [one for one in study.results if one.measure not in _ALONE]
+    own = [
+        one for one in study.results if one.measure not in _ALONE and not results.is_of_grammar(one)
+    ]
     repetition = [one for one in own if results.section(one) == "corpus"]
     items = [one for one in own if results.section(one) == "items"]
     elsewhere = ("corpus", "items")

@@ -140,12 +140,17 @@ def _blocks(result: Result) -> list[Block]:
     return [*_says(result), *tables, *_own_tests(result)]
 
 
+def is_of_grammar(result: Result) -> bool:
+    """Whether it is keyness of patterns of grammar, which belong beside the templates."""
+    return result.measure == "keyness" and "grammar" in result.tables
+
+
 def templates(study: Report) -> Section | None:
     """Templates and favoured patterns: how much they fill, which they are, where they stand."""
     blocks: list[Block] = []
     if (found := study.result("templates")) is not None:
         blocks += _templates(study, found)
-    if (found := study.result("favoured")) is not None:
+    if (found := next(filter(is_of_grammar, study.results), None)) is not None:
         shown = [*_says(found), *figures(found).values(), *on_page(found), *_notes(found)]
         blocks.append(Group(title(found), shown, closed=True))
     return Section("templates", "Templates", blocks) if blocks else None

@@ -31,6 +31,7 @@ class BackendOptions:
     """How a corpus is asked; not every backend heeds every option."""
 
     SECTION: ClassVar[str] = "How the corpus counts"
+    SHARED: ClassVar[bool] = True
     count: Literal["occurrences", "documents"] = option(
         "occurrences", "What is counted: every occurrence, or the documents that hold it"
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rote.core.array_types import Flags
 from rote.core.errors import OptionError, UnknownName
-from rote.corpus._select import conditions
+from rote.corpus._select import conditions, values_held
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 from rote.search.rows.counts import per_million
@@ -82,7 +82,13 @@ def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
             fulfilled = {value: condition.fulfilled(value) for value in set(values)}
             kept &= np.array([fulfilled[value] for value in values], np.bool_)
     if where and not any(kept.any() for kept in found):
-        raise OptionError(f"no document of the index fulfils {' and '.join(where)}")
+        fields = dict.fromkeys(condition.field for condition in conditions(tuple(where)))
+        held = [
+            values_held(field, (value for one in index.segments for value in _values(one, field)))
+            for field in fields
+        ]
+        said = "; ".join(filter(None, held))
+        raise OptionError(f"no document of the index fulfils {' and '.join(where)}: {said}")
     return found
 
 

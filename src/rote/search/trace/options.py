@@ -24,11 +24,13 @@ class TraceOptions:
         (),
         "Kinds of match: verbatim, lemma (same words in any form), gapped (near-verbatim: words "
         "added, left out or exchanged); all that the index has the layers for, if not given",
+        common=True,
     )
     min_words: int = option(
         8,
         "Words that a match has at least, two more for each word that differs; marks are words",
         most=10_000,
+        common=True,
     )
     min_bits: float = option(
         24.0,
@@ -44,8 +46,16 @@ class TraceOptions:
         4, "Words in a row that a gapped match shares with a document at least", most=LONGEST_NGRAM
     )
     seed_count: int = option(100, "How often some such words in a row occur in the index, at most")
-    sort: Literal["longest", "unlikely"] = option("longest", "Which matches come first")
-    limit: int = option(100, "Matches that are listed with their sources; 0: all")
+    sort: Literal["longest", "unlikely"] = option(
+        "longest",
+        "Which matches come first",
+        common=True,
+    )
+    limit: int = option(
+        100,
+        "Matches that are listed with their sources; 0: all",
+        common=True,
+    )
     places: int = option(
         3, "Places that are shown of a match, in as many documents as possible", most=1_000
     )

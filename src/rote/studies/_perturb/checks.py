@@ -66,7 +66,7 @@ def _instances(items: Sequence[Item]) -> list[str]:
 
 def rouge_l(pairs: Pairs) -> Floats:
     """ROUGE-L F of each perturbed item with its original, mean over its instances."""
-    from rote.measure.rouge import rouge, side_of
+    from rote.measure._score.rouge import rouge, side_of
 
     before, after = map(side_of, pairs.texts())
     found = rouge(after, before, threads=1, progress=lambda share: None)["rouge_l"].f
@@ -88,7 +88,7 @@ def cosine(pairs: Pairs, embedder: str, reporter: Reporter) -> Floats:
 
 def bertscore(pairs: Pairs, model: str, layer: int | None, reporter: Reporter) -> Floats:
     """BERTScore F of each perturbed item with its original, mean over its instances."""
-    from rote.measure import _bertscore
+    from rote.measure._score import bertscore
 
     before, after = pairs.texts()
     with reporter.stage("BERTScore", 1.0) as advance:
@@ -99,7 +99,7 @@ def bertscore(pairs: Pairs, model: str, layer: int | None, reporter: Reporter) -
             advance(share - done)
             done = share
 
-        found = _bertscore.scores(
+        found = bertscore.scores(
             after, [[text] for text in before], model=model, layer=layer, progress=progress
         )
     return pairs.mean(found[:, 2])

@@ -129,7 +129,7 @@ def trained(
                 folder / "limited",
                 # Also what other arms may ask for later: a folder is made once.
                 LimitOptions(
-                    most=options.limits, field="reference", seeds=len(options.seeds),
+                    max=options.limits, field="reference", seeds=len(options.seeds),
                     seed=options.seeds[0], random=True, most_repeated=True,
                 ),
                 reporter=reporter,
@@ -175,8 +175,8 @@ def _parts(
     else:
         train, test = of_split(every, "train"), of_split(every, split)
     random = np.random.default_rng(0)
-    if options.most and options.most < len(test):
-        test = [test[i] for i in np.sort(random.choice(len(test), options.most, replace=False))]
+    if options.sample and options.sample < len(test):
+        test = [test[i] for i in np.sort(random.choice(len(test), options.sample, replace=False))]
     order = random.permutation(len(train))
     kept = set(order[: round(options.placebo * len(train))].tolist())
     return (

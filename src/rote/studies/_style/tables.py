@@ -23,6 +23,8 @@ from rote.models.answers import generate_all
 from rote.studies._items import named
 from rote.studies._popularity.scores import PARTS, Deciles
 
+RESAMPLES = 1000
+"""Draws of half of the texts, for the spread of the shares."""
 _TOKENS_A_WORD = 4
 """More tokens than words are asked for: what is too much is cut off."""
 
@@ -168,7 +170,7 @@ def sources(recall: Recall) -> dict[str, SourceResult]:
 def all_tables(recall: Recall) -> dict[str, Sequence[Row]]:
     return {
         "resamples": list(_resamples(recall)),
-        "frequency": list(_by_frequency(recall)),
+        "seen": list(_by_frequency(recall)),
         "substitutions": list(_substitutions(recall)),
         "examples": list(_examples(recall)),
         "texts": list(_texts(recall)),
@@ -198,7 +200,7 @@ def _source(recall: Recall, found: Sequence[Completion]) -> SourceResult:
     }
     return SourceResult(
         texts=len(found),
-        words=len(found) * recall.options.words,
+        words=len(found) * recall.options.suffix,
         values={name: float(column.mean()) for name, column in columns.items()},
         intervals={
             name: ends for name, ends in intervals.items() if level and not math.isnan(ends[0])
@@ -218,9 +220,7 @@ def _resamples(recall: Recall) -> Iterator[Row]:
             continue
         # The same draws for every value, and for every group of the same size.
         random = np.random.default_rng(recall.options.seed)
-        draws = [
-            random.choice(len(found), size, replace=False) for _ in range(recall.options.resamples)
-        ]
+        draws = [random.choice(len(found), size, replace=False) for _ in range(RESAMPLES)]
         for name, column in _columns(found).items():
             means = np.array([column[own].mean() for own in draws])
             yield {
@@ -321,7 +321,7 @@ LAYOUT = (
         limit=_EVERY,
     ),
     Table(
-        "frequency",
+        "seen",
         "By how often a text was seen",
         (
             *(Column("group"), Column("seen"), Column("texts", kind="count")),
@@ -356,9 +356,9 @@ def _frequency(rows: Rows, result: Result) -> Rows:
 
 CHARTS = (
     Chart(
-        "frequency",
+        "seen",
         "Memorized, by how often it was seen",
-        table="frequency",
+        table="seen",
         shape="bars",
         x="seen",
         y="share",
@@ -372,5 +372,4 @@ CHARTS = (
         rows=_frequency,
         says="What is memorized word for word, and in style, by how often the model saw it.",
     ),
-    Chart("values", "Values"),
 )

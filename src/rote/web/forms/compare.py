@@ -150,7 +150,7 @@ class CompareForm:
                 title = _metric(name).title
                 raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
         settings = self._settings(opened)
-        if "format" in self.settings:
+        if "input_format" in self.settings:
             for key in self.files:
                 if key not in opened.files:
                     path, read = opened.file(key), settings[ReadOptions]
@@ -217,7 +217,7 @@ def own_fields(measure: str) -> tuple[forms.Field, ...]:
     """The options of a measure; what it is held against is chosen for all of them."""
     every = forms.fields_of(_metric(measure).options, open=True)
     usual = {one.name for one in forms.fields_of(_metric(measure).options)}
-    chosen = (one for one in every if one.name not in ("against", "train", "corpus"))
+    chosen = (one for one in every if one.name not in ("train", "corpus"))
     return tuple(replace(one, further=one.name not in usual) for one in chosen)
 
 
@@ -246,10 +246,10 @@ def named_in(fields: Iterable[forms.Field], given: Mapping[str, Any]) -> list[st
 
 def needs(metric: Metric) -> str:
     """What has to be chosen beside the texts."""
-    names = {field.name for field in fields(metric.options)}
-    if "against" in names:
+    needed = {field.name for field in fields(metric.options) if field.metadata.get("needed")}
+    if "corpus" in needed:
         return CORPUS
-    if "train" in names:
+    if "train" in needed:
         return TRAIN
     return "" if metric.tested or metric.alone else "needs a reference"
 

@@ -51,7 +51,7 @@ _ROOMS = {
     "tokenizer": "annotate.words",
     "annotator": "annotate.annotators",
     "embedder": "annotate.embeddings",
-    "format": "corpus",
+    "input_format": "corpus",
 }
 _KEPT = {
     "jobs": "`rote serve --jobs` sets it",
@@ -244,7 +244,7 @@ def _kind(one: dataclasses.Field[Any], item: Any, several: bool, choices: Sequen
         return "text"
     found = _METAVARS.get(one.metadata.get("metavar", ""), "")
     # An index is named in `corpus` whatever its package calls it.
-    usual = {"model": "models", **dict.fromkeys(("corpus", "against", "train"), "place")}
+    usual = {"model": "models", **dict.fromkeys(("corpus", "train"), "place")}
     return "file" if item is Path else found or usual.get(one.name, "name")
 
 

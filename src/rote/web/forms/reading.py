@@ -55,7 +55,7 @@ class Reading:
         return ReadOptions(
             text_field=self.text or None,
             id_field=self.id or None,
-            format=self.format or None,
+            input_format=self.format or None,
             plain=self.plain,  # type: ignore[arg-type]
             encoding=self.encoding,
             on_error="skip" if self.bad == "skip" else "stop",
@@ -87,7 +87,7 @@ def keep_read(opened: Workspace, key: str, reading: Reading) -> str:
     if path.stat().st_size > opened.upload_limit:
         raise OptionError(
             f"{path.name} is too large to be read in another way here, which makes a copy: the "
-            "commands on the shell read it with --text-field, --format and the like"
+            "commands on the shell read it with --text-field, --input-format and the like"
         )
     if key not in opened.files:
         uploads.check_unpacked(path, opened.upload_limit, reading.options)

@@ -16,19 +16,18 @@ from urllib.parse import quote, urlencode
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.folder import refuse_links
-from rote.core.metric import Metric
+from rote.core.metric import Metric, at_a_glance
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Study
 from rote.core.registry import find, names
 from rote.core.result import Result
 from rote.corpus import ReadOptions
-from rote.measure import Settings
 from rote.measure._compute import open_texts
 from rote.report.report import Report
 from rote.studies._driver import kinds, options_of, run
 from rote.web.files import Reader, batches, batches_of, fingerprint, hashed
 from rote.web.forms import options as forms
-from rote.web.forms.compare import SHARED, CompareForm, named_in, per_text, resolved
+from rote.web.forms.compare import CompareForm, named_in, per_text, resolved
 from rote.web.forms.index import IndexForm
 from rote.web.forms.options import from_json
 from rote.web.forms.templates import TemplatesForm
@@ -84,7 +83,7 @@ class RunForm:
             raise OptionError("nothing is chosen that could go in")
         inputs = self._inputs(opened)
         options = options_of(kinds(record_of(self.name)), self._given(opened))
-        if "format" in self.options:
+        if "input_format" in self.options:
             for key, path in zip(self.files, inputs):
                 if key not in opened.files:
                     check_unpacked(path, opened.upload_limit, options.get(ReadOptions))
@@ -166,12 +165,13 @@ def takes_of(record: Metric | Study) -> str:
 def fields_of(name: str) -> list[forms.Field]:
     """The fields that the form of a record has; one that several kinds of options have, once."""
     record = record_of(name)
+    without = getattr(record, "without", ())
+    glance = at_a_glance(kinds(record), without)
     found: dict[str, forms.Field] = {}
     for kind in kinds(record):
         for one in forms.fields_of(kind, open=True):
-            usual = kind is not Settings or one.name in SHARED
-            found.setdefault(one.name, one if usual else replace(one, further=True))
-    return [one for one in found.values() if one.name not in getattr(record, "without", ())]
+            found.setdefault(one.name, replace(one, further=one.name not in glance))
+    return [one for one in found.values() if one.name not in without]
 
 
 class Form(Protocol):

@@ -24,7 +24,7 @@ _WEIGHTS = {
     "syntactic": 3,
     "homogenization": 3,
     "self-repetition": 2,
-    "favoured": 20,
+    "keyness": 20,
     "precision-recall": 40,
     "novelty": 15,
     "originality": 30,

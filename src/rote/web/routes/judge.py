@@ -1,4 +1,4 @@
-"""The page of `rote judge` for a file that the app has: summaries judged blind, in the browser."""
+"""The page of `rote judge page` for a file that the app has: summaries judged in the browser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from rote.corpus import open_corpus
-from rote.studies.judge import Options, Page, page_of
+from rote.studies.judge_page import Options, Page, page_of
 from rote.web.state import bounded, state
 
 router = APIRouter(tags=["judge"])
@@ -19,8 +19,8 @@ Most = Annotated[int, Query(ge=0, description="So many documents, drawn at rando
 
 
 @router.get("/judge/{key}", include_in_schema=False)
-async def judge_page(request: Request, key: str, most: Most = 0) -> Response:
-    made = await bounded(request, _made, request, key, most)
+async def judge_page(request: Request, key: str, sample: Most = 0) -> Response:
+    made = await bounded(request, _made, request, key, sample)
     return Response(
         made.html,
         media_type="text/html; charset=utf-8",
@@ -29,15 +29,15 @@ async def judge_page(request: Request, key: str, most: Most = 0) -> Response:
 
 
 @router.get("/api/judge/{key}", summary="Whose the summaries of a judging page are")
-async def judge_key(request: Request, key: str, most: Most = 0) -> dict[str, dict[str, str]]:
-    """Whose each summary of the page is: the file that `rote agreement --key` takes."""
-    made = await bounded(request, _made, request, key, most)
+async def judge_key(request: Request, key: str, sample: Most = 0) -> dict[str, dict[str, str]]:
+    """Whose each summary of the page is: the file that `rote judge agreement --key` takes."""
+    made = await bounded(request, _made, request, key, sample)
     return {"sources": dict(made.sources)}
 
 
-def _made(request: Request, key: str, most: int) -> Page:
+def _made(request: Request, key: str, sample: int) -> Page:
     file = state(request).workspace.file(key)
-    return page_of(list(open_corpus(file)), Options(most=most))
+    return page_of(list(open_corpus(file)), Options(sample=sample or None))
 
 
 def _policy(html: str) -> str:

@@ -25,14 +25,6 @@ from rote.web.state import state
 router = APIRouter(tags=["run"])
 _RESULTS = 100
 """Kept results that can be chosen."""
-_SECTIONS = {
-    "diversity": "How varied texts are",
-    "patterns": "What they repeat",
-    "corpus": "What a corpus holds of them",
-    "references": "Against references",
-    "items": "Test items and models",
-    "others": "Others",
-}
 
 
 class RunQuestion(Question):
@@ -47,9 +39,9 @@ class RunQuestion(Question):
 
 @router.get("/run", include_in_schema=False)
 def list_page(request: Request) -> Response:
-    groups: dict[str, list[dict[str, Any]]] = {title: [] for title in _SECTIONS.values()}
+    groups: dict[str, list[dict[str, Any]]] = {}
     for one in _listed():
-        groups[_SECTIONS[one["section"]]].append(one)
+        groups.setdefault(one["group"], []).append(one)
     return page(request, "run.html", groups=groups)
 
 
@@ -96,8 +88,9 @@ def _listed() -> list[dict[str, Any]]:
     for name in offered():
         record = record_of(name)
         about = {"name": name, "title": record.title, "says": records.summary(name)}
-        found.append({**about, "section": record.section, "takes": takes_of(record)})
-    return found
+        about |= {"command": " ".join(records.words_of(name)), "group": records.group_of(name)}
+        found.append({**about, "takes": takes_of(record)})
+    return sorted(found, key=lambda one: records.order_of(one["name"]))
 
 
 def _page(request: Request, form: RunForm, problem: str = "", status: int = 200) -> Response:

@@ -1,0 +1,132 @@
+"""Calibrate a summarizer (BRIO): make its better candidates likelier than its worse ones.
+
+Of each pair the model writes candidates (diverse beam search), which are kept on disk and ranked
+by ROUGE against the reference. The loss for each gap between ranks is the mean over pairs of
+candidates of max(0, f(worse) - f(better) + gap * margin), f the log-probability over the length to
+the power of --alpha; times a weight, plus a weight times the label-smoothed cross-entropy of the
+reference. Defaults are the published settings for CNN; for summaries of one sentence --alpha 0.6:
+
+\b
+  rote train calibrate pairs.jsonl --model models/seed-0 --alpha 0.6 -o calibrated
+  rote train calibrate pairs.jsonl --model models/seed-0 --subset limited --theta 2 -o calibrated-2
+
+The same command goes on after a kill. Liu et al. (2022), BRIO: Bringing Order to Abstractive
+Summarization; on subsets that repeat less, Choubey et al. (2023), section 5.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
+from rote.core.record import Call, Findings, Study
+from rote.core.result import Result
+from rote.core.table import Column, Table
+from rote.corpus import ReadOptions
+from rote.curate.pairs import PairOptions, SubsetOptions
+from rote.models.options import ModelOptions
+from rote.models.training.loop import TrainOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The model, its candidates, and the loss."""
+
+    SECTION: ClassVar[str] = "Model, candidates and loss"
+    model: str = option("", "A folder or a name of the hub", metavar="MODEL")
+    output: Path = option(
+        Path("rote-calibrated"), "The folder", short="-o", metavar="DIR", writes="folder",
+        sign=unsigned,
+    )  # fmt: skip
+    seeds: tuple[int, ...] = option((0,), "Seeds, a model for each", least=0)
+    candidates: int = option(16, "Candidates of each document", least=2, most=10_000)
+    diversity: float = option(
+        1.0, "Penalty of a token that another candidate has at the same place; 0: plain beam "
+        "search", least=0,
+    )  # fmt: skip
+    margin: float = option(0.001, "Margin between ranks", least=0)
+    alpha: float = option(2.0, "Power of the length that log-probabilities are divided by", least=0)
+    rank_weight: float = option(10.0, "Weight of the ranking", least=0)
+    reference_weight: float = option(0.1, "Weight of the reference's cross-entropy", least=0)
+    smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
+    items: int = option(8, "Documents in one update", least=1, most=10_000)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a candidate at most", least=2, most=100_000)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not self.model:
+            raise OptionError("no model: --model names the one that is calibrated")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise OptionError("--seeds names no seed, or one twice")
+
+
+def run(call: Call) -> Findings:
+    from rote.curate.pairs import (
+        chosen,
+        fingerprint,
+        of_split,
+        read_pairs,
+        subset_file,
+        subset_name,
+    )
+    from rote.studies._calibration import Calibration, calibrate
+
+    options: Options = call.options
+    pairs = call.of(PairOptions)
+    every = of_split(read_pairs(call.inputs, pairs, call.reporter), pairs.split)
+    options.output.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for seed in options.seeds:
+        path = subset_file(call.of(SubsetOptions), seed)
+        some = chosen(every, path)
+        own = {k: v for k, v in asdict(options).items() if k not in ("output", "seeds", "model")}
+        wanted = Calibration(**own, training=call.of(TrainOptions), running=call.of(ModelOptions))
+        folder = options.output / f"seed-{seed}"
+        made = calibrate(wanted, options.model, some, seed, folder, call.reporter)
+        subset = subset_name(path)
+        rows.append({"seed": seed, "subset": subset, "pairs": len(some), **made})
+    return Findings(
+        signed={**asdict(call.of(TrainOptions)), "pairs": fingerprint(every)},
+        tables={"models": rows},
+        about={"folder": str(options.output), "models": rows},
+    )
+
+
+def _account(made: Result, place: str) -> str:
+    return f"{place}: {several(len(made.about['models']), 'model')}"
+
+
+STUDY = Study(
+    name="train-calibrate",
+    title="Calibration",
+    says="A summarizer that learned to rank its own candidates.",
+    takes="texts",
+    metavar="DATA...",
+    options=Options,
+    more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
+    without=("text_field", "strip_prompt", "prompt_field", "plain", "threads", "key_variable",
+             "rate", "price", "yes", "dtype", "evaluate_every", "patience"),
+    run=run,
+    output="data",
+    account=_account,
+    citation="Liu et al. (2022), BRIO: Bringing Order to Abstractive Summarization",
+    layout=(
+        Table(
+            "models",
+            "Models",
+            (
+                Column("seed", kind="count"), Column("subset"),
+                *(Column(name, kind="count") for name in ("pairs", "updates")),
+                *(Column(name, kind="number") for name in ("best", "worst", "first_loss", "loss")),
+                Column("model"),
+            ),
+            said="best, worst: mean ROUGE of the best and the worst candidate",
+            limit=1000,
+        ),
+    ),
+)  # fmt: skip

@@ -1,0 +1,172 @@
+"""Train a summarizer on pairs, or on a subset of them that repeats less.
+
+DATA are records with a `document` and its `reference`. --model names an encoder-decoder or a
+decoder-only model of transformers, a folder or a name of the hub; --from-config starts from random
+weights and a tokenizer learned from the data. Each seed gives a model of its own:
+
+\b
+  rote train finetune pairs.jsonl --model facebook/bart-base --seeds 0,1,2 -o models
+  rote limit pairs.jsonl --max 2,10 --random -o limited
+  rote train finetune pairs.jsonl --model facebook/bart-base --subset limited --theta 2 -o models-2
+  rote train finetune pairs.jsonl --from-config tiny --subset ids.txt --steps 500 -o tiny
+
+The folder holds a model for each seed (seed-0, ...), which `rote generate --model
+transformers:models/seed-0` takes. The same command goes on after a kill, and ends in the same
+weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
+from rote.core.record import Call, Findings, Study
+from rote.core.result import Result
+from rote.core.table import Column, Table
+from rote.corpus import ReadOptions
+from rote.curate.pairs import PairOptions, SubsetOptions
+from rote.models.options import ModelOptions
+from rote.models.training.loop import TrainOptions
+
+_DRAWN = "no validation split: a tenth of the pairs, drawn at random, is held out to validate on"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is trained, and where it goes."""
+
+    SECTION: ClassVar[str] = "Model and output"
+    model: str = option("", "A folder or a name of the hub; or give --from-config", metavar="MODEL")
+    from_config: str = option(
+        "", "Start from random weights: tiny, small, or a config.json", metavar="SHAPE"
+    )
+    output: Path = option(
+        Path("rote-models"), "The folder", short="-o", metavar="DIR", writes="folder",
+        sign=unsigned,
+    )  # fmt: skip
+    seeds: tuple[int, ...] = option((0,), "Seeds, a model for each; of a folder of `rote limit` "
+                                    "each takes the subset with its seed", least=0)  # fmt: skip
+    tokens: int = option(
+        0,
+        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
+        least=0,
+        most=2**24,
+    )
+    smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a reference that are learned", least=2, most=100_000)
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if bool(self.model) == bool(self.from_config):
+            raise OptionError("give a model: either --model or --from-config")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise OptionError("--seeds names no seed, or one twice")
+
+
+def run(call: Call) -> Findings:
+    from rote.curate.pairs import (
+        VALIDATION,
+        chosen,
+        fingerprint,
+        hold_out,
+        of_split,
+        read_pairs,
+        subset_file,
+        subset_name,
+    )
+    from rote.studies._training import Fit, fit, room_of
+
+    options: Options = call.options
+    how = call.of(TrainOptions).settled(options.from_config)
+    room = room_of(options.tokens, options.from_config)
+    pairs, subset = call.of(PairOptions), call.of(SubsetOptions)
+    every = read_pairs(call.inputs, pairs, call.reporter)
+    training = of_split(every, pairs.split)
+    held_out = of_split(every, *VALIDATION) if pairs.split not in VALIDATION else []
+    if not training:
+        raise OptionError(f"no record is of the split '{pairs.split}': --split names another")
+    drawn = not held_out and how.validates
+    kept, held_out = hold_out(training) if drawn else (training, held_out)
+    trained_on = {one.id for one in kept}
+    options.output.mkdir(parents=True, exist_ok=True)
+    rows: list[dict[str, Any]] = []
+    for seed in options.seeds:
+        path = subset_file(subset, seed)
+        some = [one for one in chosen(training, path) if one.id in trained_on]
+        if not some:
+            raise OptionError(
+                "all pairs of the subset are held out to validate on: leave out --patience and "
+                f"--evaluate-every, or give records with the split '{VALIDATION[0]}'"
+            )
+        settings = {
+            "data": fingerprint(every),
+            "pairs": fingerprint(some),
+            "subset": subset_name(path),
+        }
+        wanted = Fit(
+            options.model, options.from_config, room, options.smoothing, options.longest,
+            options.max_tokens, how, call.of(ModelOptions),
+        )  # fmt: skip
+        folder = options.output / f"seed-{seed}"
+        made = fit(wanted, kept, some, held_out, seed, folder, settings, call.reporter)
+        rows.append(
+            {
+                "seed": seed,
+                "subset": settings["subset"],
+                "pairs": len(some),
+                "updates": made["updates"],
+                "loss": sum(made["loss"][-20:]) / max(1, len(made["loss"][-20:])),
+                "validation": min((loss for _, loss in made["validation"]), default=None),
+                "held_out": len(held_out),
+                "model": str(folder),
+            }
+        )
+    return Findings(
+        signed={
+            **asdict(subset), **asdict(how), "tokens": room, "data": fingerprint(every),
+        },
+        tables={"models": rows},
+        about={
+            "folder": str(options.output), "models": rows, "notes": [_DRAWN] if drawn else [],
+        },
+    )  # fmt: skip
+
+
+def _account(made: Result, place: str) -> str:
+    return "\n".join(
+        [f"{place}: {several(len(made.about['models']), 'model')}", *made.about["notes"]]
+    )
+
+
+STUDY = Study(
+    name="train-finetune",
+    title="Fine-tuning",
+    says="Summarizers trained on pairs, or on a subset of them.",
+    takes="texts",
+    metavar="DATA...",
+    options=Options,
+    more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
+    without=("text_field", "strip_prompt", "prompt_field", "plain", "batch", "threads",
+             "key_variable", "rate", "price", "yes", "dtype"),
+    run=run,
+    output="data",
+    account=_account,
+    layout=(
+        Table(
+            "models",
+            "Models",
+            (
+                Column("seed", kind="count"), Column("subset"),
+                *(Column(name, kind="count") for name in ("pairs", "updates")),
+                Column("loss", kind="number"), Column("validation", kind="number", optional=True),
+                Column("held_out", kind="count"), Column("model"),
+            ),
+            limit=1000,
+        ),
+    ),
+)  # fmt: skip

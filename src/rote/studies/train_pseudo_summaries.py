@@ -1,0 +1,89 @@
+"""Pairs for zero-shot training: each document's most telling sentence as its summary.
+
+The sentence with the highest ROUGE-1 F against the rest of its document goes to the fields `text`
+and `reference`, the rest to `document`, the score to `rouge_1`; all other fields are kept.
+Documents of fewer than two sentences are left out and counted.
+
+\b
+  rote train pseudo-summaries news.jsonl -o pairs.jsonl
+  rote limit pairs.jsonl --max 2,5,10,25,100 -o limited
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from rote.core.metric import MOST_JOBS, check_options, engine_option, option, unsigned
+from rote.core.progress import several
+from rote.core.record import LINES, Call, Findings, Study
+from rote.core.result import Result
+from rote.corpus import ReadOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where the pairs go, and with how many cores they are made."""
+
+    SECTION: ClassVar[str] = "Output"
+    output: Path = option(
+        Path("pseudo-summaries.jsonl"),
+        "The file, JSON Lines; - is standard output",
+        short="-o",
+        metavar="FILE",
+        writes=LINES,
+        sign=unsigned,
+    )
+    jobs: int = option(
+        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    )
+    engine: str | None = engine_option()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def run(call: Call) -> Findings:
+    from rote.curate.pseudo_summaries import pseudo_summaries
+
+    options, reporter = call.options, call.reporter
+    made = pseudo_summaries(
+        call.inputs, options.output, jobs=options.jobs, engine=options.engine, reporter=reporter
+    )
+    for line in made.problems.listed():
+        reporter.say(line)
+    for name, count in sorted(made.replaced.items()):
+        reporter.say(f"{several(count, 'document')} had a field '{name}', which the pairs replace")
+    return Findings(
+        signed={"texts": call.inputs.fingerprint[:12]},
+        about={
+            "file": str(options.output),
+            "pairs": made.pairs,
+            "left_out": {reason: made.left_out[reason] for reason in sorted(made.left_out)},
+            "unrelated": made.unrelated,
+            "skipped": len(made.problems),
+        },
+    )
+
+
+def _account(made: Result, place: str) -> str:
+    lines = [f"{place}: {several(made.about['pairs'], 'pair')}"]
+    lines += [f"left out, {reason}: {count:,}" for reason, count in made.about["left_out"].items()]
+    if unrelated := made.about["unrelated"]:
+        lines.append(f"no sentence shares a word with the rest, so the first: {unrelated:,}")
+    return "\n".join(lines)
+
+
+STUDY = Study(
+    name="train-pseudo-summaries",
+    title="Pseudo-summaries",
+    says="Pairs for zero-shot training: each document's most telling sentence as its summary.",
+    takes="texts",
+    metavar="DOCS...",
+    options=Options,
+    more=(ReadOptions,),
+    run=run,
+    output="data",
+    account=_account,
+)

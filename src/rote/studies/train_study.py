@@ -1,0 +1,203 @@
+"""Does a summarizer learn by rote? Train it with and without repetition, and see where it gains.
+
+One command for section 5 of Choubey et al. (2023): subsets in which no 4-gram is repeated more than
+theta times, a model for each and for each seed, their summaries of the test set, and scores by how
+close the test items are to the training set, normalized to the lowest theta:
+
+\b
+  rote train study pairs.jsonl --model facebook/bart-base --theta 2,10,50,all -o study
+  rote train study pairs.jsonl --from-config tiny --theta 1,3,all --steps 1500 \\
+      --equal-size --without-neighbours --calibrate -o study
+
+Fewer texts and fewer updates change scores too: --equal-size also trains on as many texts at random
+and on those that repeat most, --steps gives all models as many updates. Items close to any text of
+their kind may just be typical: a part of the training pairs is kept apart, never trained on, and
+overlap with it is the placebo. --without-neighbours trains on all pairs but those that share a
+4-gram with half of the test items, drawn at random: what those items lose and the other half does
+not is rote learning, and nothing else. The same command goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from rote.core.errors import OptionError
+from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
+from rote.core.record import Call, Findings, Study
+from rote.core.result import Result
+from rote.core.table import Column, Table, ends
+from rote.corpus import ReadOptions
+from rote.curate.pairs import PairOptions
+from rote.models.options import ModelOptions
+from rote.models.training.loop import TrainOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is trained on what, and where it goes."""
+
+    SECTION: ClassVar[str] = "Models and subsets"
+    model: str = option("", "A folder or a name of the hub; or give --from-config", metavar="MODEL")
+    from_config: str = option(
+        "", "Start from random weights: tiny, small, or a config.json", metavar="SHAPE"
+    )
+    output: Path = option(
+        Path("rote-repetition"), "The folder", short="-o", metavar="DIR", writes="folder",
+        sign=unsigned,
+    )  # fmt: skip
+    theta: tuple[str, ...] = option(
+        ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
+    )
+    seeds: tuple[int, ...] = option((0, 1, 2), "Seeds of subsets and models, one after another",
+                                    least=0)  # fmt: skip
+    equal_size: bool = option(
+        False, "Also as many texts at random, and as many of those that repeat most"
+    )
+    without_neighbours: bool = option(
+        False, "Also all pairs but the neighbours of half of the test items"
+    )
+    calibrate: bool = option(False, "Also calibrate (BRIO) the model of all pairs on each subset")
+    placebo: float = option(
+        0.1, "Share of the training pairs that is never trained on: the placebo", least=0, below=1
+    )
+    test: str = option("", "Split to test on; default: test, else validation", metavar="NAME")
+    sample: int | None = option(None, "At most this many test items, drawn at random", least=1)
+    calibrated: int = option(3072, "Pairs of a subset that are calibrated on at most", least=1)
+    candidates: int = option(
+        16, "Candidates of each document to calibrate on", least=2, most=10_000
+    )
+    alpha: float = option(0.6, "Power of the length in calibration", least=0)
+    calibration_rate: float = option(3e-5, "Learning rate of calibration", above=0)
+    beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
+    length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
+    tokens: int = option(
+        0,
+        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
+        least=0,
+        most=2**24,
+    )
+    smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
+    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+    max_tokens: int = option(128, "Tokens of a summary at most", least=2, most=100_000)
+    interval: float = option(0.95, "Level of the intervals; 0: none")
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if bool(self.model) == bool(self.from_config):
+            raise OptionError("give a model: either --model or --from-config")
+        limits = self.limits
+        if not limits and not self.whole:
+            raise OptionError("--theta names no subset")
+        if any(not one.isdigit() or int(one) < 1 for one in self.theta if one != "all"):
+            raise OptionError(f"--theta takes whole numbers and all, not {', '.join(self.theta)}")
+        if not self.seeds or self.seeds != tuple(range(self.seeds[0], self.seeds[-1] + 1)):
+            raise OptionError("--seeds are numbers that follow each other, such as 0,1,2")
+        if (self.calibrate or self.without_neighbours) and not self.whole:
+            raise OptionError("--calibrate and --without-neighbours begin with --theta ...,all")
+        if self.equal_size and not limits:
+            raise OptionError("--equal-size is the size of a subset: --theta names none")
+
+    @property
+    def limits(self) -> tuple[int, ...]:
+        return tuple(sorted({int(one) for one in self.theta if one.isdigit()}))
+
+    @property
+    def whole(self) -> bool:
+        return "all" in self.theta
+
+
+def run(call: Call) -> Findings:
+    from rote.curate.pairs import read_pairs
+    from rote.studies._repetition.arms import trained
+    from rote.studies._repetition.tables import scored
+
+    options: Options = call.options
+    every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
+    made = trained(
+        options, every, call.of(PairOptions), call.of(TrainOptions), call.of(ModelOptions),
+        call.reporter,
+    )  # fmt: skip
+    tables, sources, notes = scored(made, options, call.reporter)
+    return Findings(
+        signed={**asdict(made.training), "tokens": made.room, "pairs": made.fingerprint},
+        sources=sources,
+        by=("source",),
+        tables=tables,
+        notes=notes,
+        about={"folder": str(options.output), "models": len(made.texts), "notes": list(notes),
+               **{name: list(rows) for name, rows in tables.items()}},
+    )  # fmt: skip
+
+
+def _account(made: Result, place: str) -> str:
+    lines = [f"{place}: {several(made.about['models'], 'model')}; tables and figures are in it"]
+    return "\n".join([*lines, *made.about["notes"]])
+
+
+def _named(name: str) -> Column:
+    return Column(name, kind="number", ends=ends(name), optional=True)
+
+
+STUDY = Study(
+    name="train-study",
+    title="Training with and without repetition",
+    says="Where a summarizer gains from repetition in its training summaries.",
+    takes="texts",
+    metavar="DATA...",
+    options=Options,
+    more=(TrainOptions, PairOptions, ModelOptions, ReadOptions),
+    without=("text_field", "strip_prompt", "prompt_field", "plain", "threads", "key_variable",
+             "rate", "price", "yes", "dtype", "split"),
+    run=run,
+    output="data",
+    kept=True,
+    account=_account,
+    effort="heavy",
+    citation=(
+        "Choubey et al. (2023), Lexical Repetitions Lead to Rote Learning: Unveiling the Impact of "
+        "Lexical Overlap in Train and Test Reference Summaries"
+    ),
+    layout=(
+        Table(
+            "sizes",
+            "Training sets",
+            (Column("source"), *(Column(name, kind="count") for name in ("pairs", "words")),
+             Column("updates", kind="count"), Column("loss", kind="number"),
+             Column("validation", kind="number", optional=True)),
+            said="mean over seeds",
+            limit=1000,
+        ),
+        Table(
+            "averages",
+            "Scores",
+            (Column("source"), Column("score"), _named("mean"), _named("nov"), _named("sim"),
+             Column("between_seeds", kind="number", optional=True)),
+            said="all test items, the most novel (T_nov), and those closest to the training set "
+            "(T_sim); between seeds: standard deviation of the mean",
+            limit=1000,
+        ),
+        Table(
+            "contrasts",
+            "What repetition adds",
+            (Column("source"), Column("than"), Column("score"), _named("in_nov"), _named("in_sim"),
+             _named("more_in_sim"), Column("between_seeds", kind="number", optional=True),
+             _named("more_in_placebo")),
+            said="the difference of two systems on the same items in T_nov and in T_sim, and how "
+            "much larger it is in T_sim (between seeds: its standard deviation); the same with "
+            "bins by the placebo",
+            limit=1000,
+        ),
+        Table(
+            "neighbours",
+            "With and without an item's neighbours",
+            (Column("items"), Column("score"), Column("count", kind="count"), _named("lost"),
+             _named("lost_by_others"), _named("by_rote")),
+            said="what items lose when the pairs that share a 4-gram with them are left out, what "
+            "the others lose, and the difference",
+            limit=1000,
+        ),
+    ),
+)  # fmt: skip
