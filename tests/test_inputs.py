@@ -138,7 +138,7 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
         "trace": (world.texts, {**corpus, "min_words": 3, "min_bits": 1}),
         "dedup": (world.texts, {**corpus, "length": 6, "output": folder / "clean"}),
         "decontaminate": (
-            world.texts, {"corpus": world.items, "bits": 5, "output": folder / "clean"},
+            world.texts, {"test_items": world.items, "bits": 5, "output": folder / "clean"},
         ),
         "limit": (world.texts, {"max": 4, "seeds": 1, "output": folder / "limited"}),
         "generate": (
@@ -351,8 +351,8 @@ def given_beside(
         ("decontaminate", "test_items"): [
             {"id": "1", "text": rows_in(world.texts)[0]["text"], "task": "cats"}
         ],
-        ("train-calibrate", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
-        ("train-finetune", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
+        ("train_calibrate", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
+        ("train_finetune", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
         ("decontaminate", "answers"): [],
         ("generate", "about"): corpus,
         ("perturb", "perturbed"): rows_in(world.after),
@@ -368,7 +368,7 @@ def given_beside(
         keywords |= {"items": "texts"}
     if (name, option) == ("decontaminate", "answers"):
         items = [{"id": "1", "goal": "open the tin", "sol1": "with a key", "sol2": "with a hen"}]
-        keywords |= {"corpus": items}
+        keywords |= {"test_items": items}
         made = {**items[0], "label": 0, "source": "a", "correct": True, "prediction": 0}
         return path, keywords, [{**made, "asked": ["x"], "loglikelihoods": [-1.0, -2.0]}]
     return path, keywords, records.get((name, option), corpus)

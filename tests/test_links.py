@@ -135,7 +135,7 @@ def decontaminated(home: Path) -> None:
 
 
 def limited(home: Path) -> None:
-    limit(open_corpus(texts(home)), home / "work" / "out", LimitOptions(most=(1,), seeds=1))
+    limit(open_corpus(texts(home)), home / "work" / "out", LimitOptions(max=(1,), seeds=1))
 
 
 def limiting(home: Path) -> None:

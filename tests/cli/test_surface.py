@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from rote.cli._flags import SectionedCommand, SectionedOption, examples
-from rote.cli.main import rote
+from rote.cli._flags import SectionedCommand, SectionedOption, examples, suggested
+from rote.cli.main import main, rote
 from rote.core.metric import AT_A_GLANCE
 from rote.core.registry import names, words_of
 from rote.studies._functions import documentation, function, keywords_of
@@ -107,6 +109,7 @@ DIFFERENT = {
     "--embedder": "perturb compares words alone unless asked",
     "--output": "data sets have a place of their own, results are printed",
     "--random": "factors names fields, limit is asked for random subsets as well",
+    "--min-words": "a match is longer than a fragment that needs a citation",
     "--seed-count": "trace looks words up in an index, decontaminate in a sample",
     "--tokenizer": "a backend's own where a corpus counts",
     "--variant": "perturb has the paper's way and a careful one",
@@ -149,3 +152,125 @@ def test_defaults_that_differ_are_named_with_a_reason() -> None:
     }
     assert sorted(differ) == sorted(DIFFERENT), differ
     assert all(DIFFERENT.values())
+
+
+# -- options that nobody is shown ------------------------------------------------------------------
+
+UNSHOWN = {
+    **dict.fromkeys(
+        ("--about-read", "--answers-read", "--test-items-read"),
+        "every input beside the texts can be read in a way of its own; docs/input.md says so once",
+    ),
+}
+"""Options that no guide, page or test names, and why they are there all the same."""
+_LISTED_HERE = ("test_surface.py", "test_options.py", "test_places.py", "cli.md")
+"""Files that list options as such."""
+
+
+def test_every_option_is_used_by_a_guide_a_page_or_a_test() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.ipynb")]
+    pages += [*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    text = "\n".join(p.read_text("utf-8") for p in pages if p.name not in _LISTED_HERE)
+    unshown = []
+    for flag, own in holders().items():
+        option = next(iter(own.values()))
+        ways = [rf"(?<![\w-])--(?:no-)?{flag[2:]}(?![\w-])", rf"\b{option.name}="]
+        ways += [f'"{option.name}":']
+        ways += [rf"(?<![\w-]){one}\b" for one in option.opts if one[:2] != "--"]
+        if not any(re.search(way, text) for way in ways):
+            unshown.append(flag)
+    assert sorted(unshown) == sorted(UNSHOWN)
+
+
+# -- mistakes --------------------------------------------------------------------------------------
+
+MISTAKES = {
+    "lexcal T": "did you mean 'lexical'?",
+    "rouge T": "`rote rouge` is now `rote score --scores rouge`",
+    "finetune T": "`rote finetune` is now `rote train finetune`",
+    "train finetun T": "did you mean 'finetune'?",
+    "index document I 1": "`rote index document` is now `rote show IDX --id ID`",
+    "index bild T": "did you mean 'build'?",
+    "lexical": "Missing argument 'FILE...'",
+    "lexical nowhere.jsonl": "nowhere.jsonl: no such file",
+    "lexical T --bye source": "did you mean --by?",
+    "lexical T --refernce a": "did you mean --reference?",
+    "novelty T --against I": "did you mean --corpus?",
+    "novelty T --index I": "did you mean --corpus?",
+    "lexical T --format jsonl": "did you mean --input-format?",
+    "lexical T --threads 2": "did you mean --jobs?",
+    "lexical T --out x.json": "did you mean --output?",
+    "score T --to reference": "did you mean --reference-field?",
+    "lexical T --corpus I": "rote lexical --help-all lists all",
+    "lexical T --by sauce": "field 'sauce': the field that --by names",
+    "lexical T --by source --reference humans": "'humans': known: a, b",
+    "lexical T --where source=c": "source is a, b",
+    "lexical T --where sorce=a": "no record has 'sorce'",
+    "lexical T --where source": "write FIELD=VALUE",
+    "lexical T --interval 95": "interval must be at least 0 and below 1",
+    "lexical T --jobs 0": "jobs must be at least 1",
+    "lexical T --window ten": "'ten' is not a valid integer",
+    "lexical T --variant best": "'best' is not one of 'exact', 'paper', 'package'",
+    "lexical T --layer lowr": "did you mean 'lower'?",
+    "lexical T --tokenizer udd": "did you mean 'ud'?",
+    "lexical T --text-field txt": "field 'txt': the field is missing",
+    "lexical T --json --csv": "choose one of --json, --csv",
+    "lexical T -o result.xyz": "results are not written as .xyz",
+    "lexical T -o T": "would write over what is read",
+    "novelty T": "--corpus names an index",
+    "score T --scores rogue": "did you mean 'rouge'?",
+    "count nowhere word": "nowhere: this is no index",
+}
+"""What people type, and what they are told. T holds two sources."""
+
+
+@pytest.mark.parametrize("typed", MISTAKES)
+def test_a_mistake_gets_one_message_and_exit_code_2(
+    typed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    texts = tmp_path / "texts.jsonl"
+    rows = [{"id": f"{s}{n}", "source": s, "text": "A short text."} for s in "ab" for n in (1, 2)]
+    texts.write_text("\n".join(map(json.dumps, rows)))
+    monkeypatch.chdir(tmp_path)
+    words = [str(texts) if word == "T" else word for word in typed.split()]
+    monkeypatch.setattr("sys.argv", ["rote", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert MISTAKES[typed] in said
+    assert len(re.findall(r"^(?:error|Error): ", said, re.M)) == 1
+    assert "Traceback" not in said
+
+
+def test_a_flag_is_suggested_by_its_idea_or_by_its_letters() -> None:
+    assert suggested("--against", ["--csv", "--corpus"]) == "--corpus"
+    assert suggested("--corpus", ["--csv", "--codecs"]) == ""
+    assert suggested("--refrence", ["--reference", "--by"]) == "--reference"
+
+
+# -- narrow terminals ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
+@pytest.mark.parametrize("name", ["lexical", "templates", "keyness"])
+def test_no_line_of_a_table_is_wider_than_the_terminal(name: str, width: int) -> None:
+    from rich.cells import cell_len
+
+    from rote.report.tables.results import as_text
+
+    lines = as_text([_measured(name)], width).splitlines()
+    lines = [line for line in lines if not line.startswith("measure:")]  # one line, to copy
+    assert [line for line in lines if cell_len(line) > width] == []
+    # A line that is broken goes on at the margin, where no row of a table begins.
+    rules = [n for n, line in enumerate(lines) if line.strip() and set(line.strip()) == {"─"}]
+    assert rules
+    assert all(lines[n + 1].startswith(" ") for n in rules)
+
+
+@cache
+def _measured(name: str) -> Any:
+    import rote as package
+
+    given = {"by": "source", "reference": "plain", "permutations": 9, "matched": False}
+    return getattr(package, name)("example:answers", **given)

@@ -34,7 +34,10 @@ def test_every_measure_is_described_and_all_its_works_are_listed(name: str) -> N
     said = " ".join(found.paragraphs)
     assert f"{name} was measured (" not in said, "a measure needs a sentence of its own"
     cited = works(plugins.load("measure", name).METRIC.citation)
-    unused = ("Zhang and Shasha", "Zhang, Kishore, Wu, Weinberger and Artzi")
+    unused = (
+        *("Zhang and Shasha", "Zhang, Kishore, Wu, Weinberger and Artzi"),
+        *("Rei, Stewart, Farinha and Lavie", "Guo, Shang and Clavel" if name == "keyness" else ""),
+    )
     assert cited
     for work in cited:
         if work.who not in unused:
@@ -65,8 +68,8 @@ def test_two_works_of_the_same_authors_and_year_are_told_apart() -> None:
 
 
 def test_a_work_is_listed_once_and_in_order() -> None:
-    names = ("lexical", "syntactic", "semantic", "favoured")
-    entries = methods(study([signed(name) for name in names])).references
+    made = [signed(name) for name in ("lexical", "syntactic", "semantic")]
+    entries = methods(study([*made, signed("keyness", of="patterns")])).references
     assert sum(entry.startswith("Guo") for entry in entries) == 1
     assert list(entries) == sorted(entries, key=str.casefold)
 

@@ -76,7 +76,7 @@ def test_accuracy_of_answers_from_other_files(tmp_path: Path, kind: str) -> None
         answers.append(str(logged(tmp_path / "large")))
     result = rote.decontaminate(
         corpus(tmp_path / "train.jsonl"),
-        corpus=[str(lines(tmp_path / "items.jsonl", ITEMS))],
+        test_items=[str(lines(tmp_path / "items.jsonl", ITEMS))],
         answers=answers,
         common=100,
         output=tmp_path / "out",
@@ -99,7 +99,7 @@ def test_answers_to_other_questions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="none of 1 answers"):
         rote.decontaminate(
             corpus(tmp_path / "train.jsonl"),
-            corpus=[str(lines(tmp_path / "items.jsonl", ITEMS))],
+            test_items=[str(lines(tmp_path / "items.jsonl", ITEMS))],
             answers=[str(other)],
             output=tmp_path / "out",
         )

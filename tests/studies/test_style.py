@@ -147,7 +147,7 @@ def test_texts_that_are_all_too_short_are_an_error() -> None:
     with pytest.raises(InputError, match="shorter --prefix"):
         style_memorization([Document("a", "short")], {"m": Scripted({})})
     with pytest.raises(OptionError, match="must be at least 1"):
-        study(EXACT, options={"words": 0})
+        study(EXACT, options={"suffix": 0})
 
 
 def test_results_survive_json_and_are_drawn_and_printed() -> None:

@@ -382,7 +382,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "distinct": {"input": "sampled"},
     "factors": {"values": "all", "over": "temperature"},
     "overlap": {"layer": "lower"},
-    "templates": {"perplexity": "yes"},
+    "templates": {"perplexity": "yes", "model": "index:idx"},
 }
 """What some commands want beside texts, items or results, an index and a model."""
 

@@ -110,7 +110,7 @@ def main() -> None:
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(name, "1")
     try:
-        rote.main(standalone_mode=False)
+        rote.main(prog_name="rote", standalone_mode=False)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
     except click.ClickException as error:

@@ -116,7 +116,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 def method(s: Mapping[str, str]) -> str:
     """One sentence for the scores that were taken."""
-    asked = s["scores"].split(",")
+    asked = s["scores"].split(",") if s["scores"] else chosen_scores(Options())
     return "; ".join(dict.fromkeys(_PARTS[name].method(s) for name in asked))
 
 

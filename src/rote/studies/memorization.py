@@ -385,6 +385,8 @@ STUDY = Study(
     section="corpus",
     charts=(*CHARTS, *STYLE_CHARTS),
     layout=(*LAYOUT, *STYLE_LAYOUT),
-    method=lambda settings: (_STYLE_METHOD if "layer" in settings else _METHOD).format(**settings),
+    method=lambda settings: (_STYLE_METHOD if "layer" in settings else _METHOD).format_map(
+        settings
+    ),
     report=lambda asked: asked.lacks("model") or {"model": asked.model, "corpus": asked.corpus},
 )

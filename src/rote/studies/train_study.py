@@ -70,7 +70,6 @@ class Options:
         16, "Candidates of each document to calibrate on", least=2, most=10_000
     )
     alpha: float = option(0.6, "Power of the length in calibration", least=0)
-    calibration_rate: float = option(3e-5, "Learning rate of calibration", above=0)
     beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
     length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
     tokens: int = option(

@@ -27,6 +27,8 @@ from rote.models.training.objectives import Objective
 
 ACCOUNT = "training.json"
 _BETAS = (0.9, 0.999)
+_LARGEST_GRADIENT = 1.0
+"""Norm that gradients are cut to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,6 @@ class TrainOptions:
         "weights 2e-3 (tiny 3e-3) and 100 updates of warm-up", least=0,
     )  # fmt: skip
     warmup: int = option(0, "Updates in which the rate rises to it", least=0)
-    decay: float = option(0.0, "Weight decay of AdamW", least=0)
-    clip: float = option(1.0, "Norm that gradients are cut to; 0: they are not", least=0)
     save_every: int = option(500, "Updates between two checkpoints", least=1)
     evaluate_every: int = option(
         0, "Updates between two looks at the validation loss; 0: after each epoch", least=0
@@ -156,7 +156,7 @@ def _train(
     model, state, best = loaded.model, State(losses=[], looks=[]), None
     checkpoint = _checkpoint_of(folder)
     adam = torch.optim.AdamW(
-        model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=options.decay,
+        model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=0.0,
         fused=loaded.device != "mps",  # older versions of torch have none there
     )  # fmt: skip
     epochs = [objective.batches(seed, 0)]
@@ -268,8 +268,7 @@ def _update(
         reporter.say(f"out of memory: batches are read in {state.parts} parts from here on")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-    if options.clip:
-        torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), _LARGEST_GRADIENT)
     found = float(total)
     if found != found:
         raise RoteError(

@@ -111,6 +111,8 @@ def grid_lines(
     if keys is None:
         numbers = [n for n, column in enumerate(columns) if column.kind in NUMBERS]
         keys = numbers[0] if numbers else len(columns)
+    while keys > 1 and columns[keys - 1].kind in NUMBERS and not _has_room(sizes, width, keys):
+        keys -= 1  # a number that every part would begin with stands in the first part alone
     _fit(columns, sizes, width, keys)
     for number, part in enumerate(_parts(sizes, width, keys)):
         chosen, room = [columns[n] for n in part], [sizes[n] for n in part]
@@ -164,6 +166,12 @@ def _head(rows: Sequence[Row], count: int) -> Sequence[Row]:
     return rows[:count]
 
 
+def _has_room(sizes: Sequence[int], width: int, keys: int) -> bool:
+    """Whether a column fits beside the first ones, of which the first, a name, may fold."""
+    widest = max(sizes[keys:], default=0)
+    return _LEAST_TEXT + sum(sizes[1:keys]) + widest + len(_GAP) * keys + 1 <= width
+
+
 def _fit(columns: Sequence[Column], sizes: list[int], width: int, keys: int) -> None:
     """Make room: texts are cut first, the last one most; then names fold."""
     texts = [n for n, column in enumerate(columns) if column.kind in ("text", "code")]
@@ -179,8 +187,11 @@ def _fit(columns: Sequence[Column], sizes: list[int], width: int, keys: int) -> 
     others = max((sizes[n] for n in range(keys, len(sizes))), default=0) + 1
     for n in range(keys):
         used = sum(sizes[:keys]) + len(_GAP) * keys + others
-        least = max(_LEAST_TEXT, width // (3 * keys))
+        least = max(min(_LEAST_TEXT, width // 2), width // (3 * keys))
         sizes[n] = max(min(sizes[n], least), sizes[n] - max(0, used - width))
+    left = width - sum(sizes[:keys]) - len(_GAP) * keys - 1
+    for n in range(keys, len(sizes)):
+        sizes[n] = min(sizes[n], max(left, 1))
 
 
 def _parts(sizes: Sequence[int], width: int, keys: int) -> Iterator[list[int]]:

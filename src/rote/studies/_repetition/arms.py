@@ -38,6 +38,8 @@ from rote.studies._training import Fit, fit, opened, room_of
 
 _STEPS = (1000, 2000)
 """Updates of random weights, at least and at most."""
+_CALIBRATION_RATE = 3e-5
+"""Learning rate of calibration."""
 _CHARACTERS = 4
 """About so many are a token of a tokenizer that was learned from the data."""
 EMPTY = "."
@@ -271,7 +273,7 @@ def _model(
     folder = place / f"seed-{seed}"
     if arm.calibrated:
         start = found.folder / "models" / "all" / f"seed-{seed}"
-        how = TrainOptions(epochs=1, learning_rate=options.calibration_rate)
+        how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
         wanted = Calibration(
             options.candidates, 1.0, 0.001, options.alpha, 10.0, 0.1, options.smoothing, 8,
             options.longest, options.max_tokens, how, running,

@@ -170,7 +170,8 @@ def fields_of(name: str) -> list[forms.Field]:
     found: dict[str, forms.Field] = {}
     for kind in kinds(record):
         for one in forms.fields_of(kind, open=True):
-            found.setdefault(one.name, replace(one, further=one.name not in glance))
+            further = one.further or one.name not in glance
+            found.setdefault(one.name, replace(one, further=further))
     return [one for one in found.values() if one.name not in without]
 
 
