@@ -411,7 +411,8 @@ def test_every_input_is_read_as_the_options_say(
         assert call("one", story, **{f"{option}_read": "text-field=story"}) == first
         assert call("dict", story, **{f"{option}_read": {"text_field": "story"}}) == first
     assert call("all", story, text_field="story") == first
-    said = rf"--{option}-read text-field=" if f"{option}_read" in options else "--text-field"
+    flag = option.replace("_", "-")
+    said = rf"--{flag}-read text-field=" if f"{option}_read" in options else "--text-field"
     if name == "report":  # which leaves out what cannot work, and says why
         call("none", usual, text_field="story")
         assert any(re.search(rf"usual\.jsonl.*story.*{said}", reason) for reason in omitted)

@@ -191,8 +191,8 @@ def test_what_another_corpus_holds_goes_too(tmp_path: Path) -> None:
     other.write_text(json.dumps({"id": "o", "text": f"So {PASSAGE} {prose(9, 8)}"}) + "\n")
     build_index(other, tmp_path / "IDX", layers=("lower",))
     path = as_jsonl(tmp_path)
-    made(path, tmp_path / "a", corpus=str(tmp_path / "IDX"))
-    made(path, tmp_path / "b", corpus=str(other))
+    made(path, tmp_path / "a", against=str(tmp_path / "IDX"))
+    made(path, tmp_path / "b", against=str(other))
     texts = [document.text for document in open_corpus(tmp_path / "a" / path.name)]
     assert texts == [f"{prose(40, 1)} {prose(40, 2)}", *LEFT[1:]]
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
