@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -29,10 +30,53 @@ def command_line_reference() -> str:
     with click.Context(rote, info_name="rote", terminal_width=88, max_content_width=88) as top:
         parts = [
             "# Command line\n\nMade by `make docs` from the commands' own help; do not edit.\n",
+            surface_table(top),
             _section("rote", rote.get_help(top)),
         ]
         parts += _commands(rote, top)
     return "\n".join(parts)
+
+
+BEFORE = {"commands": 64, "listed": 55, "longest": 59, "names": 271, "slots": 1_793}
+"""The same counts before commands were put together and options had one name each."""
+
+
+def surface_table(top: click.Context) -> str:
+    """How many commands and options there are, and how many a help shows at once."""
+    every = dict(_leaves(rote, top))
+    options = {
+        name: [one for one in command.params if isinstance(one, click.Option)]
+        for name, command in every.items()
+    }
+    shown = [len(command.glance) for command in every.values() if hasattr(command, "glance")]
+    slots = sum(map(len, options.values()))
+    names = len({one.name for some in options.values() for one in some})
+    in_help = len(rote.list_commands(top))
+    rows = [
+        (
+            "commands, with those inside `index`, `train` and `judge`",
+            BEFORE["commands"],
+            len(every),
+        ),
+        ("commands that `rote --help` lists", BEFORE["listed"], in_help),
+        ("options that `--help` shows, at most", BEFORE["longest"], max(shown)),
+        ("options at a glance, in all", BEFORE["slots"], sum(shown)),
+        ("options in all", BEFORE["slots"], slots),
+        ("names of options", BEFORE["names"], names),
+    ]
+    lines = [f"| {what} | {before:,} | {now:,} |" for what, before, now in rows]
+    return "\n".join(["| | before | now |", "|---|---|---|", *lines, ""])
+
+
+def _leaves(group: click.Group, above: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(above):
+        found = group.get_command(above, name)
+        assert found is not None
+        with click.Context(found, info_name=name, parent=above) as context:
+            if isinstance(found, click.Group):
+                yield from _leaves(found, context)
+            else:
+                yield context.command_path, found
 
 
 def _commands(group: click.Group, above: click.Context) -> list[str]:
