@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 _RESULT = re.compile(r"/compare/result/[0-9a-f]+(\?|$)")
-_MEASURES = ("Lexical diversity", "Syntactic templates")
+_MEASURES = ("Words", "Templates")
 
 
 def choose(page: Page, *measures: str) -> None:
@@ -64,7 +64,7 @@ def test_texts_are_chosen_measured_and_seen_even_if_the_page_is_loaded_again_mea
     expect(given.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
     expect(page.get_by_label("Fields that tell sources apart")).to_have_value("source")
     expect(page.get_by_label("The source that the others are compared with")).to_have_value("human")
-    choose(page, "Lexical diversity")
+    choose(page, "Words")
     page.get_by_role("group", name="Sources").get_by_label("Seed").fill("5")
     start(page)
     page.wait_for_url("**/jobs/*")
@@ -166,7 +166,7 @@ def test_a_number_leads_to_its_texts_and_to_one_of_them(result: str, page: Page)
     page.goto(result)
     row = page.locator("#texts").get_by_role("row", name=re.compile("^model 10 ")).first
     row.get_by_role("link", name="model").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of model: Lexical diversity")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of model: Words")
     expect(page.locator("table.texts tbody tr")).to_have_count(10)
     page.get_by_role("columnheader", name="id").get_by_role("link").click()
     expect(page.get_by_role("columnheader", name="id")).to_have_attribute("aria-sort", "ascending")
@@ -175,7 +175,7 @@ def test_a_number_leads_to_its_texts_and_to_one_of_them(result: str, page: Page)
     expect(page.locator("table.texts tbody tr").first).to_contain_text("m9")
     page.get_by_label("Source").select_option("human")
     page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of human: Lexical diversity")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Texts of human: Words")
     page.get_by_role("link", name="h3").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("h3")
     # Numbers of the templates stand between its words.
@@ -212,7 +212,7 @@ def test_an_address_carries_the_settings_to_somebody_else(
     app: Running, page: Page, browser: Browser
 ) -> None:
     page.goto(app.at("/compare?file=answers.jsonl"))
-    choose(page, "Self-repetition", "Originality")
+    choose(page, "Phrase reuse across texts", "Sentences that need a citation")
     page.get_by_label("Corpus", exact=True).select_option("index tales")
     page.get_by_label("The source that the others are compared with").fill("model")
     page.get_by_role("button", name="Link to these settings").click()
@@ -226,7 +226,7 @@ def test_an_address_carries_the_settings_to_somebody_else(
         expect(other.get_by_label("Permutations")).to_have_value("39")
         boxes = other.get_by_role("group", name="Measures").get_by_role("checkbox", checked=True)
         expect(boxes).to_have_count(2)
-        expect(other.get_by_role("checkbox", name="Self-repetition")).to_be_checked()
+        expect(other.get_by_role("checkbox", name="Phrase reuse across texts")).to_be_checked()
         expect(other.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
         expect(other.get_by_role("checkbox", name="many.jsonl")).not_to_be_checked()
 
@@ -235,7 +235,7 @@ def test_what_was_measured_before_is_shown_at_once(app: Running, result: str, pa
     assert measured(page, app, *_MEASURES).startswith(result)
     expect(page.get_by_role("status")).to_contain_text("measured before")
     page.get_by_role("link", name="Change settings").click()
-    expect(page.get_by_role("checkbox", name="Lexical diversity")).to_be_checked()
+    expect(page.get_by_role("checkbox", name="Words")).to_be_checked()
     expect(page.get_by_role("link", name="see the result")).to_be_visible()
 
 
@@ -290,7 +290,7 @@ def test_long_work_survives_a_reload_and_is_cancelled(app: Running, page: Page) 
     expect(bar).to_be_visible()
     page.get_by_role("link", name="work under way").first.click()
     row = page.get_by_role("listitem").filter(has_text="many.jsonl, against human running")
-    expect(row).to_contain_text("Lexical diversity, Syntactic diversity")
+    expect(row).to_contain_text("Words, Sentence structure")
     row.get_by_role("link", name="many.jsonl").click()
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("Cancelled. Nothing was kept.")).to_be_visible()
@@ -330,7 +330,7 @@ def test_the_first_page_and_the_history_show_what_was_measured(
 def test_two_results_are_put_side_by_side_and_one_is_deleted_after_a_question(
     app: Running, result: str, page: Page, watch: Watch
 ) -> None:
-    measured(page, app, "Lexical diversity", seed="5")
+    measured(page, app, "Words", seed="5")
     page.goto(app.at("/history?q=measure:lexical"))
     boxes = page.get_by_role("main").get_by_role("checkbox")
     expect(boxes).to_have_count(2)
@@ -413,7 +413,7 @@ def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, pag
 
 def test_work_that_fails_says_why(app: Running, page: Page) -> None:
     page.goto(app.at("/compare?file=answers.jsonl"))
-    choose(page, "Compression ratio")
+    choose(page, "Compression")
     page.get_by_label("Fields that tell sources apart").fill("nowhere")
     start(page)
     expect(page.get_by_role("alert")).to_contain_text("nowhere")

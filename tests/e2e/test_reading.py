@@ -235,7 +235,7 @@ def test_a_trace_is_sent_by_its_address_with_its_settings(
     with watched(browser) as (other, _):
         other.goto(page.url)
         other.get_by_role("link", name="What needs a citation").click()
-        expect(other.get_by_role("main")).to_contain_text("one that at most 7 sources have")
+        expect(other.get_by_role("main")).to_contain_text("that at most 7 sources have")
         other.get_by_text("Settings").click()
         expect(other.get_by_label("A fragment of at most so many sources")).to_have_value("7")
         expect(other.get_by_role("checkbox", name="gapped")).not_to_be_checked()

@@ -20,6 +20,7 @@ import pytest
 from rote.core import plugins
 from rote.core.document import Document
 from rote.core.metric import Metric
+from rote.core.registry import title_of
 from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
@@ -28,6 +29,8 @@ from rote.measure import Settings, _collect, panel, style
 from rote.measure._compute import compute
 from rote.measure._matched import compared_names
 from rote.report._grid import grid
+from rote.report._svg import spec
+from rote.report.figures.draw import panel_figures
 from rote.report.markdown import markdown
 from rote.report.summary import summary
 from rote.report.tables import results as tables
@@ -40,6 +43,7 @@ from ..report.made_results import study as made_study
 from .by_path import lengths
 
 NAMES = sorted(plugins.members("measure"))
+DOCS = Path(__file__).parents[2] / "docs" / "measures"
 QUICK = Settings(permutations=9, matched=False)
 
 VARIED = [
@@ -436,6 +440,34 @@ def test_a_difference_from_the_reference_is_found(name: str) -> None:
     )
     assert min(found, default=1.0) < 0.05 or undefined
     assert {row["value"] for row in result.comparisons} == set(values(result, "varied"))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if metric_of(name).headlines])
+def test_an_aspect_has_one_name_in_help_figure_table_heading_and_json(name: str) -> None:
+    metric = metric_of(name)
+    texts = {"human": VARIED * 2, "model": [f"{text} Anna left Paris." for text in REPEATED * 2]}
+    result = run(name, texts, Settings(reference="human", permutations=39, matched=False))
+    rows = json.loads(result.to_json())["tables"]["values"]
+    title = title_of(result)
+    headlines = {one.value: metric.aspect(one) for one in metric.headlines}
+    for row in rows:
+        assert row["aspect"] == headlines.get(row["value"], title)
+    aspects = {headlines[row["value"]] for row in rows if row["value"] in headlines}
+    shown = {aspect.name for facet in verdicts([result]) for aspect in facet.aspects}
+    assert shown <= aspects
+    if len([one for one in metric.headlines if not one.detail]) == 1:
+        assert title == metric.title
+        assert plugins.summary("measure", name).startswith(title)
+        heading = (DOCS / f"{name}.md").read_text(encoding="utf-8").splitlines()[0]
+        assert heading.removeprefix("# ").removeprefix(f"{name}: ").lower() == title.lower()
+    assert f"{title}: values" in markdown(made_study([result]))
+    assert f" {title}:" in tables.as_text([result])
+    # Long titles are lists of lines.
+    figures = {
+        name: spec(one).replace('", "', " ") for name, one in panel_figures([result]).items()
+    }
+    assert title in figures["values"]
+    assert all(name in figures.get("verdicts", name) for name in shown)
 
 
 _NOUNS = (

@@ -72,7 +72,7 @@ def test_a_report_shows_what_a_folder_found(tmp_path: Path) -> None:
     (section,) = [one for one in sections(made) if one.id == "repetition"]
     (group,) = section.blocks
     assert isinstance(group, Group)
-    assert group.title == "Duplicates"
+    assert group.title == "Near-duplicates"
     kinds = [type(block).__name__ for block in group.blocks]
     assert kinds.count("Sheet") == 3
     assert "Figure" in kinds

@@ -39,7 +39,7 @@ METRIC = Metric(
     name="word-length",
     title="Length of words",
     options=Options,
-    values=lambda options: (Value("letters", "letters of a word", "diverse", "neither"),),
+    values=lambda options: (Value("letters", "letters", "diverse", "neither"),),
     needs=lambda options: (_WORD,),
     rows=rows,
     reduce=reduce,
@@ -49,9 +49,7 @@ METRIC = Metric(
     section="diversity",
     place=15,
     panel=({},),
-    headlines=(
-        Headline("letters", "length of words", "has longer words", "has shorter words", "letters"),
-    ),
+    headlines=(Headline("letters", "has longer words", "has shorter words"),),
     method=method,
     effort="light",
 )

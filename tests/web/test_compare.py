@@ -85,7 +85,7 @@ class TestPage:
     def test_the_form_shows_files_fields_and_measures(self, client: TestClient) -> None:
         page = client.get("/compare").text
         assert "texts.jsonl" in page
-        assert "Lexical diversity" in page
+        assert "<b>Words</b>" in page
         assert 'name="lexical.window"' in page
         assert 'value="human"' in page
 

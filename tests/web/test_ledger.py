@@ -49,7 +49,7 @@ def app(folder: Path, tmp_path: Path) -> TestClient:
 def test_a_folder_is_opened_as_its_ledger(app: TestClient) -> None:
     home = app.get("/").text
     assert 'href="/ledger/clean"' in home
-    assert "Duplicates" in app.get("/ledger/clean").text
+    assert "Near-duplicates" in app.get("/ledger/clean").text
     kept = app.get("/history").text
     assert "clean" in kept
 

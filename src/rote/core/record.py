@@ -40,13 +40,13 @@ LINES = (".jsonl", ".ndjson")
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A value in words: `SOURCE more than REFERENCE: name a against b unit`."""
+    """A value in words: `SOURCE more than REFERENCE: title of the value a against b unit`."""
 
     value: str
-    noun: str
     more: str
     less: str
-    name: str = ""
+    noun: str = ""
+    """The name of its aspect, where that is not the record's title."""
     unit: str = ""
     percent: bool = False
     """A share, written as a percentage."""
@@ -93,7 +93,7 @@ class Record:
     """One sentence for a reader of the report: what the numbers are about. A function gets the
     settings of the signature, where that depends on them."""
     heading: str | Callable[[Mapping[str, str]], str] = ""
-    """What the report calls it, where that is not `title`."""
+    """What it is called, where that depends on the settings and no headline names its aspect."""
     cited_with: Mapping[str, str] = field(default_factory=dict)
     """Settings without which a work of `citation` is not cited, with what the work is known by."""
     section: Section = "others"
@@ -117,6 +117,19 @@ class Record:
     lesser: Callable[[Any], Any] | None = None
     """For a report, the options of a measure, or the keywords of a study, without the part that
     could not work; None where nothing is left."""
+
+    def aspect(self, headline: Headline) -> str:
+        """The name of a headline's aspect, the same in figures, tables, headings and JSON."""
+        return headline.noun[:1].upper() + headline.noun[1:] or self.title
+
+    def title_of(self, values: Collection[str], settings: Mapping[str, str]) -> str:
+        """What a result with these values is called: by its aspect, if it has one alone."""
+        there = [headline for headline in self.headlines if headline.value in values]
+        main = [headline for headline in there if not headline.detail] or there
+        if len(aspects := {self.aspect(headline) for headline in main}) == 1:
+            return aspects.pop()
+        heading = self.heading if isinstance(self.heading, str) else self.heading(settings)
+        return heading or self.title
 
 
 @dataclass(frozen=True, slots=True)

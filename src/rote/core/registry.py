@@ -11,6 +11,7 @@ from rote.core.errors import UnknownName
 if TYPE_CHECKING:  # `rote --help` imports this file, and must not wait for numpy
     from rote.core.metric import Metric
     from rote.core.record import Study
+    from rote.core.result import Result
 
 ROOMS = ("measure", "studies")
 """Whose files are records."""
@@ -91,6 +92,15 @@ def order_of(name: str) -> int:
 def of_result(measure: str) -> Metric | Study | None:
     """The record behind a result; None where the package that measured it is not installed."""
     return find(measure) if measure in names() else None
+
+
+def title_of(result: Result) -> str:
+    """What a result is called on a page, in a table, above a figure: the name of its aspect."""
+    record = of_result(result.measure)
+    if record is None:
+        return result.measure[:1].upper() + result.measure[1:].replace("-", " ")
+    values = [row["value"] for row in result.tables.get("values", ())]
+    return record.title_of(values, dict(result.signature.settings))
 
 
 def main_values(measure: str, values: Sequence[str]) -> list[str]:

@@ -816,8 +816,12 @@ class _Run:
     def value_table(self) -> list[dict[str, Any]]:
         """What each value is: a reader of the JSON need not know the measure."""
         told = ("title", "higher", "length_sensitive", *_MOVES, "share", "relative")
+        settings = dict(self.signature().settings)
+        aspect = self.metric.title_of([value.name for value in self.values], settings)
+        aspects = {one.value: self.metric.aspect(one) for one in self.metric.headlines}
         return [
-            {"value": value.name, **{name: getattr(value, name) for name in told}}
+            {"value": value.name, "aspect": aspects.get(value.name, aspect)}
+            | {name: getattr(value, name) for name in told}
             for value in self.values
         ]
 

@@ -127,7 +127,7 @@ FEATURES = _features()
 DIMENSIONS = (
     Dimension(
         "dimension_1",
-        "1 involved, not informational",
+        "dimension 1 (involved, not informational)",
         (
             *("private_verbs", "that_deletion", "contractions", "present_tense", "second_person"),
             *("do_as_verb", "analytic_negation", "demonstrative_pronouns", "emphatics"),
@@ -140,7 +140,7 @@ DIMENSIONS = (
     ),
     Dimension(
         "dimension_2",
-        "2 narrative",
+        "dimension 2 (narrative)",
         (
             *("past_tense", "third_person", "perfect_aspect", "public_verbs"),
             *("synthetic_negation", "present_participial_clauses"),
@@ -148,7 +148,7 @@ DIMENSIONS = (
     ),
     Dimension(
         "dimension_3",
-        "3 explicit, not tied to the situation",
+        "dimension 3 (explicit, not tied to the situation)",
         (
             *("wh_object_relatives", "pied_piping", "wh_subject_relatives"),
             *("phrasal_coordination", "nominalizations"),
@@ -157,7 +157,7 @@ DIMENSIONS = (
     ),
     Dimension(
         "dimension_4",
-        "4 openly persuasive",
+        "dimension 4 (openly persuasive)",
         (
             *("infinitives", "predictive_modals", "suasive_verbs", "if"),
             *("necessity_modals", "split_auxiliaries"),
@@ -165,7 +165,7 @@ DIMENSIONS = (
     ),
     Dimension(
         "dimension_5",
-        "5 abstract",
+        "dimension 5 (abstract)",
         (
             *("conjuncts", "agentless_passives", "past_participial_clauses", "by_passives"),
             *("past_participial_relatives", "other_subordinators"),
@@ -173,7 +173,7 @@ DIMENSIONS = (
     ),
     Dimension(
         "dimension_6",
-        "6 informational while speaking",
+        "dimension 6 (informational while speaking)",
         (
             *("that_verb_complements", "demonstratives", "that_object_relatives"),
             "that_adjective_complements",

@@ -1,4 +1,4 @@
-"""How well the texts compress together: original bytes / compressed bytes.
+"""Compression of the texts together: original bytes / compressed bytes.
 
 The compression ratio of Shaib et al. (2024): what repeats, within a text or
 between texts, is stored once. On `--layer pos` it is the ratio CR-POS of their
@@ -119,7 +119,7 @@ def value_name(codec: str, layer: str) -> str:
 
 def values(options: Options) -> tuple[Value, ...]:
     layer = options.layer
-    said = "compression ratio" if layer == "text" else f"ratio of {layer}"
+    said = "compression ratio" if layer == "text" else f"compression ratio of {layer}"
     return tuple(
         Value(value_name(codec, layer), f"{codec} {said}", "repetitive", "both")
         for codec in options.codecs
@@ -323,7 +323,7 @@ def says(settings: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="compression",
-    title="Compression ratio",
+    title="Compression",
     values=values,
     needs=needs,
     options=Options,
@@ -344,21 +344,18 @@ METRIC = Metric(
     notes=notes,
     order_matters=True,
     permutations=199,
-    heading=lambda settings: "Compression" + " of tags" * (settings.get("layer") == "pos"),
     says=says,
     section="diversity",
     place=40,
     panel=({}, {"layer": "pos"}),
     headlines=(
         Headline(
-            *("gzip", "compression"),
-            *("has texts that compress better", "has texts that compress less"),
-            "compression ratio",
+            *("gzip", "has texts that compress better", "has texts that compress less"),
         ),
         Headline(
-            *("gzip_pos", "compression of tags"),
+            "gzip_pos",
             *("has grammar that compresses better", "has grammar that compresses less"),
-            "compression ratio of the tags",
+            noun="compression of tags",
             detail=True,
         ),
     ),

@@ -1,4 +1,4 @@
-"""Which items of a benchmark occur in a corpus, whole or in part.
+"""Contamination: which items of a benchmark occur in a corpus, whole or in part.
 
 For every item the longest run of words that the corpus holds, and the shares of its n-grams that
 it holds (n = 8 and 13). An item is contaminated if at least 70 % of its 8-grams are held
@@ -395,7 +395,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="contamination",
-    title="Contamination of a benchmark",
+    title="Contamination",
     values=values,
     needs=needs,
     options=Options,
@@ -417,13 +417,12 @@ METRIC = Metric(
     items=True,
     inputs=False,
     layout=_LAYOUT,
-    heading="Contamination",
     says="Which items occur in a corpus, whole or in part.",
     section="corpus",
     place=30,
     headlines=(
         Headline(
-            *("contaminated", "contaminated texts"),
+            "contaminated",
             "has more contaminated texts",
             "has fewer contaminated texts",
             unit="of its texts long enough to judge",

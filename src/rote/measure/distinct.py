@@ -1,4 +1,4 @@
-"""How many different answers a source gives to one prompt, and how useful they are together.
+"""Distinct answers to a prompt: how many a source gives, and how useful they are together.
 
 Answers to one prompt (texts with the same `doc_id`) are put into classes, in the order in which
 they come: an answer is new unless it is like one that was new before. `distinct` is the number of
@@ -109,7 +109,7 @@ class Answers:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found = [Value("distinct", "different answers", "diverse", "texts")]
+    found = [Value("distinct", "distinct answers", "diverse", "texts")]
     if options.quality:
         found.append(Value("utility", "utility", "diverse", "neither"))
     return tuple(found)
@@ -133,7 +133,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Answers:
     sizes = _sizes(sets, owners(work.sources(count), count))
     if prompts and sizes.max(initial=0) < 2:
         raise OptionError(
-            "distinct counts different answers to one prompt, and no doc_id has two texts of one "
+            "distinct counts distinct answers to one prompt, and no doc_id has two texts of one "
             "source"
         )
     place, begin, width, total = _squares(sets)
@@ -213,7 +213,7 @@ def notes(rows: Answers, take: Take, options: Options) -> list[str]:
 
 
 def tables(rows: Answers, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
-    """How many prompts have 1, 2, 3, ... different answers."""
+    """How many prompts have 1, 2, 3, ... distinct answers."""
     found: list[Row] = []
     for source, take in comparison.groups.items():
         used, own = _by_prompt(rows, take, options)
@@ -281,7 +281,7 @@ def _numbers(raw: RawText, field: str) -> Floats:
 
 METRIC = Metric(
     name="distinct",
-    title="Different answers",
+    title="Distinct answers to a prompt",
     values=values,
     needs=needs,
     options=Options,
@@ -304,8 +304,8 @@ METRIC = Metric(
     layout=(
         Table(
             "prompts",
-            "Prompts by how many different answers they have",
-            (Column("distinct", "different answers"),),
+            "Prompts by how many distinct answers they have",
+            (Column("distinct", "distinct answers"),),
             pivot=Pivot("source", Column("share", kind="share")),
             limit=20,
         ),
@@ -313,32 +313,32 @@ METRIC = Metric(
     charts=(
         Chart(
             "prompts",
-            "Prompts by how many different answers they have",
+            "Prompts by how many distinct answers they have",
             table="prompts",
             shape="lines",
             x="distinct",
             y="share",
             colour="source",
-            titles={"distinct": "different answers", "share": "share of prompts"},
+            titles={"distinct": "distinct answers", "share": "share of prompts"},
             scales={"distinct": "ordinal"},
             share=True,
             says="For each source, the share of prompts with one, two, three, ... different "
             "answers.",
         ),
     ),
-    says="How many different answers a source gives to one prompt.",
+    says="How many distinct answers a source gives to one prompt.",
     section="diversity",
     place=66,
     main=("distinct",),
     headlines=(
         Headline(
-            *("distinct", "distinct answers to a prompt"),
+            "distinct",
             "gives more distinct answers to a prompt",
             "gives fewer distinct answers to a prompt",
         ),
     ),
     method=lambda s: (
-        "Different answers are counted among the answers of a source to the same prompt"
+        "Distinct answers are counted among the answers of a source to the same prompt"
         + (f", as the field {s['partition']} tells them apart" if s["partition"] != "None" else "")
         + "; an answer is new unless it is like one that was new before"
     ),

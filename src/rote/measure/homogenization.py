@@ -1,4 +1,4 @@
-"""How alike the texts are: ROUGE-L and BLEU between all pairs.
+"""Similarity between texts: ROUGE-L and BLEU of all pairs (homogenization).
 
 The homogenization score of Padmakumar and He (2024) as Shaib et al. (2024) use it: the
 mean over pairs of texts of ROUGE-L F, 2 LCS / (length + length), and the mean over
@@ -324,7 +324,7 @@ def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floa
 
 METRIC = Metric(
     name="homogenization",
-    title="Homogenization",
+    title="Similarity between texts",
     values=values,
     needs=needs,
     options=Options,
@@ -342,20 +342,18 @@ METRIC = Metric(
     blend=blend,
     contributions=contributions,
     notes=notes,
-    says="How alike the texts of a source are, pair by pair.",
+    says="How similar the texts of a source are, pair by pair.",
     section="diversity",
     place=60,
     panel=({},),
     main=("rouge_l",),
     headlines=(
         Headline(
-            *("rouge_l", "similarity between texts"),
-            *("has texts that are more similar", "has texts that are less similar"),
-            "mean ROUGE-L of pairs of texts",
+            *("rouge_l", "has texts that are more similar", "has texts that are less similar"),
         ),
     ),
     method=lambda settings: (
-        "Homogenization is the mean over pairs of texts of a source of ROUGE-L F and of sentence "
-        "BLEU"
+        "The similarity between texts (homogenization) is the mean over pairs of texts of a source "
+        "of ROUGE-L F and of sentence BLEU"
     ),
 )

@@ -1,4 +1,4 @@
-"""How varied the words are: Unique-n, n-gram diversity, TTR, MATTR, MTLD, HD-D, PATTR, entropy.
+"""Words, how varied: Unique-n, n-gram diversity, TTR, MATTR, MTLD, HD-D, PATTR, entropy.
 
 Unique-n is the lexical diversity of Guo, Shang and Clavel (2025): distinct / total over a
 fixed number of n-grams drawn from the group's texts. MATTR, MTLD and HD-D are
@@ -136,7 +136,7 @@ def values(options: Options) -> tuple[Value, ...]:
     )
     return (
         *unique,
-        Value("unique", "mean of Unique-1, 2, 3", "diverse", "both", share=True),
+        Value("unique", "share of distinct n-grams", "diverse", "both", share=True),
         Value("ttr", "type-token ratio", "diverse", "both", share=True),
         *((diversity,) if options.ngram_max else ()),
         Value("mattr", "MATTR", "diverse", "length", share=True),
@@ -507,7 +507,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="lexical",
-    title="Lexical diversity",
+    title="Words",
     values=values,
     needs=needs,
     options=Options,
@@ -529,7 +529,6 @@ METRIC = Metric(
     notes=notes,
     sizes=sizes,
     cut=cut,
-    heading="Words",
     says="How varied the words are.",
     section="diversity",
     place=10,
@@ -537,9 +536,7 @@ METRIC = Metric(
     main=("unique",),
     headlines=(
         Headline(
-            *("unique", "words"),
-            *("uses more varied words", "uses less varied words"),
-            "share of distinct n-grams",
+            *("unique", "uses more varied words", "uses less varied words"),
         ),
     ),
     method=method,

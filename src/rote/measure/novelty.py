@@ -1,4 +1,4 @@
-"""How much of the texts is new: n-grams and runs of words that a corpus does not hold.
+"""Overlap with the corpus: n-grams and spans that it has, and how much of the texts is new.
 
 The novelty curve (Merrill et al. 2024): for every n the share of n-grams, of words and of tags,
 that do not occur in the corpus. Coverage and the creativity index (Lu et al. 2025): the share of
@@ -339,7 +339,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="novelty",
-    title="Novelty against a corpus",
+    title="Overlap with the corpus",
     values=values,
     needs=needs,
     options=Options,
@@ -360,13 +360,12 @@ METRIC = Metric(
     charts=CHARTS,
     check=check,
     layout=_LAYOUT,
-    heading="Novelty",
-    says="How much of the texts a corpus does not hold.",
+    says="How much of the texts a corpus has, and how much is new.",
     section="corpus",
     place=10,
     headlines=(
         Headline(
-            *("coverage_8", "overlap with the corpus"),
+            "coverage_8",
             "shares more 8-word spans with the corpus",
             "shares fewer 8-word spans with the corpus",
             unit="of its words",

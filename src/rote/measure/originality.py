@@ -1,4 +1,4 @@
-"""Which sentences are an original use of language, and which need a citation.
+"""Sentences that need a citation, and those that are an original use of language.
 
 The GOT test of Brooks and Youssef (2021) against a ground truth: a fragment (two words or more of
 one sentence, not begun or ended by a function word) is original if no source holds it, and common
@@ -347,7 +347,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="originality",
-    title="Originality",
+    title="Sentences that need a citation",
     values=values,
     needs=needs,
     options=Options,
@@ -370,7 +370,7 @@ METRIC = Metric(
     place=20,
     headlines=(
         Headline(
-            *("failing", "sentences that need a citation"),
+            "failing",
             "has more sentences that need a citation",
             "has fewer sentences that need a citation",
             unit="of its sentences",

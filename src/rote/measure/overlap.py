@@ -1,4 +1,4 @@
-"""How close test items are to a training set, and whether scores rise with that.
+"""Overlap with the training set: how close test items are, and whether scores rise with that.
 
 The overlap of an item is the share of its n-gram positions (n = 4; field `reference` where records
 have it, else the text) whose n-gram occurs anywhere in TRAIN. Items are put into bins by it, from
@@ -345,7 +345,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="overlap",
-    title="Overlap of test items with a training set",
+    title="Overlap with the training set",
     values=values,
     needs=needs,
     options=Options,
@@ -371,13 +371,12 @@ METRIC = Metric(
     settle=settled,
     inputs=False,
     layout=LAYOUT,
-    heading="Closeness to the training set",
     says="How close items are to the training set, and whether scores rise with that.",
     section="corpus",
     place=40,
     headlines=(
         Headline(
-            *("overlap", "overlap with the training set"),
+            "overlap",
             "shares more 4-grams with the training set",
             "shares fewer 4-grams with the training set",
             unit="of the 4-grams",

@@ -1,4 +1,4 @@
-"""How much of a text other texts say too: n-grams shared between texts.
+"""Phrase reuse across texts: n-grams of a text that others have too (self-repetition).
 
 The self-repetition score of Salkar et al. (2022) as Shaib et al. (2024) use it: the
 mean over texts of ln(1 + s), where s sums, over the text's distinct n-grams, the
@@ -136,7 +136,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="self-repetition",
-    title="Self-repetition",
+    title="Phrase reuse across texts",
     values=values,
     needs=needs,
     options=Options,
@@ -158,9 +158,8 @@ METRIC = Metric(
     main=("self_repetition",),
     headlines=(
         Headline(
-            *("self_repetition", "phrase reuse across texts"),
+            "self_repetition",
             *("reuses more phrases across texts", "reuses fewer phrases across texts"),
-            "self-repetition of 4-grams",
             ratio=False,
         ),
     ),

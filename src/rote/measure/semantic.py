@@ -1,4 +1,4 @@
-"""How varied the things said are: distances between embeddings of sentences.
+"""Meaning, how varied: distances between embeddings of sentences.
 
 Semantic diversity of Guo et al. (2025): the mean over all pairs of sentences of (1 - cos) / 2,
 where cos is that of their embeddings; exact, by the sum of all vectors, in time that grows with
@@ -113,7 +113,7 @@ def values(options: Options) -> tuple[Value, ...]:
     if options.variant == "package":
         return (Value("mean_distance", "mean cosine distance", "diverse", "texts"), nearest)
     return (
-        Value("semantic", "semantic diversity", "diverse", "texts", share=True),
+        Value("semantic", "mean distance of sentence embeddings", "diverse", "texts", share=True),
         nearest,
         Value("vendi", "Vendi score", "diverse", "both"),
     )
@@ -308,7 +308,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="semantic",
-    title="Semantic diversity",
+    title="Meaning",
     values=values,
     needs=needs,
     options=Options,
@@ -330,7 +330,6 @@ METRIC = Metric(
     check=check,
     sizes=sizes,
     cut=cut,
-    heading="Meaning",
     says="How far apart sentences are in meaning, by their embeddings.",
     section="diversity",
     place=30,
@@ -339,9 +338,7 @@ METRIC = Metric(
     main=("semantic",),
     headlines=(
         Headline(
-            *("semantic", "meaning"),
-            *("says more varied things", "says less varied things"),
-            "mean distance of sentence embeddings",
+            *("semantic", "says more varied things", "says less varied things"),
         ),
     ),
     method=method,

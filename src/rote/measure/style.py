@@ -1,4 +1,4 @@
-"""In which way texts are written: Biber's 67 features and six dimensions.
+"""Style, the way texts are written: Biber's 67 features and six dimensions.
 
 Biber (1988) counts 67 features of grammar and vocabulary (past tense, contractions, passives, that-
 clauses, hedges, ...) and finds six dimensions along which kinds of English differ, such as involved
@@ -301,16 +301,14 @@ METRIC = Metric(
     main=("dimension_1", "dimension_2"),
     headlines=(
         Headline(
-            *("dimension_1", "style"),
+            "dimension_1",
             *("writes in a more involved way", "writes in a more informational way"),
-            "Biber's dimension 1",
             ratio=False,
             ways=("more informational", "more involved"),
         ),
         Headline(
-            *("dimension_2", "narrative style"),
-            *("writes more narratively", "writes less narratively"),
-            "Biber's dimension 2",
+            *("dimension_2", "writes more narratively", "writes less narratively"),
+            noun="narrative style",
             ratio=False,
             detail=True,
         ),

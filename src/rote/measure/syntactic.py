@@ -1,4 +1,4 @@
-"""How varied the sentence structures are: Weisfeiler-Lehman kernel over dependency trees.
+"""Sentence structure, how varied: Weisfeiler-Lehman kernel over dependency trees.
 
 The syntactic diversity of Guo, Shang and Clavel (2025): sentences as graphs of their words' parts
 of speech and dependencies, k the normalized Weisfeiler-Lehman kernel of depth 2, and the mean of
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from rote.measure._trees.sums import EqualLengths, TextSums
 
 PAPER_SENTENCES = 3_000
-MATCHED = "syntactic diversity at equal sentence lengths"
+MATCHED = "mean distance of trees at equal sentence lengths"
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 # What the weights of equal lengths leave of the sentences is said when it is not much.
 _MUCH = 0.8
@@ -130,7 +130,7 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     found = (
-        Value("wl", "syntactic diversity (WL)", "diverse", "texts", share=True),
+        Value("wl", "mean distance of dependency trees", "diverse", "texts", share=True),
         Value("wl_matched", MATCHED, "diverse", "texts", share=True, relative=True),
         Value("sentence_length", "mean sentence length in words", "neither", "neither"),
     )
@@ -421,7 +421,7 @@ def method(s: Mapping[str, str]) -> str:
 
 METRIC = Metric(
     name="syntactic",
-    title="Syntactic diversity",
+    title="Sentence structure",
     values=values,
     needs=needs,
     options=Options,
@@ -445,7 +445,6 @@ METRIC = Metric(
     tables=tables,
     check=check,
     layout=_LAYOUT,
-    heading="Sentence structure",
     says="How different the dependency trees of sentences are from each other.",
     section="diversity",
     place=20,
@@ -453,9 +452,8 @@ METRIC = Metric(
     main=("wl",),
     headlines=(
         Headline(
-            *("wl", "sentence structure"),
+            "wl",
             *("has more varied sentence structures", "has less varied sentence structures"),
-            "mean distance of dependency trees",
             equal="wl_matched",
         ),
     ),

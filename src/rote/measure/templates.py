@@ -1,4 +1,4 @@
-"""Which patterns of grammar recur, and how much of the texts they fill.
+"""Templates: patterns of grammar that recur, and how much of the texts they fill.
 
 Syntactic templates (Shaib et al. 2024): the most frequent n-grams of part-of-speech tags (or of
 any layer) in a source's texts. Their rate is the share of texts that hold at least one of them;
@@ -190,7 +190,7 @@ def looked_up(asked: Asked) -> dict[str, Any]:
 
 METRIC = Metric(
     name="templates",
-    title="Syntactic templates",
+    title="Templates",
     values=values,
     needs=needs,
     options=Options,
@@ -211,15 +211,13 @@ METRIC = Metric(
     check=check,
     order_matters=True,
     layout=LAYOUT,
-    heading="Templates",
     says="Patterns of grammar that recur.",
     section="patterns",
     place=10,
     main=("rate",),
     headlines=(
         Headline(
-            *("per_token", "templates"),
-            *("repeats templates more", "repeats templates less"),
+            *("per_token", "repeats templates more", "repeats templates less"),
             unit="templates per word",
         ),
     ),

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from rote.compare.permutation import LEVEL
 from rote.core.facets import EACH, Facet
 from rote.core.numbers import format_number
-from rote.core.registry import of_result
+from rote.core.registry import of_result, title_of
 from rote.core.result import Result, Row
 
 SIGNIFICANT = LEVEL
@@ -147,6 +147,7 @@ class GridRow:
     """One value over all sources."""
 
     measure: str
+    aspect: str
     value: str
     title: str
     higher: str
@@ -175,6 +176,7 @@ def grid(result: Result) -> list[GridRow]:
         rows.append(
             GridRow(
                 measure=result.measure,
+                aspect=title_of(result),
                 value=name,
                 title=value["title"],
                 higher=value["higher"],
@@ -195,6 +197,7 @@ def pair_grid(result: Result) -> list[GridRow]:
     return [
         GridRow(
             measure=result.measure,
+            aspect=title_of(result),
             value=value["value"],
             title=value["title"],
             higher=value["higher"],

@@ -26,7 +26,7 @@ from rote.core.registry import of_result
 from rote.core.result import Result
 from rote.report._grid import Cell, GridRow, grid, key, pair_grid, split
 from rote.report.family import families, in_words
-from rote.report.wording import capitalized, decimals, listed, number, p_value, percent, points
+from rote.report.wording import decimals, listed, number, p_value, percent, points
 
 State = Literal[
     "differs", "borderline", "equivalent", "not found", "no power", "not tested", "circular"
@@ -450,10 +450,12 @@ def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> 
     left_out: dict[str, str] = {}
     for part in parts:
         record = of_result(part.measure)
-        for headline in record.headlines if record else ():
+        if record is None:
+            continue
+        for headline in record.headlines:
             if headline.detail:
                 continue
-            name = capitalized(headline.noun)
+            name = record.aspect(headline)
             taken = {one.name for one in aspects}
             # A study may hold a measure twice.
             others = (f"{name} ({time})" for time in range(2, len(parts) + 2))

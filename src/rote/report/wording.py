@@ -26,10 +26,11 @@ def decimals(value: float) -> int:
     return max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
 
 
-def pair(value: float, other: float, headline: Headline) -> str:
-    """`compression ratio 2.25 against 1.91`."""
+def pair(value: float, other: float, headline: Headline, title: str) -> str:
+    """`gzip compression ratio 2.25 against 1.91`; where the unit says what it is, without a
+    title."""
     shown = f"{number(value, headline)} against {number(other, headline)}"
-    return " ".join(filter(None, (headline.name, shown, headline.unit)))
+    return f"{shown} {headline.unit}" if headline.unit else f"{title} {shown}"
 
 
 def percent(share: float | None, signed: bool = False) -> str:

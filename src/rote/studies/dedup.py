@@ -125,7 +125,7 @@ _WORDS = {"False": " (in lower case, without punctuation)", "True": " (as they a
 
 STUDY = Study(
     name="dedup",
-    title="Duplicates",
+    title="Near-duplicates",
     says="A corpus without its repetitions: near-duplicates and repeated runs of words.",
     takes="texts",
     metavar="CORPUS...",

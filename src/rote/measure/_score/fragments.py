@@ -36,7 +36,7 @@ class FragmentRows:
 def values(options: Options) -> tuple[Value, ...]:
     return (
         Value("coverage", "words in fragments", "neither", "length", share=True),
-        Value("density", "density", "neither", "length"),
+        Value("density", "density of fragments", "neither", "length"),
         Value("compression", "words of the document by those of the text", "neither", "length"),
     )
 

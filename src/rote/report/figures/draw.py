@@ -44,7 +44,8 @@ def _values(rows: Rows, result: Result) -> Rows:
                 {
                     "measure": row.measure,
                     "title": row.title,
-                    "higher": "" if row.higher == "neither" else f"higher: more {row.higher}",
+                    "said": row.aspect
+                    + ("" if row.higher == "neither" else f"\nhigher: more {row.higher}"),
                     "source": source,
                     "estimate": cell.estimate,
                     "low": cell.low,
@@ -58,13 +59,13 @@ def _values(rows: Rows, result: Result) -> Rows:
 
 def _curve(rows: Rows, result: Result) -> Rows:
     titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
-    drawn = []
+    aspect, drawn = registry.title_of(result), []
     for row in rows:
         unit = next(unit for unit in ("words", "sentences", "texts") if unit in row)
         ends = {"low": None, "high": None}
         if defined(row["mean"]):
             ends = {"low": row["mean"] - row["sd"], "high": row["mean"] + row["sd"]}
-        about = {"measure": result.measure, "title": titles[row["value"]]}
+        about = {"measure": result.measure, "title": titles[row["value"]], "said": aspect}
         drawn.append({**row, **about, **ends, "size": row[unit], "unit": unit})
     return drawn
 
@@ -77,7 +78,7 @@ VALUES = Chart(
     y="source",
     colour="role",
     colours={"reference": "reference", "source": "plain"},
-    panel=("title", "higher", "measure"),
+    panel=("title", "said", "measure"),
     ends=("low", "high"),
     rule="reference",
     rows=_values,
@@ -91,7 +92,7 @@ CURVE = Chart(
     x="size",
     y="mean",
     colour="source",
-    panel=("title", "", "measure"),
+    panel=("title", "said", "measure"),
     ends=("low", "high"),
     titles={"size": "unit"},
     scales={"size": "log"},

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from rote.core.facets import EACH, is_input
 from rote.core.progress import several
+from rote.core.registry import title_of
 from rote.core.result import Result
 from rote.core.table import Column
 from rote.report._grid import key
@@ -24,7 +25,6 @@ from rote.report.report import (
     Said,
     Section,
 )
-from rote.report.sections.results import title
 from rote.report.summary import summarize
 from rote.report.summary.alerts import alerts
 from rote.report.tables.sheet import Sheet, columns_of, of_rows, shown_name
@@ -44,7 +44,7 @@ def lead(study: Report) -> list[str]:
     if study.reference:
         other = "each other" if study.reference == EACH else shown_name(study.reference)
         compared = f"compared with {other}"
-    measures = len({title(result) for result in study.results})
+    measures = len({title_of(result) for result in study.results})
     held = [
         f"held against {_ROLES.get(given.role, given.role)} {shown_name(given.name)}"
         for given in study.given

@@ -3,11 +3,11 @@ and measures without a section of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rote.core.facets import EACH
 from rote.core.record import Section as Place
-from rote.core.registry import main_values, of_result
+from rote.core.registry import main_values, of_result, title_of
 from rote.core.result import Result
 from rote.report._grid import GridRow, grid, key
 from rote.report.notes import gathered
@@ -16,22 +16,8 @@ from rote.report.sections._figures import curves, figures
 from rote.report.tables.sheet import Sheet, shown_name
 from rote.report.tables.values import comparisons_table, on_page, sources_table, values_table
 from rote.report.texts.originality import ground_truth
-from rote.report.wording import capitalized
 
 _NAMED = 8
-
-
-def title(result: Result) -> str:
-    """What a measure is called in a report."""
-    record = of_result(result.measure)
-    if record is None:
-        return capitalized(result.measure.replace("-", " "))
-    if record.panel:  # by the name of its aspect
-        values = {row["value"] for row in result.tables.get("values", ())}
-        for headline in record.headlines:
-            if headline.value in values:
-                return capitalized(headline.noun)
-    return _said(record.heading, result) or record.title
 
 
 def section(result: Result) -> Place:
@@ -42,22 +28,19 @@ def section(result: Result) -> Place:
 def _says(result: Result) -> list[Block]:
     """In a line what it says."""
     record = of_result(result.measure)
-    said = _said(record.says, result) if record else ""
+    says = record.says if record else ""
+    said = says if isinstance(says, str) else says(dict(result.signature.settings))
     return [Said(said)] if said else []
 
 
-def _said(words: str | Callable[[Mapping[str, str]], str], result: Result) -> str:
-    return words if isinstance(words, str) else words(dict(result.signature.settings))
-
-
 def _values(result: Result) -> Sheet:
-    return values_table(result, title=title(result))
+    return values_table(result, title=title_of(result))
 
 
 def _tests(
     results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
 ) -> list[Block]:
-    named = titles or {key(result): title(result) for result in results}
+    named = titles or {key(result): title_of(result) for result in results}
     tests = comparisons_table(results, id, named)
     pairs = any(result.reference == EACH for result in results)
     heading = "Tests of pairs" if pairs else "Tests against the reference"
@@ -106,7 +89,7 @@ def panel(results: Sequence[Result]) -> Section | None:
         for result in own
         for value in main_values(result.measure, [row.value for row in grid(result)])
     }
-    titles = {key(result): title(result) for result in own}
+    titles = {key(result): title_of(result) for result in own}
 
     def chosen(row: GridRow) -> bool:
         return (row.measure, row.value) in main
@@ -117,7 +100,7 @@ def panel(results: Sequence[Result]) -> Section | None:
     ]
     for result in own:
         shown = [*_says(result), _values(result), *_notes(result)]
-        blocks.append(Group(title(result), shown, closed=True))
+        blocks.append(Group(title_of(result), shown, closed=True))
     return Section("panel", "Diversity", [*blocks, *_tests(own, titles=titles)])
 
 
@@ -129,7 +112,7 @@ def shown(
         return None
     if one_alone and len(results) == 1:
         return Section(id, heading, _blocks(results[0]))
-    groups = [Group(title(result), _blocks(result), closed=True) for result in results]
+    groups = [Group(title_of(result), _blocks(result), closed=True) for result in results]
     return Section(id, heading, groups)
 
 
@@ -152,7 +135,7 @@ def templates(study: Report) -> Section | None:
         blocks += _templates(study, found)
     if (found := next(filter(is_of_grammar, study.results), None)) is not None:
         shown = [*_says(found), *figures(found).values(), *on_page(found), *_notes(found)]
-        blocks.append(Group(title(found), shown, closed=True))
+        blocks.append(Group(title_of(found), shown, closed=True))
     return Section("templates", "Templates", blocks) if blocks else None
 
 

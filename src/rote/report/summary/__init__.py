@@ -71,7 +71,9 @@ def summarize(study: Report) -> Summary:
         record = of_result(result.measure)
         if isinstance(record, Study):
             for headline in record.headlines:
-                said += findings.extremes(result, headline, list(result.sources))
+                said += findings.extremes(
+                    result, headline, record.aspect(headline), list(result.sources)
+                )
     return Summary(facets, said)
 
 
@@ -212,7 +214,7 @@ def _difference(aspect: Aspect, one: Comparison) -> Statement:
     headline = one.headline
     verb = headline.more if one.difference > 0 else headline.less
     equal = "at equal length " if one.equal else ""
-    shown = wording.pair(one.value, one.other_value, headline)
+    shown = wording.pair(one.value, one.other_value, headline, one.row.title)
     text = f"{one.source} {verb} than {one.reference}: {equal}{shown} ({one.how_much})."
     return Statement(
         text,

@@ -81,7 +81,9 @@ def _rising(result: Result, sources: Sequence[str]) -> Iterator[Statement]:
             yield Statement(text, "found", "overlap", name, source=source, state=state)
 
 
-def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list[Statement]:
+def extremes(
+    result: Result, headline: Headline, aspect: str, sources: Sequence[str]
+) -> list[Statement]:
     """Of a study: which source has most of a value and which least."""
     values = {
         name: result.sources[name].values.get(headline.value, math.nan)
@@ -92,8 +94,6 @@ def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list
     if not defined:
         return []
     least, most = min(defined, key=lambda n: defined[n]), max(defined, key=lambda n: defined[n])
-    noun = headline.noun[0].upper() + headline.noun[1:]
-    noun += f" ({headline.name})" if headline.name else ""
     unit = f" {headline.unit}" if headline.unit else ""
     shown = wording.number(defined[most], headline)
     if len(defined) == 1 or defined[least] == defined[most]:
@@ -105,7 +105,7 @@ def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list
             if headline.percent
             else _interval(result, ends)
         )
-        text = f"{noun}: {shown}{unit}, {only}{interval}."
+        text = f"{aspect}: {shown}{unit}, {only}{interval}."
         return [Statement(text, "found", result.measure, headline.value)]
     low = _ends(result.sources[least], headline.value)[1]
     high = _ends(result.sources[most], headline.value)[0]
@@ -117,7 +117,7 @@ def extremes(result: Result, headline: Headline, sources: Sequence[str]) -> list
         else "; their intervals overlap"
     )
     text = (
-        f"{noun}: from {wording.number(defined[least], headline)} ({least}) to {shown} ({most})"
+        f"{aspect}: from {wording.number(defined[least], headline)} ({least}) to {shown} ({most})"
         f"{unit}{order}."
     )
     return [Statement(text, "found", result.measure, headline.value)]

@@ -140,7 +140,7 @@ def _print_pairs(parts: Sequence[Result], console: Any) -> None:
     pairs = list(dict.fromkeys(pair for row in rows for pair in row.cells))
     lines: dict[str, list[Line]] = {}
     for row in rows:
-        own, cells = lines.setdefault(row.measure, []), [row.cells.get(pair) for pair in pairs]
+        own, cells = lines.setdefault(row.aspect, []), [row.cells.get(pair) for pair in pairs]
         own.append(Line([f"  {row.title}", *(_shown_difference(cell) for cell in cells)]))
         if any(cell and not math.isnan(cell.matched_difference) for cell in cells):
             equal = [_shown_difference(cell, matched=True) for cell in cells]
@@ -199,7 +199,7 @@ def _could_show(row: GridRow, field: str, reference: Cell | None) -> list[str]:
 
 
 def _groups(parts: Sequence[Result], sources: Sequence[str]) -> Iterator[tuple[str, list[Line]]]:
-    """Under the name of each measure its values, one below the other."""
+    """Under the name of each aspect its values, one below the other."""
     first = parts[0]
     # With --within, what is counted are sets of texts.
     texts = "sets" if "within" in dict(first.signature.settings) else "texts"
@@ -212,7 +212,7 @@ def _groups(parts: Sequence[Result], sources: Sequence[str]) -> Iterator[tuple[s
     )
     found: dict[str, list[Line]] = {}
     for row in (row for part in parts for row in grid(part)):
-        lines = found.setdefault(row.measure, [])
+        lines = found.setdefault(row.aspect, [])
         title = f"  {row.title}" + (" ~" if row.length_sensitive else "")
         lines.append(Line([title, *(_shown(row.cells.get(s)) for s in sources)]))
         if row.matched_at and any(not math.isnan(c.matched) for c in row.cells.values()):

@@ -78,7 +78,7 @@ def rank_sheet(shown: Verdicts) -> Sheet:
 
 def _rank_column(aspect: Aspect) -> Column:
     named = slug(aspect.name)
-    lines = [aspect.headline.name or aspect.row.title]
+    lines = [aspect.row.title]
     if aspect.row.higher == "neither":
         lines.append(f"1: {aspect.ways[0]}")
     if aspect.equal:
