@@ -257,7 +257,7 @@ def test_templates_are_listed_and_seen_in_the_texts(app: Running, page: Page) ->
     page.goto(app.at("/templates"))
     page.get_by_label("Texts").select_option("answers.jsonl")
     page.get_by_label("Items").fill("5")
-    page.get_by_label("Reference").fill("human")
+    page.get_by_label("Reference").select_option("human")
     page.get_by_role("button", name="Find templates").click()
     page.wait_for_url(re.compile(r"/templates/kept/"))
     sources = page.get_by_role("region", name="Sources")

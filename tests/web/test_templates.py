@@ -262,16 +262,16 @@ def begun(app: TestClient) -> str:
     """The page that opens, and what a click on its button leads to."""
     page = app.get("/templates").text
     fields = re.findall(r'<input [^>]*name="(\w+)"[^>]* value="([^"]*)"', page)
-    (file,) = re.findall(r'<option value="([^"]*)" selected>', page)
-    return app.get(measured(app, file=file, **dict(fields))).text
+    file, reference = re.findall(r'<option value="([^"]*)" selected>', page)
+    return app.get(measured(app, file=file, **dict(fields), reference=reference)).text
 
 
 def test_the_page_opens_on_a_model_with_its_fields_filled_in(answers: TestClient) -> None:
     for page in (answers.get("/templates").text, begun(answers)):
         assert re.search(r'<option value="answers.jsonl" selected>', page)
         assert re.search(r'name="by" value="model"', page)
-        assert re.search(r'name="reference" value="human"', page)
-        assert '<option value="human">' in page
+        assert '<option value="human" selected>human</option>' in page
+        assert '<option value="model">model</option>' in page
     assert "Templates of <bdi>model</bdi>" in page
     assert "log-odds" in page
     without = measured(answers, file="answers.jsonl", by="model", reference="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,7 +25,8 @@ Reader: TypeAlias = "Callable[[Path], Iterator[Batch]]"
 _LOOKED_AT, _CHARACTERS = 2_000, 5_000_000
 """Records, or characters of them, that are looked at."""
 ALL = 10**12
-_FEW = 12
+FEW, _SOURCES = 12, 100
+"""Values of a field that most probably names sources; and up to which one can be chosen."""
 _SHOWN = 10
 _LONG, _SHORT = 400, 60
 _PROBLEMS = 20
@@ -41,7 +42,7 @@ class Glimpse:
     """Ids, beginnings and other fields of the first texts."""
     fields: tuple[str, ...] = ()
     values: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """The values of fields that tell sources apart: those with few of them."""
+    """The values of fields that may tell sources apart: not those with very many."""
     problem: str = ""
     seen: int = 0
     """Texts that were looked at."""
@@ -67,6 +68,44 @@ def glimpse(path: Path, read: ReadOptions | None = None, most: int = _LOOKED_AT)
         return _look(path, fingerprint(path), read, most)
     except (RoteError, OSError) as error:
         return Glimpse(problem=in_words(error, path))
+
+
+def unreadable(files: Mapping[str, Path], takes: str = "texts") -> dict[str, str]:
+    """Which of these files cannot be read, and why: as texts, or as test items."""
+    found = {key: glimpse(path).problem for key, path in files.items()}
+    wrong = {key: problem for key, problem in found.items() if problem}
+    if takes == "items":
+        return {key: problem for key, problem in wrong.items() if not _holds_items(files[key])}
+    return wrong
+
+
+def _holds_items(path: Path) -> bool:
+    from rote.corpus.items import read_records
+
+    try:
+        return next(iter(read_records(path)), None) is not None
+    except (RoteError, OSError):
+        return False
+
+
+def sources_of(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The sources that can be chosen among, by what tells them apart: the fields that were named,
+    or where none is, the files themselves and every field that has few values."""
+    from rote.corpus import open_corpus
+
+    looks = [look for path in paths if not (look := glimpse(path)).problem]
+    found: dict[str, dict[str, None]] = {}
+    if not by and len(looks) > 1:
+        try:
+            parts = open_corpus(list(paths)).parts
+            found["files"] = dict.fromkeys(part.origin.label for part in parts)
+        except (RoteError, OSError):
+            pass  # the page says what is wrong with each
+    for look in looks:
+        for name, values in look.values:
+            if name in by or (not by and len(values) <= FEW):
+                found.setdefault(name, {}).update(dict.fromkeys(values))
+    return {name: sorted(values) for name, values in found.items()}
 
 
 def fields_of(path: Path, read: ReadOptions) -> list[str]:
@@ -161,7 +200,7 @@ def _look(path: Path, version: str, read: ReadOptions | None, most: int) -> Glim
                 first.append((document.id, _line(document.text, _LONG), _others(document)))
             for name, value in document.meta.items():
                 held = found.setdefault(name, {})
-                if len(held) <= _FEW and isinstance(value, (str, int, float)):
+                if len(held) <= _SOURCES and isinstance(value, (str, int, float)):
                     held[str(value)] = None
             if left < 0 and most <= _LOOKED_AT:
                 break
@@ -169,7 +208,7 @@ def _look(path: Path, version: str, read: ReadOptions | None, most: int) -> Glim
             break
     if not seen:
         raise InputError("the file holds no text that can be read", file=path.name)
-    few = tuple((n, tuple(v)) for n, v in found.items() if 1 < len(v) <= _FEW)
+    few = tuple((n, tuple(v)) for n, v in found.items() if 1 < len(v) <= _SOURCES)
     told = tuple(in_words(one, path) for one in list(problems)[:_PROBLEMS])
     return Glimpse(tuple(first), tuple(found), few, "", seen, told, len(problems))
 

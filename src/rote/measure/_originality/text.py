@@ -28,6 +28,9 @@ from rote.search.originality.sources import sources_of
 from rote.search.rows.matches import row_of
 
 LAYER = "lower"
+LEAST_WORDS = 2 * COVERING[-1]
+"""Words that a text needs for a creativity index: in a shorter one a run of the greatest length
+has hardly room, and whatever was written would count as new."""
 MOST_CITED = 300
 """Fragments to be cited that are looked up; of further ones it is only said where they are."""
 _CITED = 3
@@ -54,6 +57,7 @@ class Judged:
     coverage: dict[int, float]
     """Share of words in a run of at least so many words that the index holds."""
     creativity: float
+    """nan for a text of fewer than LEAST_WORDS words."""
     longest: int
     sources: int
     """Authors and documents that the text was held against."""
@@ -105,7 +109,7 @@ def judged(
     return Judged(
         words=words,
         coverage=dict(zip(COVERING, shares.tolist())),
-        creativity=float((1 - shares).sum()),
+        creativity=float((1 - shares).sum()) if words >= LEAST_WORDS else math.nan,
         longest=int(runs.max(initial=0)),
         sources=ground.sources.count,
         sentences=_sentences(layer, verdicts, text),

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 _SCREEN = 15
 """Spans that are printed on the terminal; JSON and the page have all that are listed."""
+_BITS = (25, 50, 100)
+UNLIKELY = (("u0", "under 25"), ("u1", "25 to 50"), ("u2", "50 to 100"), ("u3", "100 or more"))
+"""Where the colour of a span changes, in bits, and the classes of the colours with their words."""
 _STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed"}
 _SHORT = 90
 _SCRIPT = """
@@ -112,6 +115,7 @@ def page(traced: Trace, title: str) -> str:
         summary=[readable(line) for line in summary(traced)],
         listed=f"{len(traced.spans):,} of {sum(traced.found.values()):,}, the {_first(traced)}",
         kinds=[(kind, _STYLES[kind]) for kind in traced.options.kinds],
+        unlikely=UNLIKELY,
         texts=[
             {
                 "heading": readable(traced.texts[number].id),
@@ -134,6 +138,11 @@ def numbered(traced: Trace) -> dict[int, int]:
 def _source(text: TracedText) -> str:
     """Who wrote a text, where that says more than its name."""
     return "" if text.source in (None, text.id) else str(text.source)
+
+
+def colour(bits: float) -> str:
+    """The class of the colour of a span that is so unlikely."""
+    return UNLIKELY[sum(bits >= edge for edge in _BITS)][0]
 
 
 def _first(traced: Trace) -> str:
@@ -287,7 +296,11 @@ def paragraphs_of(
         begun.update(new)
         return {
             "lanes": [
-                {"number": place.mark.label, "lane": place.lane, "style": _STYLES[place.mark.kind]}
+                {
+                    "number": place.mark.label,
+                    "lane": place.lane,
+                    "style": f"{_STYLES[place.mark.kind]} {colour(known[place.mark.label].bits)}",
+                }
                 for place in piece.places
             ],
             "new": new,

@@ -21,7 +21,7 @@ from rote.measure import Settings, panel
 from rote.measure._speaking import named
 from rote.report.report import Report
 from rote.studies._driver import options_of
-from rote.web.files import Reader, batches, glimpse
+from rote.web.files import FEW, Reader, batches, glimpse
 from rote.web.forms import options as forms
 from rote.web.store.history import RESULT
 from rote.web.store.uploads import check_unpacked
@@ -285,7 +285,9 @@ def guessed(files: Sequence[str], opened: Workspace, by: str = "") -> dict[str, 
     looks = [glimpse(opened.file(key)) for key in files]
     shared = [n for n in _SOURCES if looks and all(n in look.fields for look in looks)]
     # Any field may be called source; of another, few values tell that it names sources.
-    likely = (n for n in shared if n == "source" or any(look.of(n) for look in looks))
+    likely = (
+        n for n in shared if n == "source" or any(0 < len(look.of(n)) <= FEW for look in looks)
+    )
     field = by or next(likely, "")
     if not field:
         return {}

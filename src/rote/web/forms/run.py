@@ -7,6 +7,7 @@ Nothing is listed here: what the registry holds, from whichever package, has a f
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as options_fields
@@ -19,7 +20,7 @@ from rote.core.folder import refuse_links
 from rote.core.metric import Metric, at_a_glance
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Study
-from rote.core.registry import find, names
+from rote.core.registry import find, names, words_of
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure._compute import open_texts
@@ -34,6 +35,9 @@ from rote.web.forms.templates import TemplatesForm
 from rote.web.store.history import RESULT, History
 from rote.web.store.uploads import check_unpacked
 from rote.web.workspace import Workspace, keys_of
+
+_INPUT, _RESULT = "FILE", "RESULT.json"
+"""In the place of what was not chosen, and of results, which the app has in its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,30 @@ class RunForm:
         pairs = [("input", key) for key in self.inputs]
         pairs += forms.pairs_from(fields_of(self.name), self.options)
         return f"/run/{quote(self.name)}?" + urlencode(pairs, errors="replace")
+
+    def lines(self) -> dict[str, str]:
+        """What does the same at the shell and in Python; files and indexes by their names here."""
+        named = {one.name: one for one in fields_of(self.name)}
+        results = takes_of(record_of(self.name)) == "results"
+        inputs = [_RESULT if results else key.split("~")[0] for key in self.inputs] or [_INPUT]
+        flags: list[str] = []
+        keywords: list[str] = []
+        for name, value in self.options.items():
+            if value is None:
+                continue
+            flag, shown = f"--{name.replace('_', '-')}", _without_keys(named[name], value)
+            keywords.append(f"{name}={shown!r}")
+            if isinstance(value, bool):
+                flags.append(flag if value else f"--no-{flag[2:]}")
+                continue
+            for part in shown if named[name].repeated else (shown,):
+                flags += [flag, forms.written(part)]
+        shell = ["rote", *words_of(self.name), *inputs, *flags]
+        given = [repr(inputs[0] if len(inputs) == 1 else inputs), *keywords]
+        return {
+            "shell": " ".join(map(shlex.quote, shell)),
+            "python": f"import rote\nrote.{self.name.replace('-', '_')}({', '.join(given)})",
+        }
 
     @property
     def files(self) -> Sequence[str]:
@@ -136,6 +164,15 @@ class RunForm:
         if takes == "index":
             return next(opened.index(key) for key in self.inputs)
         return [opened.file(key) for key in self.inputs]
+
+
+def _without_keys(one: forms.Field, value: Any) -> Any:
+    """A value with the names of files and indexes in place of the app's keys."""
+    if isinstance(value, (list, tuple)):
+        return tuple(_without_keys(one, part) for part in value)
+    if one.kind in ("place", "file") and isinstance(value, str):
+        return value.removeprefix("index:").removeprefix(forms.FILE).split("~")[0]
+    return value
 
 
 def offered() -> list[str]:

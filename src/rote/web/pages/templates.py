@@ -12,6 +12,7 @@ from rote.annotate.legend import LEGEND
 from rote.core.document import Document
 from rote.core.errors import InputError, UnknownName
 from rote.core.result import Result
+from rote.core.table import defined
 from rote.report.report import Evidence
 from rote.report.texts.highlight import Mark
 from rote.web.files import Reader, batches, file_name
@@ -155,7 +156,8 @@ def exported(result: Result) -> list[dict[str, Any]]:
 
 
 def templates(result: Result, source: str) -> list[dict[str, Any]]:
-    """A source's templates with their share of its texts and what they read like."""
+    """A source's templates with their share of its texts and what they read like: those that set
+    it apart from the reference first, without one the most frequent."""
     if source not in result.sources:
         raise UnknownName("source", source, result.sources)
     texts = result.sources[source].texts
@@ -163,10 +165,11 @@ def templates(result: Result, source: str) -> list[dict[str, Any]]:
     for row in result.tables["matches"]:
         if row["source"] == source:
             read.setdefault(row["template"], []).append(row)
-    return [
+    rows = [
         {
             **{name: row[name] for name in ("rank", "template", "count", "texts", "counts")},
             "share": row["texts"] / texts if texts else float("nan"),
+            "z": row["z"],
             "log_odds": row["log_odds"],
             "p_corrected": row["p_corrected"],
             "read": [one["text"] for one in read.get(row["template"], ())[:_MATCHES]],
@@ -174,6 +177,8 @@ def templates(result: Result, source: str) -> list[dict[str, Any]]:
         for row in result.tables["templates"]
         if row["source"] == source
     ]
+    # Log-odds are much the same for all that the reference lacks; z weighs how often they occur.
+    return sorted(rows, key=lambda row: -row["z"] if defined(row["z"]) else math.inf)
 
 
 def one_template(

@@ -9,7 +9,7 @@ from typing import Any
 
 from rote.core.numbers import format_number
 from rote.core.progress import several
-from rote.measure._originality.text import MOST_CITED, Fragment, Judged
+from rote.measure._originality.text import LEAST_WORDS, MOST_CITED, Fragment, Judged
 from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs
 from rote.report.texts.trace import documents_of, numbered, paragraphs_of, shown_span
 from rote.search.trace.evidence import Span
@@ -37,10 +37,12 @@ def summary(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
         ),
     }
     if judged is not None:
-        creativity = judged.creativity
+        known = not math.isnan(judged.creativity)
         found["creativity index"] = (
-            "–" if math.isnan(creativity) else format_number(creativity, ".2f"),
-            "0: all words in runs of 12 and more that the index has; 8: none in one of 5",
+            format_number(judged.creativity, ".2f") if known else "–",
+            "0: all words in runs of 12 and more that the index has; 8: none in one of 5"
+            if known
+            else f"too short: a text needs {LEAST_WORDS} words to have one",
         )
     return _facts(found)
 

@@ -17,7 +17,7 @@ from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.web.api import Question
 from rote.web.errors import status_of
-from rote.web.files import ALL, glimpse
+from rote.web.files import ALL, glimpse, sources_of
 from rote.web.forms import options as forms
 from rote.web.forms.compare import (
     USUAL,
@@ -152,7 +152,11 @@ def _form(
         ],
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
-        sources=sorted({value for look in chosen for _, some in look.values for value in some}),
+        sources=sources_of(
+            [known[key] for key in comparison.files if key in known] or list(known.values()),
+            comparison.settings.get("by", ()),
+        ),
+        blocked={key: look.problem for key, look in looks.items() if look.problem},
         before=state(request).jobs.done(comparison),
         limit=opened.upload_limit,
     )

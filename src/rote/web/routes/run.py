@@ -3,6 +3,7 @@ packages."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -12,8 +13,11 @@ from pydantic import Field
 
 from rote.core import registry as records
 from rote.core.errors import RoteError
+from rote.core.metric import Metric
+from rote.corpus import ReadOptions
 from rote.web.api import Question
 from rote.web.errors import status_of
+from rote.web.files import sources_of, unreadable
 from rote.web.forms import options as forms
 from rote.web.forms.compare import guessed
 from rote.web.forms.options import pairs_of
@@ -50,8 +54,10 @@ def form_page(request: Request, name: str, tidy: bool = False) -> Response:
     form = RunForm.read(name, request.query_params.multi_items())
     if not request.query_params and takes_of(record_of(name)) == "texts":
         opened = state(request).workspace
-        first = tuple(opened.files)[:1]
-        form = RunForm(name, first, guessed(first, opened))
+        wrong = unreadable(opened.files)
+        first = tuple(key for key in opened.files if key not in wrong)[:1]
+        usual = ((of, forms.written(value)) for of, value in guessed(first, opened).items())
+        form = RunForm.read(name, [*(("input", key) for key in first), *usual])
     return RedirectResponse(form.address, 303) if tidy else _page(request, form)
 
 
@@ -102,18 +108,30 @@ def _page(request: Request, form: RunForm, problem: str = "", status: int = 200)
     else:
         known = app.workspace.indexes if takes == "index" else app.workspace.all_files()
         inputs = {key: key.split("~")[0] for key in known}
+    files = app.workspace.all_files()
+    reads = {one.name for one in fields(ReadOptions)} & {*form.options}
     return page(
         request,
         "run_form.html",
         status,
         form=form,
+        command=" ".join(records.words_of(form.name)),
+        lines=form.lines(),
+        # Who says how files are read may choose any.
+        blocked={} if reads else unreadable(files, takes),
+        unread=unreadable(files),
+        sources=sources_of(
+            [files[key] for key in form.inputs if key in files], form.options.get("by", ())
+        )
+        if isinstance(record, Metric)
+        else {},
         record=record,
         says=records.summary(form.name),
         takes=takes,
         inputs=inputs,
         fields=forms.filled(fields_of(form.name), form.options),
         grounds=app.workspace.grounds(),
-        files=[(f"file:{key}", key.split("~")[0]) for key in app.workspace.all_files()],
+        files=[(f"file:{key}", key.split("~")[0]) for key in files],
         models=list(app.workspace.speakers()),
         problem=problem,
         before=None if problem else app.jobs.done(form),

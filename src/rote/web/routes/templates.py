@@ -18,7 +18,7 @@ from rote.core.table import defined
 from rote.report.tables.written import rows_as_csv
 from rote.web.api import About, Question, answered
 from rote.web.errors import AnyJSON, status_of
-from rote.web.files import glimpse
+from rote.web.files import glimpse, sources_of, unreadable
 from rote.web.forms.compare import guessed
 from rote.web.forms.options import from_json, pairs_of
 from rote.web.forms.templates import LAYERS, LEFT_OUT, LONGEST, MOST_LISTED, TemplatesForm
@@ -55,6 +55,7 @@ class TemplateRow(BaseModel):
     texts: int
     counts: dict[str, int] = Field(description="How often it occurs in each source")
     share: float | None = Field(description="Share of the source's texts that hold it")
+    z: float | None = Field(description="Log-odds by their standard error; the order of rows")
     log_odds: float | None
     p_corrected: float | None
     read: list[str] = Field(description="What it reads like, most frequent first")
@@ -137,7 +138,9 @@ def _begun(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, s
     the one that the others are compared with."""
     given = {name for name, _ in pairs}
     if not given & {"file", "index"}:
-        pairs = [*pairs, *(("file", key) for key in list(opened.all_files())[:1])]
+        wrong = unreadable(opened.all_files())
+        usable = [key for key in opened.all_files() if key not in wrong]
+        pairs = [*pairs, *(("file", key) for key in usable[:1])]
     files = [value for name, value in pairs if name == "file" and value in opened.all_files()]
     if not files or given & {"by", "reference"}:
         return pairs
@@ -256,7 +259,11 @@ def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any
     return page(
         request, "templates.html", status, asked=form, link=link, layers=LAYERS,
         fields=sorted({name for look in looks for name in look.fields}),
-        values=sorted({value for look in looks for value in look.of(form.by or "source")}),
+        values=sources_of(
+            [opened.file(key) for key in form.files if key in opened.all_files()],
+            [part.strip() for part in (form.by or "source").split(",")],
+        ),
+        blocked=unreadable(opened.all_files()),
         legend=legend(form.layer, tags), spelled=view.spelled,
         saved={ending: link(f"/templates/export.{ending}", **saved) for ending in ("csv", "json")},
         **given,

@@ -17,6 +17,7 @@ from rote.core.errors import OptionError, RoteError
 from rote.corpus import open_corpus
 from rote.measure._originality.text import Judged, ground_of, judged
 from rote.measure.originality import Options as Originality
+from rote.report.texts.trace import UNLIKELY
 from rote.report.texts.trace import page as saved_page
 from rote.search.originality.edges import rule_for
 from rote.search.originality.held_out import held_out
@@ -28,6 +29,7 @@ from rote.web.forms import options as forms
 from rote.web.indexes import OpenIndex
 from rote.web.pages import trace as views
 from rote.web.pages.render import link, page
+from rote.web.routes.document import shown as shown_document
 from rote.web.state import bounded, index_of, state
 from rote.web.store.uploads import LONGEST_TEXT, keep_text, kept_text
 
@@ -41,6 +43,12 @@ _OFFERED = [
     replace(one, default=forms.written(getattr(_USUAL, one.name)))
     for one in forms.fields_of(TraceOptions, _FIELDS)
 ]
+_SAMPLE = (
+    "Nobody but this page wrote this sentence, which purple tractors seldom read aloud. {passage} "
+    "And here the borrowed words are over, as any careful walrus will have noticed."
+)
+_LOOKED_AT, _PASSAGE = 50, 300
+"""Documents that are looked at for a sample, and characters that are taken."""
 _MOST = {"limit": 1_000, "places": 50, "gap": 50, "context": 1_000}
 """What one request may ask for, where the command line has no limit."""
 View = Literal["matches", "fragments"]
@@ -94,8 +102,26 @@ class TraceAnswer(About):
 
 
 @router.get("/trace", include_in_schema=False)
-async def trace_form(request: Request, index: str = "") -> Response:
-    return _form(request, index, {})
+async def trace_form(request: Request, index: str = "", sample: bool = False) -> Response:
+    """The empty form, or with a text to try it on."""
+    key = index or next(iter(state(request).workspace.indexes), "")
+    if not sample or not key:
+        return _form(request, index, {})
+    text = await bounded(request, lambda: _sample(index_of(request, key), key))
+    return _form(request, key, {"text": text})
+
+
+def _sample(opened: OpenIndex, key: str) -> str:
+    """A passage of a document between two sentences that no document has."""
+    passage = ""
+    for number in range(min(_LOOKED_AT, len(opened.index.segments[0].documents))):
+        id = opened.index.segments[0].documents.id(number)
+        text = shown_document(opened.index, key, id, None, None, 0)["text"][:_PASSAGE]
+        if len(text) == _PASSAGE:  # cut inside a word
+            passage = " ".join(text.split()[:-1]) + "."
+            break
+        passage = max(passage, " ".join(text.split()), key=len)
+    return _SAMPLE.format(passage=passage)
 
 
 @router.post("/trace", include_in_schema=False)
@@ -147,15 +173,15 @@ async def trace_page(
             **views.verdicts(held.judged),
         }
 
-    shown = await bounded(request, work)
+    found = await bounded(request, work)
     asked = {n: v for n, v in request.query_params.items() if n not in ("view", "kinds", "index")}
     asked |= {"index": key, "kinds": ",".join(options.kinds)}
-    shown["api"] = link(f"/api/trace/{identity}", **asked)
-    shown["whole"] = link(f"/trace/{identity}/page", **asked)
+    found["api"] = link(f"/api/trace/{identity}", **asked)
+    found["whole"] = link(f"/trace/{identity}/page", **asked)
     return page(
         request, "trace_text.html", key=key, view=view, relax=relax, identity=identity,
         kinds=options.kinds or KINDS, fields=forms.filled(_OFFERED, request.query_params),
-        all_kinds=KINDS, **shown,
+        all_kinds=KINDS, unlikely=UNLIKELY, **found,
     )  # fmt: skip
 
 
@@ -218,7 +244,7 @@ def _form(request: Request, index: str, given: Mapping[str, Any], problem: str =
         request, "trace.html", 400 if problem else 200,
         key=index, given=given, problem=problem, longest=LONGEST_TEXT, all_kinds=KINDS,
         kinds=given.get("kinds", KINDS), fields=forms.filled(_OFFERED, given),
-        relax=given.get("relax", "1"),
+        relax=given.get("relax", "1"), sample=link("/trace", sample="true", index=index),
 
     )  # fmt: skip
 

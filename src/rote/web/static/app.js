@@ -31,6 +31,22 @@ function copying() {
   }
 }
 
+function sameLines() {
+  // The lines that do the same follow what is chosen; without this, "Link to these settings" does it.
+  for (const shown of document.querySelectorAll("[data-same]")) {
+    const form = document.querySelector("form.stack");
+    form.addEventListener("change", async () => {
+      const asked = new URLSearchParams(new FormData(form));
+      const answer = await fetch(`${location.pathname}?${asked}`);
+      if (!answer.ok) return;  // A value that does not do is named when the form is sent.
+      const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const code of shown.querySelectorAll("code")) {
+        code.textContent = made.getElementById(code.id).textContent;
+      }
+    });
+  }
+}
+
 function confirming() {
   for (const button of document.querySelectorAll("[data-confirm]")) {
     button.addEventListener("click", (event) => {
@@ -140,5 +156,6 @@ sharedRuns();
 localTimes();
 copying();
 confirming();
+sameLines();
 following();
 searchKey();
