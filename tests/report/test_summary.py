@@ -75,7 +75,7 @@ def test_a_verdict_at_equal_length_is_told_with_the_values_at_equal_length() -> 
     )
     (found,) = of_kind(summary(study([one])), "difference")
     assert found.text == (
-        "gpt uses less varied words than human: at equal length share of distinct n-grams 0.540 "
+        "gpt uses less varied words than human: at equal length unique 0.540 "
         "against 0.600 (−10.0 %, p = 0.005)."
     )
     assert found.direction == "more repetitive"
@@ -156,7 +156,7 @@ def test_lower_diversity_counts_as_more_repetitive() -> None:
     )
     (one,) = of_kind(summary(study([lexical])), "difference")
     assert one.direction == "more repetitive"
-    assert one.text.startswith("gpt uses less varied words than human: share of distinct n-grams")
+    assert one.text.startswith("gpt uses less varied words than human: unique")
 
 
 def test_a_reference_of_zero_has_no_relative_difference() -> None:
