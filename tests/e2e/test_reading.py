@@ -191,6 +191,40 @@ def test_a_line_is_one_row_with_the_match_in_the_middle(app: Running, page: Page
         assert max(height for height, _ in boxes) < 32
 
 
+def test_on_a_telephone_a_line_still_says_whose_it_is(app: Running, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(app.at("/search?q=heron"))
+    expect(page.get_by_role("main")).to_contain_text("In the index tales.")
+    line = page.get_by_role("row", name=re.compile("heron"))
+    for name in ("heron", "Cleo Marsh"):
+        expect(line.get_by_role("link", name=name, exact=True).last).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_sample_is_traced_in_two_clicks(app: Running, page: Page) -> None:
+    page.goto(app.at("/trace"))
+    page.get_by_role("link", name="Take a sample text").click()
+    page.get_by_role("button", name="Trace").click()
+    expect(h1(page)).to_have_text("Traced against tales")
+    colours = page.locator(".key .lane").evaluate_all(
+        "(all) => all.slice(-4).map((one) => getComputedStyle(one).borderBottomColor)"
+    )
+    assert len({*colours}) == 4
+    span = page.locator(".text .lane.match").first
+    drawn = span.evaluate("(one) => getComputedStyle(one).borderBottomColor")
+    assert drawn in colours
+
+
+def test_the_lines_of_a_command_follow_its_form(app: Running, page: Page) -> None:
+    page.goto(app.at("/run/lexical?input=answers.jsonl"))
+    expect(h1(page)).to_have_text("Words, lexical")
+    shell = page.locator("#shell")
+    expect(shell).to_have_text("rote lexical answers.jsonl")
+    page.get_by_label("Reference").select_option("human")
+    expect(shell).to_have_text("rote lexical answers.jsonl --reference human")
+    expect(page.locator("#python")).to_contain_text("reference='human'")
+
+
 def test_a_pasted_text_is_traced_to_the_document_it_was_copied_from(
     app: Running, page: Page
 ) -> None:

@@ -179,7 +179,7 @@ def states(report: Report, name: str) -> dict[str, str]:
 
 def test_a_source_that_occurs_in_the_corpus_has_no_verdict_there() -> None:
     report = held(1.0, 0.1)
-    for name in ("Overlap with the corpus", "Contaminated texts"):
+    for name in ("Overlap with the corpus", "Contamination"):
         assert states(report, name) == {"gpt": "circular", "other": "differs"}
     said = [one.text for one in summarize(report).statements]
     assert "gpt is more repetitive than human in the one aspect." in said

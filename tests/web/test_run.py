@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import difflib
 import html
 import json
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import click
 import pytest
 
 pytest.importorskip("fastapi")
@@ -37,7 +40,7 @@ from rote.web.jobs import worker as work
 from rote.web.store.database import prepare
 from rote.web.store.history import History
 from rote.web.workspace import Workspace
-from tests.cli.calls import HUMAN, World
+from tests.cli.calls import HUMAN, World, commands
 from tests.web.asked import made_index
 from tests.web.conftest import HERE, PYTHONPATH, Calling
 from tests.web.test_history import made
@@ -397,6 +400,84 @@ def asked(name: str, kept: str, model: str = "index:idx") -> dict[str, str]:
         elif one.name in FAST and (takes == "texts" or one.name not in ("by", "reference")):
             given[one.name] = FAST[one.name]
     return given | NEEDS.get(name, {})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_form_has_the_shell_and_python_lines_that_do_the_same(
+    app: TestClient, name: str
+) -> None:
+    """Every flag is one of the command, every keyword one of the function, with its value."""
+    form = RunForm.read(name, asked(name, "abc").items())
+    assert form.options
+    page = html.unescape(app.get(form.address).text)
+    command = " ".join(registry.words_of(name))
+    assert f"<h1>{record_of(name).title}, <code>{command}</code></h1>" in page
+    lines = form.lines()
+    assert all(line in page for line in lines.values())
+    words = shlex.split(lines["shell"])
+    assert " ".join(words[1:3]).startswith(command)
+    known = commands()[command]
+    context = click.Context(known)
+    read, left, _ = known.make_parser(context).parse_args(words[1 + len(command.split()) :])
+    assert not [one for one in left if one.startswith("-")]
+    assert form.options.keys() <= read.keys()
+    call = ast.parse(lines["python"]).body[-1].value  # type: ignore[attr-defined]
+    assert ast.unparse(call.func) == f"rote.{name.replace('-', '_')}"
+    given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
+    assert given.keys() <= {field.name for field, _ in keywords_of(registry.find(name))}
+    assert not [value for value in map(str, given.values()) if value.startswith("file:")]
+
+
+def test_lines_are_exact(app: TestClient) -> None:
+    pairs = [("input", "a b.jsonl~1"), ("by", "source"), ("matched", "no"), ("where", "x=1,2")]
+    lines = RunForm.read("lexical", [*pairs, ("where", "y=3")]).lines()
+    flags = "--by source --no-matched --where x=1,2 --where y=3"
+    assert sorted(lines["shell"].split(" --")) == sorted(
+        f"rote lexical 'a b.jsonl' {flags}".split(" --")
+    )
+    assert lines["python"].startswith("import rote\nrote.lexical('a b.jsonl', ")
+    assert "where=('x=1,2', 'y=3')" in lines["python"]
+
+
+@pytest.mark.parametrize("place", ["/run/lexical", "/templates", "/compare", "/indexes"])
+def test_a_file_that_cannot_be_read_cannot_be_chosen_and_says_why(
+    held: Workspace, calling: Calling, tmp_path: Path, place: str
+) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": 1, "text": "fine"}\n{"id": 2, "text": oops}\n')
+    # It comes first: nothing is chosen unasked that cannot be read.
+    opened = replace(held, files={"broken.jsonl": broken, **held.files})
+    page = html.unescape(calling(opened).get(place).text)
+    chosen = re.findall(r'<(?:input type="checkbox"|option)[^>]* value="broken.jsonl"[^>]*>', page)
+    assert chosen
+    assert all(" disabled" in one for one in chosen)
+    assert "line 2: broken JSON" in page
+    if place != "/indexes":
+        assert re.search(r'value="texts.jsonl" (checked|selected)', page)
+
+
+def test_a_corpus_that_cannot_be_read_is_disabled_and_items_are_no_texts(
+    held: Workspace, calling: Calling, tmp_path: Path
+) -> None:
+    item = {"goal": "Cut bread", "sol1": "with a knife", "sol2": "with a spoon", "label": 0}
+    items, broken = tmp_path / "items.jsonl", tmp_path / "broken.jsonl"
+    items.write_text(json.dumps(item) + "\n")
+    broken.write_text("{")
+    app = calling(replace(held, files={"items.jsonl": items, "broken.jsonl": broken}))
+    page = app.get("/run/popularity").text
+    assert re.search(r'name="input" value="items.jsonl">', page)
+    assert re.search(r'name="input" value="broken.jsonl" disabled>', page)
+    page = app.get("/run/novelty").text
+    assert re.search(r'<option value="file:broken.jsonl" disabled>', page)
+
+
+@pytest.mark.parametrize("place", ["/run/lexical", "/templates", "/compare"])
+def test_the_reference_is_one_of_the_sources_that_were_found(app: TestClient, place: str) -> None:
+    page = app.get(place).text
+    (choice,) = re.findall(r'<select id="[\w-]*reference" name="reference".*?</select>', page, re.S)
+    assert re.findall(r'<option value="([^"]*)"', choice) == ["", "each", "human", "model"]
+    assert '<option value="human" selected>' in choice
+    assert 'name="reference" type=' not in page
 
 
 def ended(app: TestClient, name: str, given: dict[str, str]) -> dict[str, Any]:

@@ -322,6 +322,11 @@ def test_frequent_ngrams_lead_to_their_places(app: TestClient) -> None:
     assert f"{count} matches" in app.get(first).text
 
 
+def test_the_page_names_its_index(app: TestClient) -> None:
+    for query in ("", "?q=the"):
+        assert "In the index <b><bdi>made</bdi></b>." in app.get(f"/search{query}").text
+
+
 def test_without_an_index_the_page_says_how_to_make_one(tmp_path: Path) -> None:
     page = client(tmp_path / "store").get("/search")
     assert page.status_code == 200

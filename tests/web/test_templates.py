@@ -278,6 +278,25 @@ def test_the_page_opens_on_a_model_with_its_fields_filled_in(answers: TestClient
     assert "log-odds" not in answers.get(without).text
 
 
+def test_templates_are_ordered_by_z_against_a_reference_and_else_by_count(
+    answers: TestClient,
+) -> None:
+    def column(page: str, name: str) -> list[str]:
+        table = page[page.index('id="templates"') :]
+        heads = re.findall(r"<th[^>]*>([^<]*)</th>", table[: table.index("</thead>")])
+        rows = re.findall(r"<tr><td.*?</tr>", table[: table.index("</tbody>")])
+        cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+        assert [row[0] for row in cells] == [str(n) for n in range(1, len(rows) + 1)]
+        return [row[heads.index(name)] for row in cells]
+
+    z = [float(one.replace("−", "-")) for one in column(begun(answers), "z")]
+    assert z == sorted(z, reverse=True)
+    assert len({*z}) > 1
+    without = answers.get(measured(answers, file="answers.jsonl", by="model", reference="")).text
+    counts = [int(one) for one in column(without, "count")]
+    assert counts == sorted(counts, reverse=True)
+
+
 def test_a_reference_that_was_guessed_and_does_not_serve_is_left_out_and_named(
     tmp_path: Path,
 ) -> None:

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from rote.core.document import Document
 from rote.index.opening import open_index
 from rote.measure._originality.text import Fragment, ground_of, judged
+from rote.report.texts.trace import UNLIKELY, colour
 from rote.web.pages.trace import KINDS, cited, fragment_paragraphs
 from rote.web.routes.trace import TraceAnswer
 from rote.web.store import uploads as texts
@@ -61,6 +62,40 @@ def test_a_pasted_text_has_a_page_that_can_be_sent(app: TestClient) -> None:
         assert "1 match" in page.text
         assert "Purple lamps" in page.text
     assert pasted(app, NEW) == pasted(app, NEW, min_words="5")
+
+
+def test_a_sample_text_is_offered_and_has_a_match(app: TestClient) -> None:
+    (place,) = re.findall(r'href="(/trace\?sample=true[^"]*)"', app.get("/trace").text)
+    page = app.get(place.replace("&amp;", "&")).text
+    (text,) = re.findall(r"<textarea[^>]*>([^<]*)</textarea>", page)
+    assert OLD in text
+    found = app.get(pasted(app, text)).text
+    assert "15 words" in found or "1 match" in found
+    assert "purple tractors" in found
+
+
+def test_a_text_too_short_for_a_creativity_index_says_so(app: TestClient) -> None:
+    for words, known in ((12, False), (23, False), (24, True)):
+        page = app.get(pasted(app, " ".join(f"zz{n}" for n in range(words)))).text
+        assert ("too short: a text needs 24 words to have one" in page) is not known
+        assert ("<dd>8.00</dd>" in page) is known
+    answer = app.post("/api/trace", json={"index": "made", "text": "one two three"})
+    assert answer.json()["creativity"] is None
+
+
+def test_the_colour_of_a_span_says_how_unlikely_it_is(app: TestClient) -> None:
+    for address in (pasted(app, NEW), pasted(app, NEW).replace("?", "/page?")):
+        page = app.get(address).text
+        (key,) = re.findall(r'<p class="key quiet">.*?</p>', page, re.S)
+        shown = re.findall(r'<span class="lane (?:match )?(u\d)">([^<]*)</span>', key)
+        assert shown == list(UNLIKELY)
+        bits = [float(one) for one in re.findall(r"(\d+) bits unlikely", page)]
+        assert set(re.findall(r'class="lane [^"]*?\b(u\d) [^"]*s\d+"', page)) == {
+            colour(one) for one in bits
+        }
+    assert [colour(bits) for bits in (0, 24.9, 25, 50, 99, 100, 900)] == [
+        *("u0", "u0", "u1", "u2", "u2", "u3", "u3")
+    ]
 
 
 SHORT_AND_LONG = (

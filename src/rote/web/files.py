@@ -79,6 +79,11 @@ def unreadable(files: Mapping[str, Path], takes: str = "texts") -> dict[str, str
     return wrong
 
 
+def first_readable(files: Mapping[str, Path]) -> tuple[str, ...]:
+    """The file that a form begins with; none where none can be read."""
+    return tuple(islice((key for key, path in files.items() if not glimpse(path).problem), 1))
+
+
 def _holds_items(path: Path) -> bool:
     from rote.corpus.items import read_records
 

@@ -17,7 +17,7 @@ from rote.core import plugins
 from rote.core.errors import RoteError
 from rote.web.api import Question
 from rote.web.errors import status_of
-from rote.web.files import ALL, glimpse, sources_of
+from rote.web.files import ALL, first_readable, glimpse, sources_of
 from rote.web.forms import options as forms
 from rote.web.forms.compare import (
     USUAL,
@@ -46,7 +46,7 @@ def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Res
     opened = state(request).workspace
     query = request.query_params
     if not query:
-        first = tuple(opened.files)[:1]
+        first = first_readable(opened.files)
         return _form(request, CompareForm(first, settings=guessed(first, opened)))
     comparison = CompareForm.read(query.multi_items())
     if not query.getlist("measure"):

@@ -17,7 +17,7 @@ from rote.core.metric import Metric
 from rote.corpus import ReadOptions
 from rote.web.api import Question
 from rote.web.errors import status_of
-from rote.web.files import sources_of, unreadable
+from rote.web.files import first_readable, sources_of, unreadable
 from rote.web.forms import options as forms
 from rote.web.forms.compare import guessed
 from rote.web.forms.options import pairs_of
@@ -54,8 +54,7 @@ def form_page(request: Request, name: str, tidy: bool = False) -> Response:
     form = RunForm.read(name, request.query_params.multi_items())
     if not request.query_params and takes_of(record_of(name)) == "texts":
         opened = state(request).workspace
-        wrong = unreadable(opened.files)
-        first = tuple(key for key in opened.files if key not in wrong)[:1]
+        first = first_readable(opened.files)
         usual = ((of, forms.written(value)) for of, value in guessed(first, opened).items())
         form = RunForm.read(name, [*(("input", key) for key in first), *usual])
     return RedirectResponse(form.address, 303) if tidy else _page(request, form)

@@ -18,7 +18,7 @@ from rote.core.table import defined
 from rote.report.tables.written import rows_as_csv
 from rote.web.api import About, Question, answered
 from rote.web.errors import AnyJSON, status_of
-from rote.web.files import glimpse, sources_of, unreadable
+from rote.web.files import first_readable, glimpse, sources_of, unreadable
 from rote.web.forms.compare import guessed
 from rote.web.forms.options import from_json, pairs_of
 from rote.web.forms.templates import LAYERS, LEFT_OUT, LONGEST, MOST_LISTED, TemplatesForm
@@ -138,9 +138,7 @@ def _begun(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, s
     the one that the others are compared with."""
     given = {name for name, _ in pairs}
     if not given & {"file", "index"}:
-        wrong = unreadable(opened.all_files())
-        usable = [key for key in opened.all_files() if key not in wrong]
-        pairs = [*pairs, *(("file", key) for key in usable[:1])]
+        pairs = [*pairs, *(("file", key) for key in first_readable(opened.all_files()))]
     files = [value for name, value in pairs if name == "file" and value in opened.all_files()]
     if not files or given & {"by", "reference"}:
         return pairs
