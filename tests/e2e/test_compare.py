@@ -63,7 +63,7 @@ def test_texts_are_chosen_measured_and_seen_even_if_the_page_is_loaded_again_mea
     given = page.get_by_role("group", name="Texts")
     expect(given.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
     expect(page.get_by_label("Fields that tell sources apart")).to_have_value("source")
-    expect(page.get_by_label("The source that the others are compared with")).to_have_value("human")
+    expect(page.get_by_label("Reference", exact=True)).to_have_value("human")
     choose(page, "Words")
     page.get_by_role("group", name="Sources").get_by_label("Seed").fill("5")
     start(page)
@@ -214,14 +214,12 @@ def test_an_address_carries_the_settings_to_somebody_else(
     page.goto(app.at("/compare?file=answers.jsonl"))
     choose(page, "Phrase reuse across texts", "Sentences that need a citation")
     page.get_by_label("Corpus", exact=True).select_option("index tales")
-    page.get_by_label("The source that the others are compared with").fill("model")
+    page.get_by_label("Reference", exact=True).select_option("model")
     page.get_by_role("button", name="Link to these settings").click()
     page.wait_for_url("**/compare?*reference=model*")
     with watched(browser) as (other, _):
         other.goto(page.url)
-        expect(other.get_by_label("The source that the others are compared with")).to_have_value(
-            "model"
-        )
+        expect(other.get_by_label("Reference", exact=True)).to_have_value("model")
         expect(other.get_by_label("Corpus", exact=True)).to_have_value("index:tales")
         expect(other.get_by_label("Permutations")).to_have_value("39")
         boxes = other.get_by_role("group", name="Measures").get_by_role("checkbox", checked=True)
@@ -274,10 +272,10 @@ def test_what_cannot_be_measured_is_said_on_the_form_which_stays_filled(
 ) -> None:
     watch.forgive("status of 400")
     page.goto(app.at("/compare?file=answers.jsonl"))
-    choose(page, "Originality")
+    choose(page, "Sentences that need a citation")
     start(page)
     expect(page.get_by_role("alert")).to_contain_text("corpus")
-    expect(page.get_by_role("checkbox", name="Originality")).to_be_checked()
+    expect(page.get_by_role("checkbox", name=re.compile("^Sentences that need"))).to_be_checked()
     expect(page.get_by_label("Permutations")).to_have_value("39")
 
 

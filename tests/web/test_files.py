@@ -72,7 +72,7 @@ def test_the_field_with_the_text_is_chosen_and_what_was_read_is_used(
     assert glimpse(opened.file(key)).texts[0] == ("0", "Another one here 0.")
     listed = client.get("/compare").text
     assert "Say how it is read" in listed
-    assert listed.count(" disabled") == 1, "what cannot be read cannot be ticked"
+    assert listed.count(" disabled") == 3, "neither ticked, nor a corpus, nor training texts"
 
 
 def test_bad_records_are_skipped_and_named(client: TestClient, opened: Workspace) -> None:

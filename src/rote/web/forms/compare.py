@@ -147,8 +147,7 @@ class CompareForm:
         for name in self.measures:
             _metric(name).options(**resolved(own_fields(name), self.own.get(name, {}), opened))
             if lacking := self.lacks(name):
-                title = _metric(name).title
-                raise OptionError(f"{title} {lacking}: choose one below, or leave it out")
+                raise OptionError(f"`{name}` {lacking}: choose one below, or leave it out")
         settings = self._settings(opened)
         if "input_format" in self.settings:
             for key in self.files:
