@@ -12,19 +12,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import rote
-from rote.core.registry import find, module_of, names, room_of
-from rote.studies._driver import default_of, kinds
-from rote.studies._functions import keywords
+from rote.core.registry import functions
+from rote.studies._driver import default_of
+from rote.studies._functions import describe, documentation, keywords
 
-ROOMS = {"measure": "Measures", "studies": "Studies"}
+ROOMS = {"measure": "Measures", "studies": "Studies", "cli": "Corpora"}
 
 
 def pages() -> Iterator[tuple[str, str]]:
     """Each page of the reference: where it goes, and its Markdown."""
     yield "api/index.md", _overview()
     for room, title in ROOMS.items():
-        own = [name for name in names() if room_of(name) == room]
-        yield f"api/{title.lower()}.md", f"# {title}\n\n" + "\n".join(map(_function, own))
+        yield f"api/{title.lower()}.md", f"# {title}\n\n" + "\n".join(map(_function, _names(room)))
     yield "api/shared.md", _shared()
     yield "api/objects.md", _objects()
 
@@ -35,21 +34,21 @@ def _overview() -> str:
     parts = ["# Python", "```python\n" + inspect.cleandoc(example) + "\n```", prose]
     for room, title in ROOMS.items():
         rows = ["| function | what |", "|---|---|"]
-        for name in (name for name in names() if room_of(name) == room):
-            python = _python(name)
+        for name in _names(room):
             first = _cell(_documented(name)[0])
-            rows.append(f"| [`rote.{python}`]({title.lower()}.md#{python}) | {first} |")
+            rows.append(f"| [`rote.{name}`]({title.lower()}.md#{name}) | {first} |")
         parts += [f"## {title}", "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 
 
 def _function(name: str) -> str:
     """One function: its docstring, its own keywords, and which it shares with others."""
-    record, (first, rest) = find(name), _documented(name)
-    shared = [kind for kind in kinds(record) if kind in _shared_kinds()]
-    own = [kind for kind in kinds(record) if kind not in shared]
-    parts = [f"## rote.{_python(name)} {{ #{_python(name)} }}", f"**{first}**", rest]
-    parts.append(_table(own, getattr(record, "without", ())))
+    described, (first, rest) = describe(name), _documented(name)
+    every = described.kinds.values()
+    shared = [kind for kind in every if kind in _shared_kinds()]
+    own = [kind for kind in every if kind not in shared]
+    parts = [f"## rote.{name} {{ #{name} }}", f"**{first}**", rest]
+    parts.append(_table(own, described.without))
     if shared:
         links = [f"[{_title(k)}](shared.md#{_title(k).lower().replace(' ', '-')})" for k in shared]
         parts.append("Shared keywords: " + ", ".join(links) + ".")
@@ -65,7 +64,7 @@ def _shared() -> str:
 
 def _shared_kinds() -> list[type]:
     """Options that more than one function takes, the most usual ones first."""
-    every = [kind for name in names() for kind in kinds(find(name))]
+    every = [kind for name in functions() for kind in describe(name).kinds.values()]
     several = {kind for kind in every if every.count(kind) > 1}
     return sorted(several, key=lambda kind: (-every.count(kind), kind.__name__))
 
@@ -86,9 +85,8 @@ def _table(own: Sequence[type], without: Sequence[str] = ()) -> str:
 
 
 def _documented(name: str) -> tuple[str, str]:
-    """The first paragraph of a command's help, and the others."""
-    text = inspect.cleandoc((module_of(name).__doc__ or "").replace("\b\n", ""))
-    first, _, rest = text.partition("\n\n")
+    """The first paragraph of a function's docstring, and the others up to its keywords."""
+    first, _, rest = documentation(name).partition("\n\nKeywords:")[0].partition("\n\n")
     return first, rest
 
 
@@ -100,5 +98,5 @@ def _cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
-def _python(name: str) -> str:
-    return name.replace("-", "_")
+def _names(room: str) -> list[str]:
+    return [name for name, (own, _) in functions().items() if own.partition(".")[0] == room]

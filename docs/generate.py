@@ -101,8 +101,7 @@ def _section(title: str, text: str) -> str:
 def stub() -> str:
     """The public names with their types; what the package holds is made when it is asked for."""
     import rote
-    from rote.report.make import KINDS
-    from rote.studies._functions import function_names, keywords
+    from rote.core.registry import functions
     from rote.studies._functions import stub as written
 
     lines = ["# Made by `make docs` from the records of the commands; do not edit.\n"]
@@ -112,10 +111,7 @@ def stub() -> str:
         lines += [f"from {room} import {name} as {name}" for name in names]
     lines += ["from rote.core.result import PanelResults", "from rote.corpus import Input"]
     lines += ["from rote.report.report import Report\n"]
-    given = ", ".join(f"{field.name}: {hint} = ..." for field, hint in keywords(KINDS))
-    first = "texts: Input, /, *, output: str | Path | None = ..."
-    report = f"def report({first}, {given}) -> Report: ...\n"
-    return "\n".join([*lines, "__version__: str\n", *map(written, function_names()), report])
+    return "\n".join([*lines, "__version__: str\n", *map(written, functions())])
 
 
 def problems() -> list[str]:

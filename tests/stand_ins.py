@@ -299,6 +299,21 @@ def _originals() -> list[Record]:
     ]
 
 
+def _one_document(name: str = "model") -> list[Record]:
+    """Summaries of the same documents, by this source and another."""
+    return [
+        {"id": f"{source}-{n}", "source": source, "doc_id": n, "document": f"Document {n}.",
+         "text": f"What {source} says of {n}."}
+        for source in (name, f"{name}-2")
+        for n in range(4)
+    ]  # fmt: skip
+
+
+def _folder(path: Path) -> None:
+    path.mkdir()
+    stories(path / "a.jsonl")
+
+
 def _german(path: Path) -> None:
     german.save_pipeline(path)
 
@@ -375,7 +390,18 @@ OTHERS: dict[str, dict[str, Maker]] = {
         "documents.jsonl": lines(_documents),
         **dict.fromkeys(("train.jsonl", "all.jsonl"), pairs),
     },
+    "distinct": {"stories.jsonl": lines(_sampled)},
+    "index": {"novels.jsonl": stories},
+    "index_add": {"more.jsonl": lines(partial(texts, id=lambda n, one: f"q{n}"))},
+    "index_replace": {"mended.jsonl": stories},
+    "judge_agreement": {"summaries.jsonl": lines(_one_document)},
+    "judge_page": {
+        f"{name}.jsonl": lines(partial(_one_document, name)) for name in ("all", "theta-2")
+    },
+    "overlap": {"TRAIN": _folder},
+    "perplexity": {"M": _model},
 }
+"""By page, or by the function whose docstring shows a call."""
 
 
 def provide(line: str, page: str, built: Path) -> None:

@@ -75,7 +75,7 @@ def items(package: Path) -> Path:
 
 @pytest.fixture
 def index(package: Path) -> str:
-    rote.build_index(["A cat sat there on day 1."], package / "IDX", layers=("lower",))
+    rote.index(["A cat sat there on day 1."], output=package / "IDX", layers=("lower",))
     return str(package / "IDX")
 
 

@@ -35,7 +35,6 @@ from rote.curate.pairs import (
 from rote.report.options import ReportOptions
 from rote.studies import _driver
 from rote.studies._driver import kinds
-from rote.studies._functions import function_names
 from tests.cli.calls import World
 
 SMALL = {"permutations": 0, "interval": 0, "matched": False}
@@ -164,7 +163,7 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
     return own.get(name, (world.texts, by))
 
 
-COMMANDS = [*function_names(), "report"]
+COMMANDS = [*(name.replace("-", "_") for name in names()), "diversity", "report"]
 
 
 @pytest.fixture(autouse=True)
@@ -417,6 +416,7 @@ def test_every_input_is_read_as_the_options_say(
         call("none", usual, text_field="story")
         assert any(re.search(rf"usual\.jsonl.*story.*{said}", reason) for reason in omitted)
         return
+    said = f"{option}_read='text-field=" if f"{option}_read" in options else "text_field"
     with pytest.raises(InputError, match=rf"usual\.jsonl.*story.*{said}") as error:
         call("none", usual, text_field="story")
     assert error.value.file == usual

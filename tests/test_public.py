@@ -31,19 +31,29 @@ PUBLIC = [
     "Signature",
     "UnknownName",
     "__version__",
-    "build_index",
+    "annotate",
     "compression",
     "contamination",
     "correlate",
+    "count",
     "decontaminate",
     "dedup",
+    "demo",
     "distinct",
     "diversity",
     "evaluate",
     "factors",
     "generate",
     "homogenization",
-    "index_texts",
+    "index",
+    "index_add",
+    "index_add_layer",
+    "index_info",
+    "index_merge",
+    "index_originals",
+    "index_remove",
+    "index_replace",
+    "index_verify",
     "judge_agreement",
     "judge_page",
     "keyness",
@@ -59,16 +69,19 @@ PUBLIC = [
     "perturb",
     "popularity",
     "precision_recall",
-    "remove_documents",
-    "replace_documents",
     "report",
     "sameness",
     "score",
+    "search",
     "self_repetition",
     "semantic",
+    "serve",
+    "show",
     "style",
     "syntactic",
+    "table",
     "templates",
+    "top",
     "trace",
     "train_calibrate",
     "train_finetune",
@@ -206,14 +219,14 @@ def test_the_panel_gives_one_result_per_measure() -> None:
 
 
 def test_an_index_is_built_and_opened(tmp_path: Path) -> None:
-    index = rote.build_index(["the old man", "an old man"], tmp_path / "IDX", layers=("lower",))
+    index = rote.index(["the old man", "an old man"], output=tmp_path / "IDX", layers=("lower",))
     assert index.count("old man") == 2
     assert rote.open_index(tmp_path / "IDX").documents("the") == {"texts:1": 1}
-    assert rote.index_texts(["the old man", "an old man"]).count("old man") == 2
+    assert rote.index(["the old man", "an old man"]).count("old man") == 2
     with pytest.raises(rote.OptionError, match="is an index"):
-        rote.build_index(tmp_path / "IDX", tmp_path / "other")
-    with pytest.raises(rote.UnknownName, match="did you mean 'layers'"):
-        rote.build_index(["a"], tmp_path / "other", layer=("lower",))
+        rote.index(tmp_path / "IDX", output=tmp_path / "other")
+    with pytest.raises(rote.OptionError, match="did you mean `layers`"):
+        rote.index(["a"], output=tmp_path / "other", layer=("lower",))
 
 
 @pytest.mark.parametrize("by", [5, ("source", 5), None])
@@ -236,7 +249,7 @@ def test_a_list_of_numbers_may_be_a_string_or_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["novelty", "contamination", "originality", "trace"])
 def test_a_corpus_is_a_name_a_path_or_an_opened_index(name: str, tmp_path: Path) -> None:
     path = tmp_path / "IDX"
-    rote.build_index(["They left by the back gate as it rained."], path, layers=("lower", "pos"))
+    rote.index(["They left by the back gate as it rained."], output=path, layers=("lower", "pos"))
     texts = ["We left by the back gate as it rained, she said.", "No."]
     more = {"min_words": 3, "min_bits": 1} if name == "trace" else {"matched": False}
     found = [
@@ -244,6 +257,6 @@ def test_a_corpus_is_a_name_a_path_or_an_opened_index(name: str, tmp_path: Path)
         for against in (str(path), path, rote.open_index(path))
     ]
     assert found[0].to_dict() == found[1].to_dict() == found[2].to_dict()
-    made = rote.index_texts(["They left by the back gate as it rained."])
+    made = rote.index(["They left by the back gate as it rained."])
     if name == "trace":
         assert rote.trace(texts, corpus=made, **more).tables["spans"]

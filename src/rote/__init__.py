@@ -2,11 +2,11 @@
 
     import rote
     result = rote.lexical("stories.jsonl", by="source", reference="human")
-    print(result.table())
+    print(result)
 
-Every measure and every other command is a function of this package; `rote.diversity` runs the
-panel. `rote.open_index` opens an index over a corpus, `rote.index_texts` makes one in memory.
-Nothing heavy is imported before it is used; `__init__.pyi`, which is generated, has the types.
+Every command is a function of this package: `rote.diversity` runs the panel, `rote.index` makes an
+index over a corpus, in a folder or in memory, and `rote.open_index` opens one. Nothing heavy is
+imported before it is used; `__init__.pyi`, which is generated, has the types.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ _ROOMS = {
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
     "rote.index.index": ("Index",),
     "rote.search.model.back_off": ("BackOff",),
-    "rote.index.opening": (
-        *("build_index", "index_texts", "open_index"),
-        *("remove_documents", "replace_documents"),
-    ),
+    "rote.index.opening": ("open_index",),
     "rote.measure": ("Settings",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
@@ -37,16 +34,19 @@ def __getattr__(name: str) -> Any:
         from rote.core.distribution import version
 
         return version()
-    if name in _HOME:
-        return getattr(importlib.import_module(_HOME[name]), name)
-    if name == "report":  # a room that is a function, too
-        return importlib.import_module("rote.report")
     if name == "__all__":
         return __dir__()
-    if not name.startswith("_"):
-        from rote.core.registry import names
+    if name in _HOME:
+        held = getattr(importlib.import_module(_HOME[name]), name)
+        if isinstance(held, type):
+            return held
+        from rote.studies._functions import speaking_python
 
-        if name == "diversity" or name.replace("_", "-") in names():
+        return speaking_python(held)
+    if not name.startswith("_"):
+        from rote.core.registry import functions
+
+        if name in functions():
             from rote.studies._functions import function
 
             return function(name)
@@ -54,7 +54,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from rote.core.registry import names
+    from rote.core.registry import functions
 
-    functions = (name.replace("-", "_") for name in names())
-    return sorted([*_HOME, "__version__", "diversity", "report", *functions])
+    return sorted([*_HOME, "__version__", *functions()])

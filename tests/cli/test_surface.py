@@ -65,7 +65,7 @@ def test_help_shows_ten_options_and_an_example_and_help_all_the_rest(name: str) 
 def test_python_says_the_same(name: str) -> None:
     from rote.core.registry import find
 
-    said = documentation(find(name))
+    said = documentation(name.replace("-", "_"))
     usual, rest = said.partition("Keywords:\n")[2].split("\nFurther keywords:\n")
     command = commands()[" ".join(words_of(name))]
     assert isinstance(command, SectionedCommand)

@@ -55,7 +55,7 @@ def test_draws_depend_on_the_text_and_the_seed_alone() -> None:
 @pytest.fixture
 def index(tmp_path: Path) -> Path:
     texts = ["the old dog slept", "the old cat slept", "an old hen slept well", "the old dog ran"]
-    rote.build_index(texts, tmp_path / "index", layers=("lower",))
+    rote.index(texts, output=tmp_path / "index", layers=("lower",))
     return tmp_path / "index"
 
 

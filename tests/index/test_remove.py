@@ -188,18 +188,18 @@ def test_ids_that_are_not_there_stop_it_or_are_skipped(tmp_path: Path) -> None:
 
 def test_an_index_from_python(tmp_path: Path) -> None:
     path = tmp_path / "idx"
-    index = rote.build_index([FERRY, "Nobody waited."], path)
+    index = rote.index([FERRY, "Nobody waited."], output=path)
     first = index.segments[0].documents.id(0)
     assert index.document(first).text == FERRY
-    less = rote.remove_documents(path, [first])
+    less = rote.index_remove(path, [first])
     texts = rote.open_corpus([FERRY])
     assert [len(trace(each, texts).spans) for each in (index, less)] == [1, 0]
     assert (index.count("ferry"), less.count("ferry")) == (1, 0)
     assert less.longest("The old ferry").lengths.tolist() == [0, 0, 0]
     with pytest.raises(OptionError, match=f"no document with the id '{first}'"):
         less.document(first)
-    more = rote.replace_documents(path, {"x": ["A ferry."]})
+    more = rote.index_replace(path, {"x": ["A ferry."]})
     assert (more.count("ferry"), more.documents_held) == (1, 2)
     every = [each for s in more.segments for each in s.documents.ids()]
-    none = rote.remove_documents(path, every)
+    none = rote.index_remove(path, every)
     assert (none.documents_held, none.count("ferry"), none.top(1, 3).counts.tolist()) == (0, 0, [])

@@ -290,7 +290,7 @@ def test_a_field_that_is_missing_or_of_no_use_is_an_error(corpus: Path) -> None:
 @pytest.mark.parametrize("flag", ["by", "within", "cluster"])
 def test_a_field_that_is_null_is_not_called_missing(flag: str) -> None:
     texts = [{"text": "one two", "who": "a"}, {"text": "three four", "who": None}]
-    with pytest.raises(InputError, match=f"line 2.*the field that --{flag} names is null") as found:
+    with pytest.raises(InputError, match=f"line 2.*the field that {flag} names is null") as found:
         rote.lexical(texts, **{flag: "who"})
     assert "The record has" not in str(found.value)
     with pytest.raises(InputError, match=r"line 2.*the field that the measure reads is null"):

@@ -135,7 +135,7 @@ def test_a_record_without_the_field_of_the_sets_is_named(tmp_path: Path) -> None
     file = tmp_path / "texts.jsonl"
     lines = [{"text": "one two", "doc_id": 1}, {"text": "three four"}]
     file.write_text("\n".join(json.dumps(line) for line in lines))
-    with pytest.raises(InputError, match=r"texts.jsonl, line 2, field 'doc_id'.*--within"):
+    with pytest.raises(InputError, match=r"texts.jsonl, line 2, field 'doc_id'.*within"):
         rote.lexical(file, within="doc_id")
 
 

@@ -107,7 +107,7 @@ def test_models_keep_their_order_and_the_figure_shows_them(model: str, tmp_path:
 
 
 def test_half_a_question_is_refused() -> None:
-    with pytest.raises(OptionError, match="--model"):
+    with pytest.raises(OptionError, match="model names"):
         rote.templates(["The cat"], perplexity=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,12 @@ def test_a_report_is_saved_in_the_form_that_the_path_ends_in(made: Report, tmp_p
     assert (tmp_path / "a.md").read_text("utf-8") == made.markdown()
     assert Report.from_json((tmp_path / "a.json").read_text("utf-8")) == made
     assert (tmp_path / "paper" / "methods.md").exists()
+
+
+def test_it_prints_its_summary_and_is_the_same_after_pickling(made: Report) -> None:
+    assert repr(made) == "<Report 'Mills': lexical>"
+    assert str(made).startswith("model: ")
+    assert pickle.loads(pickle.dumps(made)) == made
 
 
 def test_a_notebook_shows_the_page_and_nothing_of_it_leaves_its_frame(made: Report) -> None:

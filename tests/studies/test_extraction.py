@@ -285,7 +285,7 @@ def test_draws_are_held_against_the_text_and_the_corpus(tmp_path: Path) -> None:
     items = [item("a b c d", 0), item("a b c x", 1), item("c d x x", 2)]
     path = tmp_path / "texts.jsonl"
     path.write_text('{"text": "b c d"}\n')
-    rote.build_index(str(path), tmp_path / "index")
+    rote.index(str(path), output=tmp_path / "index")
     result = rote.memorization(
         items, model={"m": certain}, samples=3, prefix=1, suffix=3, n=2,
         corpus=str(tmp_path / "index"),

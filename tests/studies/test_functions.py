@@ -104,7 +104,7 @@ def test_an_opened_index_is_as_good_as_its_name(world: World) -> None:
 def test_an_index_in_memory_counts_and_is_signed_by_what_it_holds(world: World) -> None:
     path, keywords, _ = asked("popularity", world)
     one, same, other = (
-        rote.popularity(path, **{**keywords, "corpus": rote.index_texts(texts)})
+        rote.popularity(path, **{**keywords, "corpus": rote.index(texts)})
         for texts in (["with a key"], ["with a key"], ["with a hen"])
     )
     assert one == same

@@ -117,7 +117,7 @@ def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
     assert [row["share"] for row in rows] == [0, 0]
     assert overlap_of_groups(["A b c d"], ["x b c y", "a"], 2)[0] == pytest.approx(1 / 3)
     assert np.isnan(overlap_of_groups(["a"], ["a"], 2)).all()
-    rote.build_index([MEMBER, MEMBER, "x y"], tmp_path / "index", layers=("lower",))
+    rote.index([MEMBER, MEMBER, "x y"], output=tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(MEMBER, 0, member=1), item(OTHER, 1, member=0)]
     options = {"member": "member", "n": 2}
@@ -130,7 +130,7 @@ def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
 
 def test_scores_go_with_frequency_where_they_do(tmp_path: Path) -> None:
     texts = [MEMBER] * 5 + [MEMBER[2:]] * 3 + [MEMBER[4:]] * 2 + ["x y x"]
-    rote.build_index(texts, tmp_path / "index", layers=("lower",))
+    rote.index(texts, output=tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(text, n) for n, text in enumerate(dict.fromkeys([*texts, OTHER]))]
     result = memorization(items, {"toy": MODEL}, n=2, corpus=backend)
@@ -146,7 +146,7 @@ def test_frequency_is_looked_at_over_all_items_where_groups_are_made_by_it(
     tmp_path: Path,
 ) -> None:
     texts = [MEMBER, MEMBER[:7], MEMBER[:5], "x y x"]
-    rote.build_index(texts, tmp_path / "index", layers=("lower",))
+    rote.index(texts, output=tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(text, n, repeats=n) for n, text in enumerate(texts)]
     options = {"n": 2, "by": ("repeats",)}

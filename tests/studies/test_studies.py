@@ -303,7 +303,7 @@ def test_a_factor_that_is_not_there_is_refused() -> None:
     result = swept(m=(0.1, 0.5, 0.2))
     with pytest.raises(UnknownName, match="did you mean 'temperature'"):
         studied(result, "temprature")
-    with pytest.raises(OptionError, match="--over names the factor"):
+    with pytest.raises(OptionError, match="over names the factor"):
         rote.factors(result)
     with pytest.raises(OptionError, match=r"only the level 0\.2: a factor needs two"):
         studied(made({"m|0.2": {"unique": 1.0}}, by=("source", "t")), "t")

@@ -117,7 +117,7 @@ def test_shares_are_given_by_how_often_a_text_was_seen() -> None:
 
 
 def test_an_index_says_how_often_a_text_was_seen() -> None:
-    index = rote.index_texts([SEEN, SEEN, "Another text altogether ."])
+    index = rote.index([SEEN, SEEN, "Another text altogether ."])
     document = Document("a", SEEN)
     model = Scripted({"The old man walked to the": EXACT})
     result = style_memorization([document], {"m": model}, corpus=index)
@@ -144,7 +144,7 @@ def test_groups_are_made_by_fields_and_a_missing_one_is_named() -> None:
 
 
 def test_texts_that_are_all_too_short_are_an_error() -> None:
-    with pytest.raises(InputError, match="shorter --prefix"):
+    with pytest.raises(InputError, match="shorter prefix"):
         style_memorization([Document("a", "short")], {"m": Scripted({})})
     with pytest.raises(OptionError, match="must be at least 1"):
         study(EXACT, options={"suffix": 0})
@@ -167,7 +167,7 @@ def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:
     texts.write_text(json.dumps({"id": "a", "text": text}) + "\n")
     runner = CliRunner()
     index = tmp_path / "index"
-    rote.build_index([text], index)
+    rote.index([text], output=index)
     call = ["memorization", str(texts), "--model", f"index:{index}", "--corpus", str(index)]
     call += ["--layer", "pos", "--prefix", "6", "--suffix", "6", "--json", "-q"]
     found = runner.invoke(command, call)

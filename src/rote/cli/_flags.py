@@ -269,15 +269,13 @@ def _fit(line: str, width: int) -> str:
     return line
 
 
-def flags(
-    options: type, section: str, skip: Iterable[str] = (), sizes: Iterable[str] = ()
-) -> list[click.Option]:
-    """One flag per field of an options dataclass; `sizes` names numbers written like 4G."""
+def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.Option]:
+    """One flag per field of an options dataclass."""
     from rote.core.metric import hints_of
 
-    hints, skip, sizes = hints_of(options), set(skip), set(sizes)
+    hints, skip = hints_of(options), set(skip)
     return [
-        _flag(field, Size if field.name in sizes else hints[field.name], section)
+        _flag(field, Size if field.metadata.get("size") else hints[field.name], section)
         for field in dataclasses.fields(options)
         if field.name not in skip
     ]
@@ -287,14 +285,12 @@ def command_of(
     doc: str | None,
     *arguments: click.Argument,
     skip: Iterable[str] = (),
-    sizes: Iterable[str] = (),
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Makes a command of a function: its parameters that are options dataclasses become flags,
     under the heading that the class names (`SECTION`), and the rest are `arguments`; `reporter` is
     whom it tells.
 
-    The module's docstring is the help. `skip` leaves out fields (`ReadOptions.plain`), `sizes` as
-    in `flags`.
+    The module's docstring is the help. `skip` leaves out fields (`ReadOptions.plain`).
     """
     from rote.cli._output import Output
     from rote.cli._progress import TerminalReporter
@@ -327,7 +323,7 @@ def command_of(
         params = [
             option
             for kind in kinds.values()
-            for option in flags(typing.cast(type, kind), section(kind), left_out(kind), sizes)
+            for option in flags(typing.cast(type, kind), section(kind), left_out(kind))
         ]
         name = run.__module__.rpartition(".")[2].replace("_", "-")
         return SectionedCommand(

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import click
 
@@ -16,12 +16,13 @@ from rote.cli._output import SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.metric import engine_option, option
+from rote.core.progress import Reporter
 from rote.core.progress import several as several
 from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
     from rote.annotate.store import Store
-    from rote.corpus import Corpus, ReadOptions
+    from rote.corpus import Corpus, Input, ReadOptions
     from rote.index.folders.build import Written
     from rote.index.folders.estimate import Plan
     from rote.index.folders.manifest import Manifest
@@ -32,32 +33,49 @@ def index_argument() -> click.Argument:
     return click.Argument(["idx"], metavar="IDX", type=click.Path(path_type=Path))
 
 
-def opened(path: Path, reporter: TerminalReporter, engine: str | None) -> Index:
-    """The index at this path, asked by an engine where one is named."""
-    from rote.index.opening import open_index
+def opened(index: Index | str | Path, reporter: Reporter, engine: str | None = None) -> Index:
+    """The index, or the one at this path, asked by an engine where one is named."""
+    from rote.index.opening import to_index
     from rote.index.spread import Spread
     from rote.run import get
 
-    index = open_index(path, reporter)
+    index = to_index(index, "index", reporter)
     return index if engine is None else Spread(index, get(engine))
 
 
 def source_of(
-    inputs: Sequence[str], index: Path, read: ReadOptions, reporter: TerminalReporter
+    inputs: Input, index: Path | None, read: ReadOptions, reporter: Reporter
 ) -> Corpus | Store:
     """What an index is built from: anything that can be read, or a store of `rote annotate`."""
     from rote.annotate import store
-    from rote.corpus import is_address, open_corpus, place_of
+    from rote.corpus import open_corpus
     from rote.index.folders.source import check_inputs
 
-    paths = [Path(name) for name in inputs if not is_address(name)]
-    check_inputs(paths, index)
-    if len(inputs) == 1 and paths and store.is_store(paths[0]):
-        return store.open_store(paths[0])
-    corpus = open_corpus([place_of(name) for name in inputs], read)
+    named = paths_of(inputs)
+    check_inputs(named, index)
+    if len(named) == 1 and store.is_store(named[0]):
+        return store.open_store(named[0])
+    corpus = open_corpus(inputs, read)
     for line in corpus.guesses:
         reporter.say(line)
     return corpus
+
+
+def places_of(names: Sequence[str]) -> list[Path | str]:
+    """What the shell names: in a list, strings would be texts."""
+    from rote.corpus import place_of
+
+    return [place_of(name) for name in names]
+
+
+def paths_of(inputs: Input) -> list[Path]:
+    """The files and folders that an input names: in a list, strings are texts."""
+    from rote.corpus import place_of
+
+    if isinstance(inputs, str):
+        inputs = [place_of(inputs)]
+    several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
+    return [one for one in several if isinstance(one, Path)]
 
 
 def lines_of(path: Path, what: str) -> list[tuple[int, str]]:
@@ -76,10 +94,11 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
     from rote.annotate import annotators
     from rote.index.folders.manifest import MANIFEST
 
-    assert index.manifest is not None
     for name in names:
         if name in index.layers or not index.segments:
             continue
+        if index.manifest is None:
+            raise UnknownName("layer of the index", name, index.layers)
         file = (index.path or Path()) / MANIFEST
         can_be_made = annotators.get_recorded(index.manifest.annotator, file).gives
         if name not in can_be_made:
@@ -92,9 +111,19 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
 
 def about(index: Index) -> dict[str, Any]:
     """What JSON says of the index that was asked."""
-    assert index.manifest is not None
+    if index.manifest is None:
+        held = {"documents": index.documents_held, "words": index.items_held()}
+        return {"index": "in memory", "signature": index.recipe.signature, **held}
     told = ("signature", "fingerprint", "documents", "words")
     return {"index": str(index.path), **{name: getattr(index.manifest, name) for name in told}}
+
+
+def signed(index: Index, options: Any) -> dict[str, Any]:
+    """What an answer of the index depends on, for its signature."""
+    from rote.core.signature import option_settings
+    from rote.search.backends.rote import signed_index
+
+    return {**option_settings(options), "corpus": signed_index(index)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +131,24 @@ class UseOptions:
     """What a command that changes an index may use."""
 
     SECTION: ClassVar[str] = "Index"
-    memory: int = option(BuildOptions().memory, "Memory that may be used")
+    memory: int = option(BuildOptions().memory, "Memory that may be used", size=True)
     jobs: int = option(1, "How many cores to use; results do not depend on it")
     engine: str | None = engine_option()
 
 
+Change: TypeAlias = "Callable[[], Written | Manifest]"
+
+
+def changed(path: Path, work: Change) -> Index:
+    """Do what changes the index at `path`, and open it as it is then."""
+    from rote.index.opening import open_index
+
+    work()
+    return open_index(path)
+
+
 def carry_out(
-    work: Callable[[], Written | Manifest],
+    work: Change,
     path: Path,
     options: SummaryOptions,
     reporter: TerminalReporter,
@@ -149,7 +189,7 @@ def carry_out(
     click.echo(f"{line}; {size(held['bytes'])} in {several(len(held['segments']), 'segment')}")
 
 
-def describe(path: Path, reporter: TerminalReporter) -> dict[str, Any]:
+def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
     """All that is to be known of an index, as JSON holds it."""
     from rote.index.folders.manifest import FORMAT
     from rote.index.opening import open_index

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from rote.cli._places import STDOUT
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
 from rote.core.metric import option
 from rote.core.result import Result, panel_to_json
+from rote.core.signature import Signature
 
 FIGURES = (".png", ".svg", ".html", ".json")
 _ENDINGS = {".json": "json", ".csv": "csv", ".tex": "latex", ".md": "md", ".txt": "table"}
@@ -250,11 +251,27 @@ class Listing:
     columns: Sequence[str]
     about: Mapping[str, Any]
 
+    def result(self, command: str, **signed: Any) -> Result:
+        """What the function of a command gives; the signature names what the rows depend on."""
+        rows = [{name: row[name] for name in self.columns} for row in self.rows]
+        signature = Signature.of({"measure": command, **signed})
+        about = {**self.about, "signature": str(signature)}
+        return Result(
+            *(command, signature, (), None, None, {}),
+            tables={"values": (), self.name: rows},
+            about=about,
+            listing=self.name,
+        )
+
+
+Draw: TypeAlias = Callable[[Any], None]
+"""Prints to a rich console."""
+
 
 def deliver_rows(
     listing: Listing,
+    draw: Draw,
     output: Output,
-    draw: Callable[[Any], None],
     page: Callable[[], str] | None = None,
 ) -> None:
     """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""

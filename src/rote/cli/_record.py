@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from rote.cli._flags import SectionedCommand, build, files_argument, flags, section
+from rote.cli._index import places_of
 from rote.cli._output import (
     Output,
     OutputOptions,
@@ -25,7 +26,7 @@ from rote.cli._output import (
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
-from rote.core.metric import Metric, at_a_glance, hints_of
+from rote.core.metric import Metric, at_a_glance
 from rote.core.record import LINES, Study
 from rote.core.registry import find
 from rote.core.result import Result
@@ -77,10 +78,10 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
 
         options = {key: value for key, value in given.options.items() if key in own}
         for key in several & options.keys():
-            options[key] = tuple(_inputs(options[key]))
+            options[key] = tuple(places_of(options[key]))
         if isinstance(record, Metric):
             _refuse_half(record, options)
-        return [run(name, _inputs(given.files), options, reporter=given.reporter)]
+        return [run(name, places_of(given.files), options, reporter=given.reporter)]
 
     metavar, left_out = "FILE...", tuple[str, ...]()
     if isinstance(record, Study):
@@ -102,39 +103,15 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
 
 
 def panel_command(
-    name: str, help: str, measures: Sequence[tuple[str, Mapping[str, Any]]], shared: type
+    name: str, help: str, work: Callable[..., list[Result]], shared: type
 ) -> click.Command:
-    """Several measures at once, each with settings of its own; `shared` holds the options that
-    all of them take."""
+    """Several measures at once; `shared` holds the options that all of them take."""
     from rote.corpus import ReadOptions
     from rote.measure import Settings
 
     def call(given: Given) -> list[Result]:
-        from rote.measure._compute import compute
-
-        asked = given.options
-        as_defined = asked.get("variant", "exact") == "exact"
-
-        def own(fixed: Mapping[str, Any]) -> dict[str, Any]:
-            """The panel's settings of a measure; a paper's and the user's come first."""
-            chosen = {
-                key: value
-                for key, value in fixed.items()
-                if key not in asked or (asked[key] is None and as_defined)
-            }
-            return {**asked, **chosen}
-
-        chosen = [
-            (measure, _accepted(measure, own(fixed), given.reporter)) for measure, fixed in measures
-        ]
-        return compute(
-            chosen,
-            _inputs(given.files),
-            settings=build(Settings, given.options),
-            read=build(ReadOptions, given.options),
-            reporter=given.reporter,
-            panel=True,
-        )
+        kinds: list[Any] = [build(k, given.options) for k in (shared, Settings, ReadOptions)]
+        return work(places_of(given.files), *kinds, given.reporter)
 
     shown = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
     shown += flags(ReadOptions, "Reading")
@@ -223,24 +200,6 @@ def _account(record: Study, result: Result, given: Given) -> None:
     console = printing_console(target)
     console.print(record.account(result, str(target)), highlight=False, soft_wrap=True)
     print_tables(result, console)
-
-
-def _inputs(files: Sequence[str]) -> list[Path | str]:
-    from rote.corpus import place_of
-
-    return [place_of(name) for name in files]
-
-
-def _accepted(measure: str, given: Mapping[str, Any], reporter: TerminalReporter) -> Any:
-    """The options of one measure; where it lacks the variant, its default, and a remark."""
-    options = find(measure).options
-    variant = given.get("variant")
-    allowed = get_args(hints_of(options).get("variant"))
-    if variant is not None and variant not in allowed:
-        default = allowed[0] if allowed else "exact"
-        reporter.say(f"{measure} has no variant '{variant}': '{default}' is used")
-        given = {**given, "variant": default}
-    return build(options, dict(given))
 
 
 def _refuse_half(metric: Metric, given: Mapping[str, Any]) -> None:

@@ -365,8 +365,9 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     it is an input beside what the command works on: `corpus` (an index or texts), `texts`, `items`,
     `index`, `table` or `results`; the option NAME_read says how texts are read. `needed`: a measure
     says nothing without it. `common`: whether the help shows it at a glance (see `at_a_glance`).
-    `also`: another name of the flag. `repeated`: it may be given several times. `least`, `above`,
-    `most`, `below`: bounds of a number, or of each in a tuple.
+    `also`: another name of the flag. `size`: a number of bytes, which may be written 512M or 4G.
+    `repeated`: it may be given several times. `least`, `above`, `most`, `below`: bounds of a
+    number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import ast
 import importlib
+import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from rote.core.errors import UnknownName
 
@@ -65,3 +67,25 @@ def summary(room: str, name: str) -> str:
         return f"from {members(room)[name]}"
     docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
     return docstring.split("\n", 1)[0]
+
+
+def function(name: str) -> Any:
+    """The function of a command, for rooms that must not import those above them."""
+    return importlib.import_module("rote.studies._functions").function(name)
+
+
+class _CallableRoom(ModuleType):
+    """A room with the name of a command: `rote.search` is the folder and the function."""
+
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        return function(self.__name__.rpartition(".")[2])(*inputs, **keywords)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__doc__", "__signature__"):  # what help and notebooks show
+            return getattr(function(self.__name__.rpartition(".")[2]), name)
+        return super().__getattribute__(name)
+
+
+def make_callable(room: str) -> None:
+    """Let a room be called as the command of its name."""
+    sys.modules[room].__class__ = _CallableRoom

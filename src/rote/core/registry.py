@@ -45,6 +45,17 @@ def names() -> list[str]:
     return list(dict.fromkeys(name for room in ROOMS for name in plugins.members(room)))
 
 
+def functions() -> dict[str, tuple[str, str]]:
+    """Every command as Python names it, with its room and its name there; nothing is imported.
+    `rote index build` is `rote.index`, and `rote index add` is `rote.index_add`."""
+    found = {f"index-{name}": ("cli.index", name) for name in plugins.members("cli.index")}
+    found["index"] = found.pop("index-build")
+    commands = plugins.members("cli.commands")
+    found |= {name: ("cli.commands", name) for name in commands if name != "index"}
+    found |= {name: (room_of(name), name) for name in names()}
+    return {name.replace("-", "_"): found[name] for name in sorted(found)}
+
+
 def find(name: str) -> Metric | Study:
     """The record of this name."""
     module = module_of(name)

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from rote.core import plugins
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import Facet, facets
 from rote.core.files import write_atomically
 from rote.core.json_reader import parse_json
+from rote.core.progress import several
 from rote.core.signature import Signature
 
 SCHEMA = 1
@@ -50,9 +51,31 @@ class SourceResult:
         return self.texts if self.clusters is None else self.clusters
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Sources(dict[str, SourceResult]):
+    """The sources by name. What a dictionary does not have is asked of a polars frame with a row
+    for each source and a column for each value: `print(result.sources)`, `result.sources.sort(…)`.
+    """
+
+    def frame(self) -> Any:
+        return plugins.load("report.tables", "written").sources_frame(self)
+
+    def __getattr__(self, name: str) -> Any:
+        # What Python itself looks for, to pickle or to copy, is a dictionary's.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.frame(), name)
+
+    def __str__(self) -> str:
+        return str(self.frame())
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result:
-    """One measure on one set of texts. Two are equal if they say the same: nan is nan here."""
+    """One measure on one set of texts. Two are equal if they say the same: nan is nan here.
+
+    `print` shows the tables. `result["mattr"]` is a polars frame of a value, with a row for each
+    source, or of a table by its name; `result.differences` one of all comparisons.
+    """
 
     measure: str
     signature: Signature
@@ -73,10 +96,30 @@ class Result:
     detail: Any = None
     """What a page or a printout of its own is made from."""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sources", Sources(self.sources))
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def __repr__(self) -> str:
+        held = [f"{name}: {len(rows):,}" for name, rows in self.tables.items() if name != "values"]
+        held = [several(len(self.sources), "source")] if self.sources else held
+        return f"<Result of {self.measure}: {', '.join(held) or 'no rows'}>"
+
+    def __getitem__(self, name: str) -> Any:
+        """A value of all sources, or a table, as a polars frame."""
+        return plugins.load("report.tables", "written").frame_of(self, name)
+
+    @property
+    def differences(self) -> Any:
+        """What sources were compared in, as a polars frame: a row for each source and value."""
+        return plugins.load("report.tables", "written").rows_frame(self.comparisons)
 
     def facets(self) -> list[Facet]:
         """The sources that stand side by side, each facet with its own reference."""
@@ -119,6 +162,8 @@ class Result:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """The reverse of `to_dict`."""
+        if "comparisons" not in data:
+            return cls._listed({key: value for key, value in data.items() if key != "schema"})
         return cls(
             measure=data["measure"],
             signature=Signature.parse(data["signature"]),
@@ -142,6 +187,18 @@ class Result:
             comparisons=tuple(data["comparisons"]),
             tables={name: tuple(rows) for name, rows in data["tables"].items()},
             notes=tuple(data["notes"]),
+        )
+
+    @classmethod
+    def _listed(cls, about: dict[str, Any]) -> Result:
+        """Of a command that lists or writes something: the rows that it lists come last."""
+        signature = Signature.parse(about.get("signature") or "measure:")
+        name, rows = next(reversed(about.items()), ("", None))
+        listing = name if isinstance(rows, list) and all(isinstance(r, dict) for r in rows) else ""
+        tables = {"values": (), **({listing: tuple(about.pop(listing))} if listing else {})}
+        measure = dict(signature.settings).get("measure", "")
+        return cls(
+            measure, signature, (), None, None, {}, tables=tables, about=about, listing=listing
         )
 
     @classmethod
@@ -184,20 +241,7 @@ class Result:
 
     def save(self, path: str | Path) -> None:
         """Write it in the form that the ending says: .json, .csv, .tex, .txt, .md or .html."""
-        target = Path(path)
-        forms = {
-            ".json": self.to_json,
-            ".csv": self.to_csv,
-            ".tex": self.to_latex,
-            ".txt": self.table,
-            ".md": self.to_markdown,
-            ".html": self.to_html,
-        }
-        form = forms.get(target.suffix.lower())
-        if form is None:
-            raise OptionError(f"{target}: end in one of {', '.join(forms)}")
-        # Half a surrogate pair cannot be written in UTF-8.
-        write_atomically(target, form().encode("utf-8", "backslashreplace"))
+        _save(self, path, {".html": self.to_html})
 
     def figure(self, name: str | None = None) -> Any:
         """An Altair chart by its name, such as `values`; without one the main one."""
@@ -205,11 +249,69 @@ class Result:
 
 
 class PanelResults(list[Result]):
-    """Several measures on the same texts."""
+    """Several measures on the same texts: `results["lexical"]` is one of them."""
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> Result: ...
+    @overload
+    def __getitem__(self, key: slice) -> list[Result]: ...
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for result in self:
+            if result.measure == key:
+                return result
+        raise UnknownName("measure of these results", key, {result.measure for result in self})
+
+    def __str__(self) -> str:
+        return str(plugins.load("report.tables", "results").as_text(self))
+
+    def __repr__(self) -> str:
+        return f"<PanelResults of {', '.join(result.measure for result in self)}>"
+
+    def to_json(self, indent: int | None = 2) -> str:
+        return panel_to_json(self, indent)
+
+    def to_csv(self) -> str:
+        return str(plugins.load("report.tables", "written").as_csv(self))
+
+    def to_latex(self) -> str:
+        return str(plugins.load("report.tables", "written").as_latex(self))
+
+    def to_markdown(self) -> str:
+        return str(plugins.load("report.tables", "written").as_markdown(self))
+
+    def save(self, path: str | Path) -> None:
+        """Write them in the form that the ending says: .json, .csv, .tex, .txt or .md."""
+        _save(self, path)
+
+    @classmethod
+    def from_json(cls, text: str) -> PanelResults:
+        """The reverse of `to_json`."""
+        return cls(map(Result.from_dict, parse_json(text)["panel"]))
 
     def figure(self) -> Any:
         """All aspects at once, as an Altair chart."""
         return plugins.load("report.figures", "draw").panel_figure(self)
+
+
+def _save(
+    shown: Result | PanelResults, path: str | Path, more: Mapping[str, Callable[[], str]] = {}
+) -> None:
+    target = Path(path)
+    forms: dict[str, Callable[[], str]] = {
+        ".json": shown.to_json,
+        ".csv": shown.to_csv,
+        ".tex": shown.to_latex,
+        ".txt": shown.__str__,
+        ".md": shown.to_markdown,
+        **more,
+    }
+    form = forms.get(target.suffix.lower())
+    if form is None:
+        raise OptionError(f"{target}: end in one of {', '.join(forms)}")
+    # Half a surrogate pair cannot be written in UTF-8.
+    write_atomically(target, form().encode("utf-8", "backslashreplace"))
 
 
 def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:

@@ -77,6 +77,11 @@ class Corpus:
         for path in temporary:
             weakref.finalize(self, os.unlink, path)
 
+    @property
+    def short_name(self) -> str:
+        """The names of its files without their folders."""
+        return ", ".join(Path(name).name for name in self.name.split(", "))
+
     def __iter__(self) -> Iterator[Document]:
         duplicates = DuplicateIds(self.options.on_error)
         self.problems = problems = Problems()

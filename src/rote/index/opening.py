@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,10 @@ from rote.index.index import DEFAULT, Index
 from rote.index.segments.write import memory_segment
 
 if TYPE_CHECKING:
+    from rote.core.annotation import Annotation
+    from rote.corpus import Batch, Corpus
     from rote.index.folders.manifest import Manifest
-    from rote.index.folders.remove import Missing
+    from rote.index.folders.options import BuildOptions
 
 
 def open_index(path: str | Path, reporter: Reporter | None = None) -> Index:
@@ -37,7 +39,7 @@ def to_index(value: Any, called: str, reporter: Reporter | None = None) -> Index
     if not isinstance(value, (str, Path)):
         raise OptionError(
             f"{called} cannot be of type {type(value).__name__}: it takes an index, its folder or "
-            "one that is open; `rote.index_texts` makes one of texts"
+            "one that is open; `rote.index` makes one of texts"
         )
     return open_index(value, reporter)
 
@@ -89,32 +91,39 @@ def build_index(
     return open_index(path, reporter)
 
 
-def remove_documents(
-    path: str | Path, ids: Sequence[str], *, missing: Missing = "stop", jobs: int = 1
-) -> Index:
-    """Remove documents from an index folder by their ids, and open it as it is then.
+def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> Index:
+    """An index in memory of anything that can be read."""
+    from rote.annotate import annotators
+    from rote.annotate.pieces import Recipe, checked
+    from rote.corpus import Problems
+    from rote.index.folders.options import choose
 
-    An id that the index does not hold is an error, unless `missing` is "skip". Whoever has the
-    index open goes on with what it was.
-    """
-    from rote.index.folders.remove import remove_documents as remove
+    problems = Problems()
+    for line in corpus.guesses:
+        reporter.say(line)
+    layers, compact = options.layers, options.compact
+    if choose(layers).tokenizer:
+        raise OptionError("an index in memory has no subwords: --output names a folder for it")
+    made_by = annotators.get(options.annotator)
+    named = tuple(name for name in layers if name != "word")
+    recipe = Recipe(options.annotator, made_by.signature, named)
+    with reporter.stage(f"indexing {corpus.short_name}", corpus.size, unit="B") as advance:
 
-    remove(Path(path), ids, missing=missing, threads=jobs)
-    return open_index(path)
+        def pieces() -> Iterator[tuple[Batch, Annotation]]:
+            for size, batch in checked(corpus, problems):
+                yield batch, recipe.annotate(batch.documents)
+                advance(size)
 
-
-def replace_documents(
-    path: str | Path, inputs: Input, *, read: ReadOptions | None = None, jobs: int = 1
-) -> Index:
-    """Put documents in place of those with their ids, in one step, and open the index.
-
-    Documents whose ids the index does not hold are added.
-    """
-    from rote.corpus import open_corpus
-    from rote.index.folders.remove import replace_documents as replace
-
-    replace(Path(path), open_corpus(inputs, read or ReadOptions()), jobs=jobs)
-    return open_index(path)
+        segment = memory_segment(
+            pieces(),
+            layers=layers,
+            sorted_layers=layers,
+            author_field=options.author_field,
+            compact=compact,
+        )
+    for line in problems.listed():
+        reporter.say(line)
+    return Index([segment], recipe)
 
 
 def index_texts(
@@ -127,7 +136,7 @@ def index_texts(
     """An index in memory over a list of texts, with the same calls as one on disk."""
     texts = to_rows(texts)
     if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        raise OptionError("texts are a list or a column of strings; `rote.build_index` reads files")
+        raise OptionError("texts are a list or a column of strings; `rote.index` reads files")
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.corpus import Batch

@@ -124,7 +124,8 @@ def open_against(
     against: Reference, layers: Sequence[str], reporter: Reporter | None = None
 ) -> Index:
     """The index, or one in memory of the texts; from Python one that is open already."""
-    from rote.index.opening import open_index
+    from rote.index.folders.options import BuildOptions
+    from rote.index.opening import index_corpus, open_index
 
     against = open_reference(against)
     if isinstance(against, str):
@@ -135,7 +136,8 @@ def open_against(
     key = (tuple(layers), against.fingerprint)
     if key not in _IN_MEMORY:
         _IN_MEMORY.clear()
-        _IN_MEMORY[key] = _index_in_memory(against, layers, reporter or Silent())
+        options = BuildOptions(layers=tuple(layers))
+        _IN_MEMORY[key] = index_corpus(against, options, reporter or Silent())
     return _IN_MEMORY[key]
 
 
@@ -151,15 +153,10 @@ def signed_against(against: Reference | None) -> str | None:
         path = Path(against)
         return f"{path.resolve().name}={read_manifest(path).fingerprint[:12]}"
     if isinstance(against, Corpus):
-        return f"{short_name(against)}={against.fingerprint[:12]}"
+        return f"{against.short_name}={against.fingerprint[:12]}"
     from rote.search.backends.rote import signed_index
 
     return signed_index(against)
-
-
-def short_name(corpus: Corpus) -> str:
-    """The names of its files without their folders."""
-    return ", ".join(Path(name).name for name in corpus.name.split(", "))
 
 
 def name_of(against: Reference) -> str:
@@ -271,28 +268,3 @@ def _shown(index: Index, place: Place, count: int, around: int) -> dict[str, Any
         "match": context.match,
         "after": context.after,
     }
-
-
-def _index_in_memory(corpus: Corpus, layers: Sequence[str], reporter: Reporter) -> Index:
-    from rote.annotate import annotators
-    from rote.annotate.pieces import Recipe, checked
-    from rote.corpus import Problems
-    from rote.index.index import Index
-    from rote.index.segments.write import memory_segment
-
-    problems = Problems()
-    for line in corpus.guesses:
-        reporter.say(line)
-    named = tuple(name for name in layers if name != "word")
-    recipe = Recipe(annotators.DEFAULT, annotators.get().signature, named)
-    with reporter.stage(f"indexing {short_name(corpus)}", corpus.size, unit="B") as advance:
-
-        def pieces() -> Any:
-            for size, batch in checked(corpus, problems):
-                yield batch, recipe.annotate(batch.documents)
-                advance(size)
-
-        segment = memory_segment(pieces(), layers=layers, sorted_layers=layers)
-    for line in problems.listed():
-        reporter.say(line)
-    return Index([segment], recipe)

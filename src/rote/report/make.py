@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from rote.compare.families import MOST
@@ -48,12 +47,8 @@ from rote.report.options import (
     planned,
 )
 from rote.report.reading import Overview
-from rote.report.report import Evidence, Material, Omission, Report, form_of
-from rote.studies._driver import options_of
-from rote.studies._functions import not_a_text
+from rote.report.report import Evidence, Material, Omission, Report
 
-KINDS = (ReportOptions, Settings, ReadOptions)
-"""Whose fields are the keywords of `rote.report`."""
 ROWS = 300
 """Rows of each source that a table keeps: a study is read, not computed with."""
 _WHOLE = ("texts",)
@@ -185,21 +180,6 @@ def make_report(
         omitted=tuple(call.omitted),
         notes=tuple(dict.fromkeys(call.notes)),
     )
-
-
-def report(texts: Input, /, *, output: str | Path | None = None, **keywords: Any) -> Report:
-    """`rote.report`: everything that can be measured of some texts, written where `output` says.
-
-    Keywords are those of `rote report`: corpus, train, measures, title, by, reference, ...
-    """
-    form = None if output is None else form_of(Path(output))  # a wrong ending costs no minutes
-    kinds = options_of(KINDS, keywords)
-    made = make_report(
-        not_a_text(texts), kinds[ReportOptions], settings=kinds[Settings], read=kinds[ReadOptions]
-    )
-    if output is not None:
-        made.save(output, form)
-    return made
 
 
 def _held_against(role: str, given: Any) -> Material:

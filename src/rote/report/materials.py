@@ -21,7 +21,7 @@ from rote.core.result import Result
 from rote.corpus import Corpus, Input, ReadOptions
 from rote.corpus.items import Item, fingerprint, read_items, read_records
 from rote.measure import Settings
-from rote.measure._against import open_reference, short_name, signed_against
+from rote.measure._against import open_reference, signed_against
 from rote.report.reading import Overview
 from rote.report.report import Material, Tool
 from rote.studies._driver import kinds, run
@@ -54,7 +54,7 @@ def corpus_material(role: str, given: Any) -> Material:
     corpus = open_reference(given, role=role)
     if isinstance(corpus, Corpus):
         facts = {"kind": "texts", "documents": sum(1 for _ in corpus), "bytes": corpus.size}
-        return Material(role, short_name(corpus), corpus.fingerprint, facts)
+        return Material(role, corpus.short_name, corpus.fingerprint, facts)
     path = Path(corpus) if isinstance(corpus, str) else corpus.path
     if path is None:
         name, _, fingerprint = str(signed_against(corpus)).partition("=")

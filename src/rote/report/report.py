@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -81,9 +82,10 @@ class Omission:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """Everything that a report shows."""
+    """Everything that a report shows. `print` shows the summary; two are equal if they say the
+    same."""
 
     title: str
     made: str
@@ -96,6 +98,19 @@ class Report:
     evidence: Sequence[Evidence] = ()
     omitted: Sequence[Omission] = ()
     notes: Sequence[str] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Report) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        screen = plugins.load("report.tables", "screen")
+        summary = import_module("rote.report.summary")
+        return str(screen.plain_text(summary.print_summary, self))
+
+    def __repr__(self) -> str:
+        return f"<Report {self.title!r}: {', '.join(r.measure for r in self.results)}>"
 
     def result(self, measure: str) -> Result | None:
         """The first result of a measure, if it was taken."""

@@ -25,6 +25,7 @@ from rote.corpus.items import ItemOptions, take_items
 from rote.corpus.memory import to_rows
 from rote.curate.pairs import PairOptions
 from rote.curate.reading import write_lines
+from rote.index.folders.options import parse_memory
 from rote.measure import Settings
 from rote.measure._against import open_inputs
 from rote.run._ahead import compile_ahead
@@ -83,6 +84,8 @@ def _built(kind: type, given: Mapping[str, Any]) -> Any:
 def _plain(field: Field[Any], hint: Any, value: Any) -> Any:
     """`by="a,b"` is as good as `by=("a", "b")`; of a string and a Path either will do."""
     kind, _ = bare(hint)
+    if field.metadata.get("size") and isinstance(value, str):
+        return parse_memory(value)
     if get_origin(kind) is tuple:
         item = get_args(kind)[0]
         if isinstance(value, str) and field.metadata.get("repeated"):

@@ -52,7 +52,9 @@ class ServeOptions:
     )
     jobs: int = option(1, "How many cores one piece of work may use", least=1)
     at_once: int = option(2, "How many pieces of long work run side by side; others wait", least=1)
-    upload_limit: int = option(64 * 2**20, "Largest request, such as an upload (512M, 2G)", least=1)
+    upload_limit: int = option(
+        64 * 2**20, "Largest request, such as an upload (512M, 2G)", least=1, size=True
+    )
     model: tuple[str, ...] = option(
         (),
         "Language models that the app may ask: a folder, transformers:NAME, openai:URL#NAME; "

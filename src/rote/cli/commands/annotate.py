@@ -16,16 +16,22 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
 from rote.cli._flags import command_of
+from rote.cli._index import paths_of, places_of
+from rote.cli._output import Listing
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import engine_option, option
-from rote.core.progress import duration, several
-from rote.corpus import ReadOptions
+from rote.core.progress import Reporter, duration, several
+from rote.core.result import Result
+from rote.corpus import Input, ReadOptions
+
+if TYPE_CHECKING:
+    from rote.annotate.store import Store
 
 # Measured on English novels and one core; only meant to plan by.
 _BYTES_PER_WORD, _STORED_PER_WORD = 4.5, 8.5
@@ -51,25 +57,48 @@ class AnnotateOptions:
     quiet: bool = option(False, "No progress bars and remarks", short="-q")
 
 
+def annotate(
+    texts: Input = (), *, options: AnnotateOptions, read: ReadOptions, reporter: Reporter
+) -> Result:
+    if options.list:
+        known = _annotators()
+        return Listing("annotators", known, list(known[0]), {}).result("annotate")
+    made, _ = _store(texts, options, read, reporter)
+    rows = [{"store": str(made.path), "documents": made.documents, "words": made.words}]
+    listing = Listing("stores", rows, list(rows[0]), {"folder": str(made.path)})
+    return listing.result("annotate", annotator=made.signature, layers=options.layers)
+
+
 @command_of(__doc__, click.Argument(["inputs"], metavar="FILE...", nargs=-1))
 def command(
     inputs: tuple[str, ...], options: AnnotateOptions, read: ReadOptions, reporter: TerminalReporter
 ) -> None:
-    from rote.annotate import annotators, store
-    from rote.corpus import open_corpus, place_of
-    from rote.run import get
-
     if options.list:
         _list_annotators()
         return
     if not inputs:
         raise OptionError("nothing to annotate: name files, or --list who can annotate")
+    made, spent = _store(places_of(inputs), options, read, reporter)
+    click.echo(
+        f"{made.path}: {several(made.documents, 'document')}, {several(made.words, 'word')}, "
+        f"{made.words / spent:,.0f} words/s, by {made.signature}"
+    )
+
+
+def _store(
+    inputs: Input, options: AnnotateOptions, read: ReadOptions, reporter: Reporter
+) -> tuple[Store, float]:
+    """The store that was made, and the seconds it took."""
+    from rote.annotate import annotators, store
+    from rote.corpus import open_corpus
+    from rote.run import get
+
     engine = get(options.engine, options.jobs)
     annotator = annotators.get(options.annotator)
-    corpus = open_corpus([place_of(name) for name in inputs], read)
+    corpus = open_corpus(inputs, read)
     for line in corpus.guesses:
         reporter.say(line)
-    words = sum(_bytes(Path(name)) for name in inputs) / _BYTES_PER_WORD or None
+    words = sum(map(_bytes, paths_of(inputs))) / _BYTES_PER_WORD or None
     if words and options.annotator == annotators.DEFAULT:
         trees = any(name.startswith("dep") for name in options.layers)
         seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / engine.jobs
@@ -89,27 +118,37 @@ def command(
     )
     for line in problems.listed():
         reporter.say(line)
-    spent = time.monotonic() - start
-    click.echo(
-        f"{made.path}: {several(made.documents, 'document')}, {several(made.words, 'word')}, "
-        f"{made.words / spent:,.0f} words/s, by {made.signature}"
-    )
+    return made, time.monotonic() - start
 
 
 def _list_annotators() -> None:
     from rich import box
     from rich.table import Table
 
-    from rote.annotate import annotators
     from rote.cli._output import printing_console
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=True)
-    for title in ("annotator", "gives", "licence", "accuracy", "needs"):
+    rows = _annotators()
+    for title in rows[0]:
         table.add_column(title, overflow="fold")
-    for entry in annotators.entries():
-        needs = entry.needs or "nothing"
-        table.add_row(entry.name, ", ".join(entry.gives), entry.licence, entry.accuracy, needs)
+    for row in rows:
+        table.add_row(*row.values())
     printing_console().print(table)
+
+
+def _annotators() -> list[dict[str, str]]:
+    from rote.annotate import annotators
+
+    return [
+        {
+            "annotator": entry.name,
+            "gives": ", ".join(entry.gives),
+            "licence": entry.licence,
+            "accuracy": entry.accuracy,
+            "needs": entry.needs or "nothing",
+        }
+        for entry in annotators.entries()
+    ]
 
 
 def _bytes(path: Path) -> float:

@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, lines_of, opened
-from rote.cli._output import Listing, Output, deliver_rows
+from rote.cli._index import about, check_layers, index_argument, lines_of, opened, signed
+from rote.cli._output import Draw, Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import engine_option, option
+from rote.core.progress import Reporter
+from rote.core.result import Result
 
 if TYPE_CHECKING:
     from rote.index.index import Index
@@ -65,6 +67,19 @@ class Phrase:
     line: int | None = None
 
 
+def count(
+    index: Index | str | Path,
+    phrases: str | Sequence[str] = (),
+    *,
+    options: CountOptions,
+    reporter: Reporter,
+) -> Result:
+    index = opened(index, reporter, options.engine)
+    asked = [phrases] if isinstance(phrases, str) else list(phrases)
+    listing, _ = _answer(index, asked, options)
+    return listing.result("count", phrases="\n".join(asked), **signed(index, options))
+
+
 @command_of(__doc__, index_argument(), click.Argument(["phrases"], metavar="PHRASE...", nargs=-1))
 def command(
     idx: Path,
@@ -73,22 +88,24 @@ def command(
     output: Output,
     reporter: TerminalReporter,
 ) -> None:
-    from rote.index.folders.manifest import read_manifest
+    deliver_rows(*_answer(opened(idx, reporter, options.engine), phrases, options), output)
+
+
+def _answer(index: Index, phrases: Sequence[str], options: CountOptions) -> tuple[Listing, Draw]:
+    """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain
     from rote.report.texts.concordance import count_table
     from rote.search.rows.counts import COUNT_COLUMNS
 
-    index = opened(idx, reporter, options.engine)
     check_layers(index, options.layer)
-    layers = options.layer or read_manifest(idx).sorted_layers
+    layers = options.layer or (index.manifest or index).sorted_layers
     asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
     if not asked and not options.patterns:
         raise OptionError(
             "give at least one phrase, or a file of them with --phrases-from or --patterns"
         )
     if options.by or options.patterns:
-        _named(index, asked, options, output)
-        return
+        return _named(index, asked, options)
     plain = [p for p in asked if options.items or is_plain(p.text)]
     counted = {layer: iter(_counted(index, plain, layer, options)) for layer in layers}
     rows: list[dict[str, Any]] = []
@@ -98,10 +115,10 @@ def command(
         else:
             rows.append(_matched(index, phrase, options.layer))
     listing = Listing("counts", rows, COUNT_COLUMNS, about(index))
-    deliver_rows(listing, output, lambda console: console.print(count_table(rows)))
+    return listing, lambda console: console.print(count_table(rows))
 
 
-def _named(index: Index, asked: Sequence[Phrase], options: CountOptions, output: Output) -> None:
+def _named(index: Index, asked: Sequence[Phrase], options: CountOptions) -> tuple[Listing, Draw]:
     """Phrases, queries and named patterns, in all documents or group by group."""
     from rote.index.index import DEFAULT
     from rote.report.texts.concordance import named_table
@@ -121,7 +138,7 @@ def _named(index: Index, asked: Sequence[Phrase], options: CountOptions, output:
         rows = in_groups(index, named, default, chosen_groups(index, options.by))
         columns = ("pattern", *GROUPED)
     listing = Listing("counts", rows, columns, about(index))
-    deliver_rows(listing, output, lambda console: console.print(named_table(rows, options.by)))
+    return listing, lambda console: console.print(named_table(rows, options.by))
 
 
 def _from_file(path: Path | None) -> list[Phrase]:

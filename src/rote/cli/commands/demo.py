@@ -6,14 +6,14 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rote.cli._flags import SectionedCommand, SectionedOption
+from rote.cli._flags import command_of
 from rote.cli._progress import TerminalReporter
 from rote.core.folder import refuse_links
+from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent, several
 from rote.run import cores
 from rote.run.processes import kept
@@ -57,60 +57,42 @@ _ANSWERS = "Short answers, plain and model-like"
 _TRANSLATIONS = "The Bible in two translations, by chapter"
 
 
-@click.command(
-    "demo",
-    help=_HELP,
-    cls=SectionedCommand,
-    glance=("output", "jobs", "model", "passages", "writer"),
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("rote-demo"),
-    show_default=True,
-    help="Folder for reports, tables and figures",
-    cls=SectionedOption,
-    writes="names",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=cores(),
-    show_default="all cores",
-    help="How many cores to use",
-    cls=SectionedOption,
-)
-@click.option(
-    "--model", metavar="M", help="A model that is asked what it recalls", cls=SectionedOption
-)
-@click.option(
-    "--passages",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Passages with the field `repeats`: how often the model saw each",
-    cls=SectionedOption,
-)
-@click.option(
-    "--writer",
-    metavar="M",
-    help="A language model (tuned on ChatML) that answers the prompts of the short answers too",
-    cls=SectionedOption,
-)
-def command(
-    output: Path, jobs: int, model: str | None, passages: Path | None, writer: str | None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """Where it goes, and which models are asked."""
+
+    output: Path = option(
+        Path("rote-demo"), "Folder for reports, tables and figures", short="-o", writes="names"
+    )
+    jobs: int = option(1, "How many cores to use", least=1)
+    model: str | None = option(None, "A model that is asked what it recalls", metavar="M")
+    passages: Path | None = option(
+        None, "Passages with the field `repeats`: how often the model saw each", metavar="FILE"
+    )
+    writer: str | None = option(
+        None,
+        "A language model (tuned on ChatML) that answers the prompts of the short answers too",
+        metavar="M",
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+def demo(options: DemoOptions) -> None:
     from rote.cli._output import printing_console
     from rote.report.summary import summary
     from rote.report.tables.verdicts import SAID
     from rote.report.terminal import harmless
 
+    output, jobs, model, passages = options.output, options.jobs, options.model, options.passages
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     both, original = output / "index", output / "kjv-index"
     refuse_links((both, original, output / "report"))
     with kept(jobs) as later:
         # What needs no index is done by another process meanwhile.
-        answered = later("measuring the short answers", _answers, output, writer)
+        answered = later("measuring the short answers", _answers, output, options.writer)
         recalled = None
         if model and passages:
             recalled = later("asking the model", _recall, model, passages)
@@ -153,6 +135,11 @@ def command(
         lines.append(f"To type `rote` without its path: . {called.with_name('activate')}")
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+@command_of(_HELP)
+def command(options: DemoOptions) -> None:
+    demo(options)
 
 
 def command_name(called: Path) -> str:

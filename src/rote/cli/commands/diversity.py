@@ -11,13 +11,18 @@ Semantic diversity needs the extra `semantic` and is left out without it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
 
 from rote.annotate import embeddings
 from rote.cli._record import panel_command
-from rote.core.metric import option
-from rote.measure import panel
+from rote.core.metric import hints_of, option
+from rote.core.progress import Reporter
+from rote.core.registry import find
+from rote.core.result import PanelResults
+from rote.corpus import Input, ReadOptions
+from rote.measure import Settings, panel
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,4 +44,34 @@ class PanelOptions:
     )
 
 
-command = panel_command("diversity", __doc__ or "", panel(), PanelOptions)
+def diversity(
+    texts: Input, options: PanelOptions, settings: Settings, read: ReadOptions, reporter: Reporter
+) -> PanelResults:
+    from rote.measure._compute import compute
+
+    kinds = (read, settings, options)
+    asked = {field.name: getattr(kind, field.name) for kind in kinds for field in fields(kind)}
+    chosen = [(name, _options(name, asked, fixed, reporter)) for name, fixed in panel()]
+    return PanelResults(
+        compute(chosen, texts, settings=settings, read=read, reporter=reporter, panel=True)
+    )
+
+
+def _options(
+    measure: str, asked: Mapping[str, Any], fixed: Mapping[str, Any], reporter: Reporter
+) -> Any:
+    """The options of one measure: the panel's settings, but a paper's and the user's come first.
+    Where it lacks the variant, its default, and a remark."""
+    kind, as_defined = find(measure).options, asked["variant"] == "exact"
+    allowed = get_args(hints_of(kind).get("variant"))
+    given = dict(asked)
+    if given["variant"] not in allowed:
+        given["variant"] = allowed[0] if allowed else "exact"
+        reporter.say(f"{measure} has no variant '{asked['variant']}': '{given['variant']}' is used")
+    for key, value in fixed.items():
+        if asked.get(key) is None and (key not in asked or as_defined):
+            given[key] = value
+    return kind(**{field.name: given[field.name] for field in fields(kind) if field.name in given})
+
+
+command = panel_command("diversity", __doc__ or "", diversity, PanelOptions)

@@ -21,12 +21,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from rote.cli._flags import command_of, files_argument
+from rote.cli._index import paths_of
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json
 from rote.core.metric import option
-from rote.corpus import ReadOptions
+from rote.core.progress import Reporter
+from rote.corpus import Input, ReadOptions
 from rote.measure import Settings
 from rote.report.options import ReportOptions
 from rote.report.report import Form, Report, form_of, read_report
@@ -60,6 +62,25 @@ class WritingOptions:
         if not path.absolute().parent.is_dir():
             raise OptionError(f"{path}: there is no folder {path.parent} to write into")
         return path, form
+
+
+def report(
+    texts: Input,
+    options: ReportOptions,
+    settings: Settings,
+    read: ReadOptions,
+    writing: WritingOptions,
+    reporter: Reporter,
+) -> Report:
+    from rote.report.make import make_report
+
+    form = writing.target()[1] if writing.output else None  # a wrong ending costs no minutes
+    study = saved_study(paths_of(texts))
+    if study is None:
+        study = make_report(texts, options, settings=settings, read=read, reporter=reporter)
+    if writing.output:
+        study.save(writing.output, form)
+    return study
 
 
 @command_of(__doc__, files_argument("files"))

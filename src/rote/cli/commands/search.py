@@ -23,11 +23,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument
-from rote.cli._output import Listing, Output, deliver_rows
+from rote.cli._index import about, check_layers, index_argument, opened, signed
+from rote.cli._output import Draw, Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import option
+from rote.core.progress import Reporter
+from rote.core.result import Result
 from rote.corpus._select import where_option
 
 if TYPE_CHECKING:
@@ -107,11 +109,25 @@ class SearchOptions:
     )
 
 
+def search(
+    index: Index | str | Path, query: str, options: SearchOptions, reporter: Reporter
+) -> Result:
+    index = opened(index, reporter)
+    listing, _ = _answer(index, query, options, reporter)
+    return listing.result("search", query=query, **signed(index, options))
+
+
 @command_of(__doc__, index_argument(), click.Argument(["query"], metavar="QUERY"))
 def command(
     idx: Path, query: str, options: SearchOptions, output: Output, reporter: TerminalReporter
 ) -> None:
-    from rote.index.opening import open_index
+    deliver_rows(*_answer(opened(idx, reporter), query, options, reporter), output)
+
+
+def _answer(
+    index: Index, query: str, options: SearchOptions, reporter: Reporter
+) -> tuple[Listing, Draw]:
+    """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain, parse
     from rote.search.rows.matches import COLUMNS, look_up, row_of
 
@@ -119,12 +135,10 @@ def command(
         raise OptionError("--limit and --context must be at least 0")
     if options.by and options.collocates:
         raise OptionError("--by and --collocates are two questions: leave out one")
-    index = open_index(idx, reporter)
     asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*asked, *options.show])
     if options.by or options.collocates:
-        _counted(index, query, options, output)
-        return
+        return _counted(index, query, options)
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
     found = look_up(index, query, options.layer, limit or None, _kept(index, options))
@@ -135,10 +149,10 @@ def command(
     ]
     held = {**about(index), "query": str(found.parsed), "matches": found.total}
     listing = Listing("places", rows, (*COLUMNS, *under.columns), held)
-    deliver_rows(listing, output, lambda console: _draw(rows, under, found.total, options, console))
+    return listing, lambda console: _draw(rows, under, found.total, options, console)
 
 
-def _counted(index: Index, query: str, options: SearchOptions, output: Output) -> None:
+def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
     """Matches by a field with their dispersion, or the words beside them, in place of matches."""
     from rote.report.texts.concordance import collocate_table, group_table
     from rote.search.rows.collocates import COLLOCATES, collocates, dispersion
@@ -153,11 +167,10 @@ def _counted(index: Index, query: str, options: SearchOptions, output: Output) -
         rows = tally(found.matches, groups)
         held |= {"by": options.by, "dispersion": dispersion(rows, groups)}
         listing = Listing("groups", rows[:limit], GROUPED, held)
-        deliver_rows(listing, output, lambda console: group_table(listing, console))
-        return
+        return listing, lambda console: group_table(listing, console)
     rows = collocates(found.matches, options.collocates, options.layer)
     listing = Listing("collocates", rows[:limit], COLLOCATES, held)
-    deliver_rows(listing, output, lambda console: console.print(collocate_table(listing.rows)))
+    return listing, lambda console: console.print(collocate_table(listing.rows))
 
 
 def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
@@ -166,7 +179,7 @@ def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
     return documents_where(index, options.where) if options.where else None
 
 
-def _shown(found: Found, options: SearchOptions, reporter: TerminalReporter) -> list[Place]:
+def _shown(found: Found, options: SearchOptions, reporter: Reporter) -> list[Place]:
     """The places that are shown, in the order asked for."""
     from rote.search.rows.matches import ordered
 

@@ -14,6 +14,8 @@ Nothing is read but what is named here and what is uploaded. Needs the extra `we
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from rote.cli._flags import command_of
@@ -21,10 +23,12 @@ from rote.cli._progress import TerminalReporter
 from rote.web.serving import ServeOptions
 
 
-@command_of(
-    __doc__, click.Argument(["what"], metavar="[WHAT]...", nargs=-1), sizes=("upload_limit",)
-)
-def command(what: tuple[str, ...], options: ServeOptions) -> None:
-    from rote.web.serving import serve
+def serve(*what: str | Path, options: ServeOptions) -> None:
+    from rote.web import serving
 
-    serve(what, options, TerminalReporter())
+    serving.serve([str(name) for name in what], options, TerminalReporter())
+
+
+@command_of(__doc__, click.Argument(["what"], metavar="[WHAT]...", nargs=-1))
+def command(what: tuple[str, ...], options: ServeOptions) -> None:
+    serve(*what, options=options)

@@ -12,17 +12,25 @@ document, fields and text; --json gives a text as the line that `rote index repl
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from rote.cli._flags import command_of, files_argument
-from rote.cli._output import printing_console
+from rote.cli._index import paths_of, places_of
+from rote.cli._output import Listing, printing_console
+from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
-from rote.corpus import ReadOptions
+from rote.core.result import Result
+from rote.core.signature import option_settings
+from rote.corpus import Input, ReadOptions
+
+if TYPE_CHECKING:
+    from rote.core.annotation import Annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +47,61 @@ class ShowOptions:
     json: bool = option(False, "Print each text as a line of JSON, with its fields, not its layers")
 
 
+def show(inputs: Input, options: ShowOptions, read: ReadOptions) -> Result:
+    if (path := _index_of(inputs)) is not None:
+        document = _document(path, options)
+        rows = [{"id": document.id, **document.meta, "text": document.text}]
+        return Listing("documents", rows, list(rows[0]), {}).result("show", id=options.id)
+    rows = [
+        row for shown in _texts(inputs, options, read) for row in _words(*shown, options.layers)
+    ]
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    rows = [{name: row.get(name) for name in columns} for row in rows]
+    return Listing("words", rows, columns, {}).result("show", **option_settings(options))
+
+
 @command_of(__doc__, files_argument())
 def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) -> None:
-    from rote.annotate import annotators, store
-    from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index
     from rote.report.terminal import harmless
     from rote.report.texts.concordance import gloss
 
-    if len(inputs) == 1 and is_index(Path(inputs[0])):
-        _show_document(Path(inputs[0]), options)
+    texts = places_of(inputs)
+    if (path := _index_of(texts)) is not None:
+        _print_document(_document(path, options), options)
         return
     console = printing_console()
-    layers = [name for name in options.layers if name != "word"]
-    if len(inputs) == 1 and store.is_store(Path(inputs[0])):
-        pieces = store.open_store(Path(inputs[0])).pieces()
+    for document, annotation, number in _texts(texts, options, read):
+        if options.json:
+            _print_record(document)
+            continue
+        console.rule(harmless(document.id), align="left", style="dim")
+        for line in gloss(annotation, number, _below(options), console.width):
+            console.print(line, no_wrap=True, crop=True)
+
+
+def _below(options: ShowOptions) -> list[str]:
+    return [name for name in options.layers if name != "word"]
+
+
+def _index_of(inputs: Input) -> Path | None:
+    from rote.index.folders.manifest import is_index
+
+    paths = paths_of(inputs)
+    return paths[0] if len(paths) == 1 and is_index(paths[0]) else None
+
+
+def _texts(
+    inputs: Input, options: ShowOptions, read: ReadOptions
+) -> Iterator[tuple[Document, Annotation, int]]:
+    """The texts that are shown: the document, the annotation that holds it, and which it is."""
+    from rote.annotate import annotators, store
+    from rote.corpus import open_corpus
+
+    layers, paths = _below(options), paths_of(inputs)
+    if len(paths) == 1 and store.is_store(paths[0]):
+        pieces = store.open_store(paths[0]).pieces()
     else:
-        corpus = open_corpus([Path(name) for name in inputs], read)
+        corpus = open_corpus(inputs, read)
         annotator = annotators.get(options.annotator)
         # One document at a time: a large file is not annotated to show its first text.
         pieces = (
@@ -66,12 +112,7 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
         for number, document in enumerate(batch.documents):
             if options.id not in (None, document.id):
                 continue
-            if options.json:
-                _print_record(document)
-            else:
-                console.rule(harmless(document.id), align="left", style="dim")
-                for line in gloss(annotation, number, layers, console.width):
-                    console.print(line, no_wrap=True, crop=True)
+            yield document, annotation, number
             shown += 1
             if shown >= options.texts:
                 return
@@ -79,13 +120,27 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
         raise InputError(f"no text has the id '{options.id}'", remedy="Check --id and --id-field")
 
 
-def _show_document(path: Path, options: ShowOptions) -> None:
+def _words(
+    document: Document, annotation: Annotation, number: int, layers: Sequence[str]
+) -> Iterator[dict[str, str]]:
+    """A row for each word of a text, with what it is in the layers."""
+    names = [name for name in dict.fromkeys(("word", *layers)) if name in annotation.layers]
+    columns = [annotation.layers[name].items(number) for name in names]
+    for items in zip(*columns, strict=True):
+        yield {"id": document.id, **dict(zip(names, items, strict=True))}
+
+
+def _document(path: Path, options: ShowOptions) -> Document:
     from rote.index.opening import open_index
-    from rote.report.terminal import facts_table, readable
 
     if options.id is None:
         raise OptionError(f"{path} is an index: --id names the document to show")
-    found = open_index(path).document(options.id)
+    return open_index(path).document(options.id)
+
+
+def _print_document(found: Document, options: ShowOptions) -> None:
+    from rote.report.terminal import facts_table, readable
+
     if options.json:
         _print_record(found)
         return
@@ -98,7 +153,7 @@ def _show_document(path: Path, options: ShowOptions) -> None:
     click.echo(readable(found.text))
 
 
-def _print_record(document: Any) -> None:
+def _print_record(document: Document) -> None:
     record = {"id": document.id, **document.meta, "text": document.text}
     click.echo(json.dumps(record))  # in ASCII: whatever a text holds is safe to look at
 

@@ -21,20 +21,24 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._output import Listing, OutputOptions, deliver, deliver_rows
-from rote.core.result import Result
+from rote.core.result import PanelResults, Result
+
+
+def table(result: str | Path) -> PanelResults:
+    from rote.core.saved import read_results
+
+    return PanelResults(read_results(Path(result), tables=True))
 
 
 @command_of(
     __doc__,
     click.Argument(["result"], type=Path, metavar="RESULT"),
-    click.Argument(["table"], required=False, metavar="[TABLE]"),
+    click.Argument(["name"], required=False, metavar="[TABLE]"),
 )
-def command(result: Path, table: str | None, output: OutputOptions) -> None:
-    from rote.core.saved import read_results
-
-    found = read_results(result, tables=True)
-    if table:
-        _one(found, table, output)
+def command(result: Path, name: str | None, output: OutputOptions) -> None:
+    found = table(result)
+    if name:
+        _one(found, name, output)
         return
     deliver(found, output, panel=len(found) > 1)
 
@@ -48,4 +52,4 @@ def _one(results: Sequence[Result], name: str, output: OutputOptions) -> None:
     columns = columns_of(rows)
     said = {"signatures": [str(result.signature) for result in results]}
     listing = Listing(name, rows, list(dict.fromkeys(key for row in rows for key in row)), said)
-    deliver_rows(listing, output, lambda console: console.print(rows_table(columns, rows)))
+    deliver_rows(listing, lambda console: console.print(rows_table(columns, rows)), output)

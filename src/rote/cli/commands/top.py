@@ -12,13 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, opened
-from rote.cli._output import Listing, Output, deliver_rows
+from rote.cli._index import about, check_layers, index_argument, opened, signed
+from rote.cli._output import Draw, Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import engine_option, option
+from rote.core.progress import Reporter
+from rote.core.result import Result
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +38,21 @@ class TopOptions:
     engine: str | None = engine_option()
 
 
+def top(index: Index | str | Path, options: TopOptions, reporter: Reporter) -> Result:
+    index = opened(index, reporter, options.engine)
+    return _answer(index, options, reporter)[0].result("top", **signed(index, options))
+
+
 @command_of(__doc__, index_argument())
 def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalReporter) -> None:
+    deliver_rows(*_answer(opened(idx, reporter, options.engine), options, reporter), output)
+
+
+def _answer(index: Index, options: TopOptions, reporter: Reporter) -> tuple[Listing, Draw]:
+    """What is listed, and how a terminal shows it."""
     from rote.report.texts.concordance import frequent_table
     from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
 
-    index = opened(idx, reporter, options.engine)
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
         reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")
@@ -48,4 +62,4 @@ def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalRe
     asked = {**about(index), "layer": options.layer, "n": options.n}
     listing = Listing("ngrams", rows, FREQUENT_COLUMNS, asked)
     shown = frequent_table(rows) if rows else "no n-grams of this length"
-    deliver_rows(listing, output, lambda console: console.print(shown))
+    return listing, lambda console: console.print(shown)

@@ -18,8 +18,8 @@ def finish(result: Result, given: Given) -> None:
     about = {k: v for k, v in result.to_dict().items() if k not in ("schema", result.listing)}
     deliver_rows(
         Listing(result.listing, result.tables[result.listing], COLUMNS, about),
-        given.output,
         lambda console: shown.terminal(result.detail, console),
+        given.output,
         page=lambda: shown.page(result.detail, title),
     )
 

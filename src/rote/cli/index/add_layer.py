@@ -11,13 +11,24 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import UseOptions, carry_out, index_argument
+from rote.cli._index import Change, UseOptions, carry_out, changed, index_argument
 from rote.cli._output import SummaryOptions
 from rote.cli._progress import TerminalReporter
+from rote.core.progress import Reporter
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+
+
+def index_add_layer(
+    index: str | Path, layer: str, options: UseOptions, reporter: Reporter
+) -> Index:
+    return changed(Path(index), _work(Path(index), layer, options, reporter))
 
 
 @command_of(
@@ -29,9 +40,12 @@ from rote.cli._progress import TerminalReporter
 def command(
     idx: Path, layer: str, options: UseOptions, summary: SummaryOptions, reporter: TerminalReporter
 ) -> None:
+    carry_out(_work(idx, layer, options, reporter), idx, summary, reporter)
+
+
+def _work(path: Path, layer: str, options: UseOptions, reporter: Reporter) -> Change:
     from rote.index.folders.add_layer import add_layer
 
-    work = partial(
-        add_layer, idx, layer, jobs=options.jobs, engine=options.engine, reporter=reporter
+    return partial(
+        add_layer, path, layer, jobs=options.jobs, engine=options.engine, reporter=reporter
     )
-    carry_out(work, idx, summary, reporter)

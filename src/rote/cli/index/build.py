@@ -13,15 +13,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rote.cli._flags import command_of, files_argument
-from rote.cli._index import carry_out, source_of
+from rote.cli._index import carry_out, changed, places_of, source_of
 from rote.cli._output import SummaryOptions
 from rote.cli._progress import TerminalReporter
+from rote.core.errors import OptionError
 from rote.core.metric import option
-from rote.corpus import ReadOptions
+from rote.core.progress import Reporter
+from rote.corpus import Corpus, Input, ReadOptions
 from rote.index.folders.options import BuildOptions
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,35 @@ class TargetOptions:
     """Where the index goes."""
 
     SECTION: ClassVar[str] = "Index"
-    output: Path = option(
-        Path("rote-index"), "The index's folder", short="-o", metavar="IDX", writes="folder"
+    output: Path | None = option(
+        None,
+        "The index's folder  [default: rote-index; from Python, the index is made in memory]",
+        short="-o",
+        metavar="IDX",
+        writes="folder",
     )
 
 
-@command_of(__doc__, files_argument(metavar="INPUT..."), sizes=["memory"])
+def index(
+    texts: Input,
+    target: TargetOptions,
+    options: BuildOptions,
+    read: ReadOptions,
+    reporter: Reporter,
+) -> Index:
+    from rote.index.folders.build import build_index
+    from rote.index.opening import index_corpus
+
+    source = source_of(texts, target.output, read, reporter)
+    if target.output is not None:
+        work = partial(build_index, source, target.output, options, reporter)
+        return changed(target.output, work)
+    if not isinstance(source, Corpus):
+        raise OptionError(f"{source.path} is a store: --output names the index that is built of it")
+    return index_corpus(source, options, reporter)
+
+
+@command_of(__doc__, files_argument(metavar="INPUT..."))
 def command(
     inputs: tuple[str, ...],
     target: TargetOptions,
@@ -46,8 +74,8 @@ def command(
     from rote.index.folders.build import build_index
     from rote.index.folders.estimate import estimate
 
-    path = target.output
-    source = source_of(inputs, path, read, reporter)
+    path = target.output or Path("rote-index")
+    source = source_of(places_of(inputs), path, read, reporter)
 
     work = partial(build_index, source, path, options, reporter)
     carry_out(work, path, summary, reporter, estimate(source, options))

@@ -14,11 +14,19 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._index import describe, index_argument, several, size
-from rote.cli._output import SummaryOptions, as_json, printing_console
+from rote.cli._output import Listing, SummaryOptions, as_json, printing_console
 from rote.cli._progress import TerminalReporter
+from rote.core.progress import Reporter
+from rote.core.result import Result
 
 _NAMED = 8
 """So many sources are named; of more, the largest."""
+
+
+def index_info(index: str | Path, reporter: Reporter) -> Result:
+    held = describe(Path(index), reporter)
+    rows = held.pop("layers")
+    return Listing("layers", rows, list(rows[0]) if rows else [], held).result("index-info")
 
 
 @command_of(__doc__, index_argument())

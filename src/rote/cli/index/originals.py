@@ -23,13 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 from rote.cli._flags import command_of
-from rote.cli._index import about, check_layers, index_argument, several
+from rote.cli._index import about, check_layers, index_argument, opened, several, signed
 from rote.cli._output import Listing, Output, deliver_rows
 from rote.cli._places import LINES, STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.files import new_file
 from rote.core.metric import option
+from rote.core.progress import Reporter
+from rote.core.result import Result
 
 if TYPE_CHECKING:
     from rote.index.index import Index
@@ -77,15 +79,26 @@ class OriginalsOptions:
     shortest: bool = option(False, "Of fragments, only those that hold no other original one")
 
 
+def index_originals(
+    index: Index | str | Path, options: OriginalsOptions, reporter: Reporter
+) -> Result:
+    index = opened(index, reporter)
+    return _listed(index, options, reporter).result("index-originals", **signed(index, options))
+
+
 @command_of(__doc__, index_argument())
 def command(
     idx: Path, options: OriginalsOptions, output: Output, reporter: TerminalReporter
 ) -> None:
-    from rote.index.opening import open_index
+    listing = _listed(opened(idx, reporter), options, reporter)
+    if options.fragments != STDOUT or output.output is not None:
+        deliver_rows(listing, lambda console: _draw(listing, console), output)
+
+
+def _listed(index: Index, options: OriginalsOptions, reporter: Reporter) -> Listing:
     from rote.search.originality.edges import rule_for
 
     _check(options)
-    index = open_index(idx, reporter)
     rule = options.edges or rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
     asked = {"layer": options.layer, "variant": options.variant, "edges": rule}
@@ -94,10 +107,8 @@ def command(
             listing = _by_algorithm(index, rule, options, file, reporter)
         else:
             listing = _by_definition(index, rule, options, file, reporter)
-    if options.fragments != STDOUT or output.output is not None:
-        held = {**about(index), **asked, **listing.about}
-        shown = Listing(listing.name, listing.rows, listing.columns, held)
-        deliver_rows(shown, output, lambda console: _draw(shown, console))
+    held = {**about(index), **asked, **listing.about}
+    return Listing(listing.name, listing.rows, listing.columns, held)
 
 
 def _check(options: OriginalsOptions) -> None:
@@ -119,7 +130,7 @@ def _by_definition(
     rule: Rule,
     options: OriginalsOptions,
     file: TextIO | None,
-    reporter: TerminalReporter,
+    reporter: Reporter,
 ) -> Listing:
     from rote.search.originality.authors import read_given
     from rote.search.originality.originals import find_originals
@@ -160,7 +171,7 @@ def _by_algorithm(
     rule: Rule,
     options: OriginalsOptions,
     file: TextIO | None,
-    reporter: TerminalReporter,
+    reporter: Reporter,
 ) -> Listing:
     from rote.search.originality.algorithm1 import algorithm1
 
@@ -177,7 +188,7 @@ def _by_algorithm(
     return Listing("lengths", [asdict(row) for row in rows], _PAPER, held)
 
 
-def _say_merged(sources: Sources, reporter: TerminalReporter) -> None:
+def _say_merged(sources: Sources, reporter: Reporter) -> None:
     """Which spellings were taken for one author: a wrong merge hides a source."""
     authors = sources.authors
     said = {

@@ -11,18 +11,23 @@ index go on with the old segments until they close it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import click
 
 from rote.cli._flags import command_of
-from rote.cli._index import UseOptions, carry_out, index_argument, lines_of
+from rote.cli._index import Change, UseOptions, carry_out, changed, index_argument, lines_of
 from rote.cli._output import SummaryOptions
 from rote.cli._progress import TerminalReporter
 from rote.core.metric import option
+from rote.core.progress import Reporter
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,17 @@ class RemoveOptions:
     missing: Literal["stop", "skip"] = option(
         "stop", "An id that the index does not hold: remove nothing, or remove the others"
     )
+
+
+def index_remove(
+    index: str | Path,
+    documents: str | Sequence[str] = (),
+    *,
+    chosen: RemoveOptions,
+    options: UseOptions,
+    reporter: Reporter,
+) -> Index:
+    return changed(Path(index), _work(Path(index), documents, chosen, options, reporter))
 
 
 @command_of(
@@ -52,15 +68,21 @@ def command(
     summary: SummaryOptions,
     reporter: TerminalReporter,
 ) -> None:
+    carry_out(_work(idx, given, chosen, options, reporter), idx, summary, reporter)
+
+
+def _work(
+    path: Path, ids: Sequence[str], chosen: RemoveOptions, options: UseOptions, reporter: Reporter
+) -> Change:
     from rote.index.folders.remove import remove_documents
 
+    given = [ids] if isinstance(ids, str) else list(ids)
     listed = [line.strip() for _, line in lines_of(chosen.ids, "ids")] if chosen.ids else []
-    work = partial(
+    return partial(
         remove_documents,
-        idx,
+        path,
         [*given, *listed],
         missing=chosen.missing,
         threads=options.jobs,
         reporter=reporter,
     )
-    carry_out(work, idx, summary, reporter)

@@ -15,20 +15,24 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._index import index_argument
-from rote.cli._output import SummaryOptions, as_json
+from rote.cli._output import Listing, SummaryOptions, as_json
 from rote.cli._progress import TerminalReporter
-from rote.core.progress import several
+from rote.core.progress import Reporter, several
+from rote.core.result import Result
+
+
+def index_verify(index: str | Path, reporter: Reporter) -> Result:
+    path = Path(index)
+    rows = [{"problem": line} for line in _problems(path, reporter)]
+    about = {"index": str(path), "whole": not rows}
+    return Listing("problems", rows, ("problem",), about).result("index-verify")
 
 
 @command_of(__doc__, index_argument())
 def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None:
-    from rote.index.folders.manifest import is_index, read_manifest
-    from rote.index.folders.verify import verify_index
     from rote.report.terminal import harmless
 
-    if not is_index(idx):
-        read_manifest(idx)  # says what it is instead
-    problems = verify_index(idx, reporter)
+    problems = _problems(idx, reporter)
     if options.json:
         click.echo(
             as_json({"index": str(idx), "whole": not problems, "problems": problems}), nl=False
@@ -39,6 +43,15 @@ def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> N
         click.echo(f"{idx}: {_verdict(len(problems))}")
     if problems:
         sys.exit(1)
+
+
+def _problems(path: Path, reporter: Reporter) -> list[str]:
+    from rote.index.folders.manifest import is_index, read_manifest
+    from rote.index.folders.verify import verify_index
+
+    if not is_index(path):
+        read_manifest(path)  # says what it is instead
+    return verify_index(path, reporter)
 
 
 def _verdict(problems: int) -> str:

@@ -32,7 +32,9 @@ class BuildOptions:
     )
     annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
     author_field: str = option("author", "Field that names a document's author", metavar="FIELD")
-    memory: int = option(4 * 2**30, "Memory that building may use; larger segments answer faster")
+    memory: int = option(
+        4 * 2**30, "Memory that building may use; larger segments answer faster", size=True
+    )
     compact: bool = option(
         False, "Keep sorted layers in about half the room: the same answers, several times slower"
     )

@@ -69,14 +69,14 @@ def stored_size(store: Store, file: str) -> int:
         ) from None
 
 
-def check_inputs(inputs: Sequence[Path], index: Path) -> None:
+def check_inputs(inputs: Sequence[Path], index: Path | None) -> None:
     """Refuse an index as input, and one that would lie, and later be read, among its texts."""
     for place in inputs:
         if is_index(place):
             raise OptionError(
                 f"{place} is an index: build from the texts, or from a store of `rote annotate`"
             )
-        if os.path.isdir(place) and index.resolve().is_relative_to(place.resolve()):
+        if index and os.path.isdir(place) and index.resolve().is_relative_to(place.resolve()):
             raise OptionError(
                 f"the index {index} lies in the folder {place}, which is its input, and would be "
                 "read with the texts: choose a place outside of it"

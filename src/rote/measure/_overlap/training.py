@@ -79,14 +79,13 @@ def counted(layer: Layer, n: int, flags: Flags) -> tuple[Integers, Integers]:
 def read_texts(corpus: Corpus, layer: str, work: Work) -> Iterator[tuple[list[bytes], Layer]]:
     """Read once, a shard at a time; words are cut on all cores. With the hash of each text."""
     from rote.corpus import map_shards
-    from rote.measure._against import short_name
     from rote.run import get
 
     for line in corpus.guesses:
         work.reporter.say(line)
     if field := corpus.options.text_field:
         work.reporter.say(f"{corpus.name}: the items are looked up in the field '{field}'")
-    with work.reporter.stage(f"reading {short_name(corpus)}", corpus.size, unit="B") as advance:
+    with work.reporter.stage(f"reading {corpus.short_name}", corpus.size, unit="B") as advance:
         engine = get(work.engine, work.jobs)
         pieces = map_shards(_Cut(layer), corpus, engine, doing="cutting texts")
         for size, keys, texts in pieces:

@@ -23,7 +23,7 @@ from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import EACH
-from rote.core.result import Result
+from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Rows
 from rote.report._grid import (
     BORDERLINE,
@@ -148,9 +148,43 @@ def table_rows(results: Sequence[Result], table: str) -> Rows:
 
 def as_polars(result: Result, table: str = VALUES) -> Any:
     """A table of a result as a polars frame; `values` has a row per source and value."""
+    return rows_frame(table_rows([result], table))
+
+
+def rows_frame(rows: Rows) -> Any:
+    """Rows as a polars frame."""
     import polars as pl
 
-    return pl.DataFrame(table_rows([result], table), infer_schema_length=None, strict=False)
+    return pl.DataFrame(list(rows), infer_schema_length=None, strict=False)
+
+
+def frame_of(result: Result, name: str) -> Any:
+    """A value of all sources, or a table of the result, by its name, as a polars frame."""
+    rows = [row for row in value_rows(result) if row["value"] == name]
+    tables = dict(tables_of(result))
+    if not rows and name not in tables:
+        known = {*tables, *(value for one in result.sources.values() for value in one.values)}
+        raise UnknownName(f"value or table of {result.measure}", name, known)
+    empty = {column for column in (rows[0] if rows else ()) if _is_empty(rows, column)}
+    said = {"measure", "value", *(empty - {"estimate"})}
+    return rows_frame(
+        [{key: cell for key, cell in row.items() if key not in said} for row in rows]
+        or tables[name]
+    )
+
+
+def _is_empty(rows: Rows, column: str) -> bool:
+    return all(unrounded(row[column]) == "" for row in rows)
+
+
+def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
+    """A row for each source, with its values, as a polars frame."""
+    return rows_frame(
+        [
+            {"source": name, "texts": one.texts, "words": one.words, **one.values}
+            for name, one in sources.items()
+        ]
+    )
 
 
 def as_pandas(result: Result, table: str = VALUES) -> Any:
