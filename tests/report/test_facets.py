@@ -7,6 +7,7 @@ import io
 from dataclasses import replace
 from typing import Any
 
+import polars as pl
 from rich.console import Console
 
 from rote.core.result import Result
@@ -14,7 +15,7 @@ from rote.report._grid import split, split_panel
 from rote.report.figures.draw import CURVE, VALUES, draw, figures
 from rote.report.tables import results as tables
 from rote.report.tables.results import print_tables
-from rote.report.tables.written import values_as_csv, values_as_latex
+from rote.report.tables.written import values_as_csv, values_as_latex, values_as_parquet
 from tests.report.drawn import as_data
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
@@ -117,6 +118,14 @@ def test_csv_names_group_facet_and_reference() -> None:
     assert row["matched_at"] == "2,000 words"
     plain = next(csv.DictReader(io.StringIO(values_as_csv([made(2)]))))
     assert (plain["facet"], plain["name"], plain["reference"]) == ("", "human", "human")
+
+
+def test_parquet_has_every_value_with_its_aspect() -> None:
+    frame = pl.read_parquet(io.BytesIO(values_as_parquet(made_panel())))
+    rows = list(csv.DictReader(io.StringIO(values_as_csv(made_panel()))))
+    assert frame.height == len(rows)
+    assert frame["estimate"].to_list() == [float(row["estimate"]) for row in rows]
+    assert set(frame["aspect"]) == {"words", "compression", "compression of tags"}
 
 
 def test_latex_has_a_part_for_each_task_and_a_bold_reference() -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import EACH
+from rote.core.registry import of_result
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Rows
 from rote.report._grid import (
@@ -87,6 +88,32 @@ def values_as_csv(results: Sequence[Result]) -> str:
     columns = list(dict.fromkeys((*VALUE_COLUMNS, *(name for row in rows for name in row))))
     cells = ([unrounded(row.get(name)) for name in columns] for row in rows)
     return rows_as_csv([columns, *cells])
+
+
+def values_as_parquet(results: Sequence[Result]) -> bytes:
+    """The values alone, as `values_as_csv` has them, each with its aspect."""
+    import io
+
+    import polars as pl
+
+    rows = [
+        {"aspect": _aspect(result.measure, row["value"]), **row}
+        for result in results
+        for row in value_rows(result)
+    ]
+    buffer = io.BytesIO()
+    pl.DataFrame(rows, infer_schema_length=None, strict=False).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _aspect(measure: str, value: str) -> str:
+    """What a value is about, in the words of the verdicts; those of its measure for a detail."""
+    record = of_result(measure)
+    headlines = record.headlines if record else ()
+    named = (one for one in headlines if value in (one.value, one.equal))
+    whole = (one for one in headlines if not one.detail)
+    chosen = next(named, None) or next(whole, None)
+    return chosen.noun if chosen else measure
 
 
 def sheet_as_csv(sheet: Sheet) -> str:
