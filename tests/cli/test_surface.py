@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
+import sys
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -274,3 +276,33 @@ def _measured(name: str) -> Any:
 
     given = {"by": "source", "reference": "plain", "permutations": 9, "matched": False}
     return getattr(package, name)("example:answers", **given)
+
+
+@pytest.mark.parametrize(
+    ("gate", "status", "line"),
+    [
+        ("ttr=1", 0, ""),
+        ("ttr=0.05", 1, "failed: ttr of plain is 0.488312, more than 0.05"),
+        ("ttt=1", 2, "did you mean 'ttr'?"),
+        ("ttr", 2, "--fail-above takes a value and a number"),
+    ],
+)
+def test_a_value_above_its_limit_fails(gate: str, status: int, line: str) -> None:
+    """As a pipeline sees it: the status of the process."""
+    command = [sys.executable, "-m", "rote", "lexical", "example:answers", "--by", "source", "-q"]
+    ended = subprocess.run([*command, "--fail-above", gate], capture_output=True, text=True)
+    assert ended.returncode == status
+    assert line in ended.stderr
+
+
+def test_all_values_go_into_one_table(tmp_path: Path) -> None:
+    import polars as pl
+
+    target = tmp_path / "results.parquet"
+    compared = ["example:answers", "--by", "source", "--reference", "plain"]
+    ended = CliRunner().invoke(rote, ["diversity", *compared, "-o", str(target)])
+    assert ended.exit_code == 0, ended.output
+    frame = pl.read_parquet(target)
+    columns = {"aspect", "source", "value", "estimate", "low", "high", "matched", "p_corrected"}
+    assert columns <= set(frame.columns)
+    assert frame["aspect"].n_unique() > 5

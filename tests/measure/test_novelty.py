@@ -192,7 +192,7 @@ def test_an_index_and_a_file_give_the_same(tmp_path: Path, corpus: Path) -> None
     assert from_file.sources == from_index.sources
     jobs = run(texts, tmp_path / "IDX", Settings(permutations=9, matched=False, jobs=2))
     assert jobs.sources == from_index.sources
-    assert "against:IDX=" in str(from_index.signature)
+    assert "corpus:IDX=" in str(from_index.signature)
 
 
 def test_what_does_not_compare_is_refused_before_any_text_is_read(

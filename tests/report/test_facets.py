@@ -7,7 +7,6 @@ import io
 from dataclasses import replace
 from typing import Any
 
-import polars as pl
 from rich.console import Console
 
 from rote.core.result import Result
@@ -121,6 +120,8 @@ def test_csv_names_group_facet_and_reference() -> None:
 
 
 def test_parquet_has_every_value_with_its_aspect() -> None:
+    import polars as pl
+
     frame = pl.read_parquet(io.BytesIO(values_as_parquet(made_panel())))
     rows = list(csv.DictReader(io.StringIO(values_as_csv(made_panel()))))
     assert frame.height == len(rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from rote.cli._places import STDOUT
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
 from rote.core.files import write_atomically
 from rote.core.metric import option
 from rote.core.result import Result, panel_to_json
@@ -32,6 +33,7 @@ class Output:
 
     SECTION: ClassVar[str] = "Output"
     SHARED: ClassVar[bool] = True
+    ENDINGS: ClassVar[Mapping[str, str]] = _ENDINGS
     json: bool = option(False, "Print JSON, unrounded", common=True)
     csv: bool = option(False, "Print CSV, unrounded: every table, named in the first column")
     latex: bool = option(False, "Print LaTeX tables")
@@ -62,7 +64,7 @@ class Output:
         ending = self.path.suffix.lower() if self.path else ""
         if not ending:
             return chosen[0] if chosen else "table"
-        known = {**_ENDINGS, **(_PAGES if page else {})}
+        known = {**self.ENDINGS, **(_PAGES if page else {})}
         form = known.get(ending)
         if form is None:
             raise OptionError(
@@ -98,7 +100,87 @@ class OutputOptions(Output):
 class PanelOutput(OutputOptions):
     """Of several measures at once: the verdicts, or every value."""
 
+    ENDINGS: ClassVar[Mapping[str, str]] = {**Output.ENDINGS, ".parquet": "parquet"}
+    output: Path | None = option(
+        None,
+        "Write there: .json, .csv, .tex, .md, .txt, or all values as one table: .parquet; - is "
+        "standard output",
+        short="-o",
+        metavar="FILE",
+        writes="result",
+        common=True,
+    )
     all: bool = option(False, "Print all values, not the verdicts alone")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Values that a pipeline is to stop at."""
+
+    SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
+    fail_above: tuple[str, ...] = option(
+        (),
+        "Exit with status 1 if a value of any source is larger: contaminated=0",
+        metavar="VALUE=NUMBER",
+    )
+
+    def limits(self) -> dict[str, float]:
+        """What was asked for; called before the work."""
+        limits = {}
+        for asked in self.fail_above:
+            name, equals, number = asked.partition("=")
+            try:
+                limits[name.strip()] = float(number)
+            except ValueError:
+                equals = ""
+            if not equals:
+                raise OptionError(
+                    f"--fail-above takes a value and a number, contaminated=0, not '{asked}'"
+                )
+        return limits
+
+    def check(self, results: Sequence[Result]) -> None:
+        """Say which values are larger than they may be, and exit with status 1."""
+        import click
+
+        from rote.core.numbers import format_number
+
+        failed = []
+        for name, most in self.limits().items():
+            for source, value in _numbers(results, name):
+                if math.isnan(value):
+                    failed.append(f"{name} of {source} is undefined")
+                elif value > most:
+                    number = format_number(value, ".6g")
+                    failed.append(f"{name} of {source} is {number}, more than {most:g}")
+        for line in failed:
+            click.echo(f"failed: {line}", err=True)
+        if failed:
+            raise click.exceptions.Exit(1)
+
+
+def _numbers(results: Sequence[Result], name: str) -> list[tuple[str, float]]:
+    """A value of every source; a column of a table where no value has that name."""
+    values = {
+        (source, value): number
+        for result in results
+        for source, measured in result.sources.items()
+        for value, number in measured.values.items()
+    }
+    cells = {
+        (f"row {number} of {table}", column): float(cell)
+        for result in results
+        for table, rows in result.tables.items()
+        for number, row in enumerate(rows, 1)
+        for column, cell in row.items()
+        if isinstance(cell, (int, float)) and not isinstance(cell, bool)
+    }
+    for known in (values, cells):
+        if chosen := [(of, number) for (of, value), number in known.items() if value == name]:
+            return chosen
+    names = dict.fromkeys(value for known in (values, cells) for _, value in known)
+    raise UnknownName("value", name, names)
 
 
 def emit(
@@ -161,6 +243,11 @@ def deliver(
     from rote.report.tables.written import as_csv, as_latex, as_markdown
 
     draw(results, output, panel=panel)
+    if output.path is not None and output.form() == "parquet":
+        from rote.report.tables.written import values_as_parquet
+
+        write_atomically(output.path, values_as_parquet(results))
+        return
     forms = {
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
         "csv": lambda: as_csv(results),

@@ -14,6 +14,7 @@ import click
 from rote.cli._flags import SectionedCommand, build, files_argument, flags, section
 from rote.cli._index import places_of
 from rote.cli._output import (
+    Gate,
     Output,
     OutputOptions,
     PanelOutput,
@@ -139,6 +140,8 @@ def _command(
         if isinstance(output, Output):
             # A contradiction is noticed before the work, not after.
             output.form(page=further.page or bool(options.get("highlight")))
+        gate = build(Gate, options)
+        gate.limits()
         given = Given(files, options, output, TerminalReporter(output.quiet))
         options = {**options, **further.prepare(given)}
         with _data(options, further) as place:
@@ -148,8 +151,10 @@ def _command(
             else:
                 assert isinstance(output, OutputOptions)
                 deliver(results, output, panel=panel)
+            gate.check(results)
 
-    once = {option.name: option for option in reversed([*shown, *flags(further.output, "Output")])}
+    outputs = [*flags(further.output, "Output"), *flags(Gate, "Output")]
+    once = {option.name: option for option in reversed([*shown, *outputs])}
     main = {option.opts[0] for option in once.values()}
     for option in once.values():
         # A second name of a flag gives way to another's first (--on of precision-recall).

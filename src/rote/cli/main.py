@@ -110,9 +110,8 @@ def main() -> None:
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
         os.environ.setdefault(name, "1")
     try:
-        rote.main(prog_name="rote", standalone_mode=False)
-    except click.exceptions.Exit as done:
-        sys.exit(done.exit_code)
+        # Of a command that ends early click gives the exit status back.
+        sys.exit(rote.main(prog_name="rote", standalone_mode=False))
     except click.ClickException as error:
         error.show()
         sys.exit(2)

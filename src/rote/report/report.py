@@ -25,13 +25,14 @@ from rote.report.texts.highlight import Mark
 from rote.report.verdicts import Verdicts
 
 SCHEMA = 1
-Form = Literal["html", "md", "folder", "json"]
+Form = Literal["html", "md", "folder", "json", "parquet"]
 ENDINGS: Mapping[str, Form] = {
     ".html": "html",
     ".htm": "html",
     ".md": "md",
     ".markdown": "md",
     ".json": "json",
+    ".parquet": "parquet",
     "": "folder",
 }
 
@@ -171,11 +172,15 @@ class Report:
         return self.markdown() if form == "md" else self.page()
 
     def save(self, path: str | Path, form: Form | None = None) -> None:
-        """Write a page, Markdown, JSON or a folder for a paper, by the ending of the path."""
+        """Write a page, Markdown, JSON, all values as Parquet, or a folder for a paper, by the
+        ending of the path."""
         path = Path(path)
         form = form or form_of(path)
         if form == "folder":
             plugins.load("report", "page").write_folder(self, path)
+        elif form == "parquet":
+            values = plugins.load("report.tables", "written").values_as_parquet(self.results)
+            write_atomically(path, values)
         else:
             # Half a surrogate pair cannot be written in UTF-8.
             write_atomically(path, self.written(form).encode("utf-8", "backslashreplace"))
@@ -225,7 +230,7 @@ def form_of(path: Path) -> Form:
     if path.is_dir() or not ending:
         return "folder"
     raise OptionError(
-        f"{path}: no form ends in {ending}; end in .html, .md or .json, or name a folder"
+        f"{path}: no form ends in {ending}; end in .html, .md, .json or .parquet, or name a folder"
     )
 
 

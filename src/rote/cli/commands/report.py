@@ -22,6 +22,7 @@ from typing import ClassVar
 
 from rote.cli._flags import command_of, files_argument
 from rote.cli._index import paths_of
+from rote.cli._output import Gate
 from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
@@ -41,8 +42,9 @@ class WritingOptions:
     SECTION: ClassVar[str] = "Output"
     output: Path | None = option(
         None,
-        "Write there: .html, .md, .json to show it again, or a folder of CSV, LaTeX and figures "
-        "for a paper; - is standard output  [default: report.html]",
+        "Write there: .html, .md, .json to show it again, .parquet for all values as one table, or "
+        "a folder of CSV, LaTeX and figures for a paper; - is standard output  [default: "
+        "report.html]",
         short="-o",
         metavar="FILE",
         writes="report",
@@ -90,8 +92,10 @@ def command(
     settings: Settings,
     read: ReadOptions,
     writing: WritingOptions,
+    gate: Gate,
     reporter: TerminalReporter,
 ) -> None:
+    gate.limits()
     path, form = writing.target()  # a target that cannot be written is noticed before the work
     study = saved_study([Path(name) for name in files])
     if study is None:
@@ -114,6 +118,7 @@ def command(
         raise
     if not (path == STDOUT and writing.quiet):
         _tell(study, path)
+    gate.check(study.results)
 
 
 def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:
