@@ -126,7 +126,7 @@ def test_parquet_has_every_value_with_its_aspect() -> None:
     rows = list(csv.DictReader(io.StringIO(values_as_csv(made_panel()))))
     assert frame.height == len(rows)
     assert frame["estimate"].to_list() == [float(row["estimate"]) for row in rows]
-    assert set(frame["aspect"]) == {"words", "compression", "compression of tags"}
+    assert set(frame["aspect"]) == {"Words", "Compression", "Compression of tags"}
 
 
 def test_latex_has_a_part_for_each_task_and_a_bold_reference() -> None:

@@ -21,7 +21,7 @@ from rote.compare.log_odds import benjamini_hochberg
 from rote.compare.permutation import LEVEL, PermutedTest, as_large, holm
 from rote.core.array_types import Floats
 from rote.core.errors import OptionError
-from rote.core.progress import Reporter, Silent
+from rote.core.progress import Reporter, Silent, several
 
 Correction = Literal["westfall-young", "holm", "bh"]
 CORRECTIONS: dict[Correction, str] = {
@@ -117,7 +117,7 @@ def decide(
         if count >= limit:
             return final
         count = min(2 * count + 1, limit)
-        title = f"verdicts: {count:,} permutations"
+        title = f"verdicts: {several(count, 'permutation')}"
         with (reporter or Silent()).stage(title, len(numbers)) as advance:
             for n in numbers:
                 tests[n] = tests[n].extended(count)

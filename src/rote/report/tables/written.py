@@ -113,7 +113,7 @@ def _aspect(measure: str, value: str) -> str:
     named = (one for one in headlines if value in (one.value, one.equal))
     whole = (one for one in headlines if not one.detail)
     chosen = next(named, None) or next(whole, None)
-    return chosen.noun if chosen else measure
+    return record.aspect(chosen) if record and chosen else measure
 
 
 def sheet_as_csv(sheet: Sheet) -> str:
