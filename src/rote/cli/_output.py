@@ -243,7 +243,7 @@ def deliver(
     from rote.report.tables.written import as_csv, as_latex, as_markdown
 
     draw(results, output, panel=panel)
-    if isinstance(output, PanelOutput) and output.form() == "parquet":
+    if isinstance(output, PanelOutput) and output.path and output.form() == "parquet":
         from rote.report.tables.written import values_as_parquet
 
         write_atomically(output.path, values_as_parquet(results))
