@@ -105,7 +105,7 @@ def annotated(home: Path) -> None:
 
 
 def limited(home: Path) -> None:
-    limit(open_corpus(texts(home)), home / "out", LimitOptions(most=(1,), seeds=1))
+    limit(open_corpus(texts(home)), home / "out", LimitOptions(max=(1,), seeds=1))
     subset_file(SubsetOptions(home / "out", theta=1), 0)
 
 

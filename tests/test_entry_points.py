@@ -145,7 +145,7 @@ def test_the_measures_are_parts_of_a_report(texts: Path, index: str) -> None:
         matched=False,
     )
     page = markdown(made)
-    assert "### Length of words" in page
+    assert "### Word length" in page
     assert "### Known words" in page
     assert "elephant" in page
 

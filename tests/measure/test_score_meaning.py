@@ -134,7 +134,7 @@ def test_any_field_may_be_compared_with_and_a_missing_one_is_named() -> None:
 
 def test_options_that_make_no_sense_are_refused() -> None:
     texts = documents([("east", "north")])
-    with pytest.raises(OptionError, match="--bertscore names one"):
+    with pytest.raises(OptionError, match="bertscore names one"):
         similarity(texts, scores="bertscore")
     with pytest.raises(OptionError, match="must name fields"):
         similarity(texts, embedder="compass", reference_field="")
@@ -227,7 +227,7 @@ def test_bertscore_in_parts_gives_every_text_its_own_score(
 @pytest.mark.usefixtures("package")
 def test_a_model_that_bertscore_does_not_know_needs_its_layer() -> None:
     texts = documents([("east", "north")])
-    with pytest.raises(OptionError, match="--bertscore-layer"):
+    with pytest.raises(OptionError, match="bertscore_layer"):
         similarity(texts, scores="bertscore", bertscore="some/folder")
     found = similarity(texts, scores="bertscore", bertscore="some/folder", bertscore_layer=5)
     expected = "bertscore:some/folder/bert-score-0/transformers-0|bertscore_layer:5"

@@ -97,7 +97,7 @@ def built(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, 
 
 
 def limited(files: list[Path], path: Path, engine: str, **read: Any) -> dict[str, bytes]:
-    options = LimitOptions(n=2, most=(3,), seeds=2)
+    options = LimitOptions(n=2, max=(3,), seeds=2)
     limit(open_corpus(files, ReadOptions(**read)), path, options, engine=engine)
     return tree(path)
 

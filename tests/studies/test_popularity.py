@@ -270,7 +270,7 @@ def test_too_many_short_instances_stop_the_study_and_name_an_n_that_fits() -> No
     items = [Item(str(i), "short", "", ("a b c", "a b"), 0) for i in range(9)]
     items.append(Item("9", "short", "", ("a b c d", "a b c d"), 0))
     items += [Item(str(i), "long", "", ("a b c d e f g h",), 0) for i in range(3)]
-    with pytest.raises(OptionError, match=r"short 90%; at most 10% may be.*-n 2 fits all") as said:
+    with pytest.raises(OptionError, match=r"short 90%; at most 10% may be.*n=2 fits all") as said:
         popularity(items, backend("a b c d"), n=4)
     assert "index of subwords" in str(said.value)
     assert "long" not in str(said.value)

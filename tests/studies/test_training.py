@@ -59,7 +59,7 @@ def trained(pairs: Path, out: str = "models", **more: Any) -> Any:
 
 def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
     folder = pairs.parent
-    rote.limit([pair(n, "train") for n in range(60)], most=(1,), seeds=2, text_field="document",
+    rote.limit([pair(n, "train") for n in range(60)], max=(1,), seeds=2, text_field="document",
                field="reference", output=folder / "limited", random=True)  # fmt: skip
     made = trained(pairs, seeds=(0, 1), subset=folder / "limited", theta=1, kind="random")
     rows = made.tables["models"]

@@ -162,7 +162,7 @@ class Result:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Result:
         """The reverse of `to_dict`."""
-        if "comparisons" not in data:
+        if "comparisons" not in data and "schema" in data:
             return cls._listed({key: value for key, value in data.items() if key != "schema"})
         return cls(
             measure=data["measure"],
