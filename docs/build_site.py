@@ -134,5 +134,16 @@ def write(folder: Path, made: Iterable[tuple[str, str]]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def link_package(folder: Path) -> None:
+    """The package without its stub, for the reader of its sources: there `rote.index` is a function
+    and not the package that holds the class Index."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for part in (ROOT / "src" / "rote").iterdir():
+        if part.name not in ("__init__.pyi", "__pycache__"):
+            (folder / part.name).symlink_to(part)
+
+
 if __name__ == "__main__":
     gather(Path(sys.argv[1]).resolve())
+    link_package(ROOT / "build" / "package" / "rote")
