@@ -205,8 +205,8 @@ def split(measured: Shared[Measure], seed: int) -> Split:
             equal[ratio] = at_equal_size(metric, options, this.part(ratio, seed), count, seed)
     listed = [row["p_corrected"] for row in result.tables.get(LISTS.get(this.name, ""), ())]
     return Split(
-        [dict(source.values) for source in result.sources.values()],
-        [dict(source.intervals) for source in result.sources.values()],
+        [dict(source.values) for source in result.by_source.values()],
+        [dict(source.intervals) for source in result.by_source.values()],
         {value: p_of(test) for (_, _, value, _), test in tests.items()},
         equal,
         float(np.nanmin(listed)) if listed and not np.isnan(listed).all() else math.inf,

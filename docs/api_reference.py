@@ -16,6 +16,7 @@ from rote.core.registry import functions
 from rote.studies._driver import default_of
 from rote.studies._functions import describe, documentation, keywords
 
+INHERITED = "\n    options:\n      inherited_members: true"
 ROOMS = {"measure": "Measures", "studies": "Studies", "cli": "Corpora"}
 
 
@@ -73,6 +74,7 @@ def _objects() -> str:
     parts = ["# Results, corpora, indexes"]
     for room, own in rote._ROOMS.items():
         parts += [f"::: {room}.{name}" for name in own]
+    parts = [one + INHERITED * one.endswith(".Index") for one in parts]
     return "\n\n".join(parts) + "\n"
 
 

@@ -102,16 +102,24 @@ def stub() -> str:
     """The public names with their types; what the package holds is made when it is asked for."""
     import rote
     from rote.core.registry import functions
+    from rote.studies._functions import IMPLIED
     from rote.studies._functions import stub as written
 
     lines = ["# Made by `make docs` from the records of the commands; do not edit.\n"]
     lines += ["from collections.abc import Sequence", "from pathlib import Path"]
     lines += ["from typing import Any, Literal\n"]
+    typed_here = ("Index", "open_index")
     for room, names in rote._ROOMS.items():
-        lines += [f"from {room} import {name} as {name}" for name in names]
+        lines += [
+            f"from {room} import {name} as {name}" for name in names if name not in typed_here
+        ]
+    lines += ["from rote.index.index import Index as _Index"]
     lines += ["from rote.core.result import PanelResults", "from rote.corpus import Input"]
     lines += ["from rote.report.report import Report\n"]
-    return "\n".join([*lines, "__version__: str\n", *map(written, functions())])
+    traced = written("trace", IMPLIED).replace("(", "(self, ", 1)
+    lines += ["__version__: str\n", f"class Index(_Index):\n    {traced}"]
+    lines += ["def open_index(path: str | Path) -> Index: ...\n"]
+    return "\n".join([*lines, *map(written, functions())])
 
 
 def problems() -> list[str]:

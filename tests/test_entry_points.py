@@ -110,7 +110,7 @@ def test_a_value_measure_is_in_the_shell_in_python_and_in_the_panel(texts: Path)
 
 def test_a_measure_against_a_corpus_names_what_it_lacks(texts: Path, index: str) -> None:
     result = _function("known_words")(texts, corpus=index, by="source", matched=False)
-    assert result.sources["human"].values["known"] > result.sources["model"].values["known"]
+    assert result.by_source["human"].values["known"] > result.by_source["model"].values["known"]
     words = [row["word"] for row in result.tables["unknown"] if row["source"] == "model"]
     assert "elephant" in words
     shown = call("known-words", texts, "--corpus", index, "--by", "source", "-q").output
@@ -122,7 +122,7 @@ def test_a_measure_against_a_corpus_names_what_it_lacks(texts: Path, index: str)
 
 def test_a_study_is_in_the_shell_and_in_python(items: Path, package: Path) -> None:
     result = _function("option_length")(items, words=True)
-    assert result.sources["piqa"].values == {"length": 3}
+    assert result.by_source["piqa"].values == {"length": 3}
     told = json.loads(call("option-length", items, "--words", "--json", "-q").output)
     assert told == result.to_dict()
     shown = call("option-length", items, "-q").output

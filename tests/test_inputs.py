@@ -193,7 +193,7 @@ def shown(result: Any) -> Any:
     return [
         (
             {name: (source.texts, source.words, _plain(source.values)) for name, source in
-             one.sources.items()},
+             one.by_source.items()},
             {name: _plain(rows) for name, rows in one.tables.items() if name != "values"},
             [_plain(record) for record in one.records or _written(one)],
         )
@@ -298,10 +298,10 @@ def test_no_keyword_is_taken_for_what_a_command_works_on(name: str) -> None:
 
 def test_the_field_of_what_texts_were_made_from_can_be_left_out(world: World) -> None:
     found = rote.lexical(world.texts, by="source", inputs="", **SMALL)
-    assert not [source for source in found.sources if "input" in source]
+    assert not [source for source in found.by_source if "input" in source]
     assert [
         source
-        for source in rote.lexical(world.texts, by="source", **SMALL).sources
+        for source in rote.lexical(world.texts, by="source", **SMALL).by_source
         if "input" in source
     ]
 
@@ -357,7 +357,7 @@ def given_beside(
         ("perturb", "perturbed"): rows_in(world.after),
         ("correlate", "quality"): [
             {"source": source, "rating": number} for number, source in
-            enumerate(rote.Result.from_json(Path(world.results).read_text()).sources)
+            enumerate(rote.Result.from_json(Path(world.results).read_text()).by_source)
         ],
         ("originality", "authors"): [{"name": "A0 [/b]", "author": "Somebody Else"}],
     }  # fmt: skip
@@ -525,7 +525,7 @@ def test_flags_say_how_every_input_is_read(world: World) -> None:
     found = told(*asked, "--text-field", "story", "--train-read", "where=split=train")
     usual = rote.overlap(world.texts, train=world.corpus, n=2, permutations=0, on="text")
     assert [own["values"]["overlap"] for own in found["sources"].values()] == [
-        own.values["overlap"] for own in usual.sources.values()
+        own.values["overlap"] for own in usual.by_source.values()
     ]
     refused = told(*asked, "--text-field", "story", "--train-read", "where=split=dev")
     assert "no record fulfils split=dev" in refused

@@ -192,8 +192,8 @@ def test_a_measure_is_a_function_of_texts(tmp_path: Path) -> None:
     path.write_text("\n".join(texts))
     from_list = rote.lexical(texts)
     from_file = rote.lexical(path, plain="line")
-    assert from_list.sources["texts"].values == pytest.approx(
-        from_file.sources["texts"].values, nan_ok=True
+    assert from_list.by_source["texts"].values == pytest.approx(
+        from_file.by_source["texts"].values, nan_ok=True
     )
 
 
@@ -204,8 +204,8 @@ def test_sources_may_be_a_dict_and_by_a_string() -> None:
         for t in range(4)
     ]
     found = rote.lexical(documents, by="source,run", permutations=9)
-    assert list(found.sources) == ["a|0", "a|1", "b|0", "b|1"]
-    assert list(rote.lexical({"x": ["one two"], "y": ["three"]}).sources) == ["x", "y"]
+    assert list(found.by_source) == ["a|0", "a|1", "b|0", "b|1"]
+    assert list(rote.lexical({"x": ["one two"], "y": ["three"]}).by_source) == ["x", "y"]
 
 
 def test_an_unknown_keyword_gets_a_suggestion() -> None:

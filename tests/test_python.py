@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import rote
@@ -86,6 +87,8 @@ def test_mypy_finds_a_misspelt_keyword_of_every_function(tmp_path: Path) -> None
             more = [f"{keyword}=x"] if keyword else []
             right.append(f"rote.{name}({', '.join([*given, *more])})")
         wrong.append(f"rote.{name}({', '.join([*given, 'refrence=x'])})")
+    right += ["rote.index(x).trace(x, min_words=3).sources.sort('ttr')"]
+    wrong += ["rote.index(x).trace(x, min_word=3)", "rote.open_index(x).trace(x, corpus=x)"]
     script = tmp_path / "script.py"
     lines = ["from typing import Any", "import rote", "x: Any = None", *right, *wrong]
     script.write_text("\n".join(lines) + "\n")
@@ -172,15 +175,17 @@ def test_values_sources_and_differences_are_frames() -> None:
     found = rote.lexical(texts, reference="a", permutations=19)
     value = found["unique_1"]
     assert value["source"].to_list() == ["a", "b"]
-    assert value["estimate"].to_list() == [found.sources[s].values["unique_1"] for s in "ab"]
+    assert value["estimate"].to_list() == [found.by_source[s].values["unique_1"] for s in "ab"]
     assert "difference" in value.columns
     assert "matched" not in value.columns, "nothing in it"
     assert found["values"].equals(found.to_polars()) or found["values"].height
-    sources: Any = found.sources
-    assert sources.columns[:3] == ["source", "texts", "words"]
-    assert sources.sort("words")["words"].is_sorted()
-    assert "source" in str(sources)
-    assert list(sources) == ["a", "b"]
+    for frame in (value, found.sources, found.differences, found.to_polars()):
+        assert isinstance(frame, pl.DataFrame)
+    assert found.sources.columns[:3] == ["source", "texts", "words"]
+    assert found.sources.sort("words")["words"].is_sorted()
+    assert found.sources["source"].to_list() == [*found.by_source] == ["a", "b"]
+    ttr = [found.by_source[source].values["ttr"] for source in "ab"]
+    assert found.sources["ttr"].to_list() == ttr
     assert set(found.differences["value"]) >= {"unique_1", "ttr"}
     with pytest.raises(rote.UnknownName, match="did you mean 'unique_1'"):
         found["unique1"]
@@ -271,6 +276,30 @@ def test_errors_speak_python_in_python_and_shell_in_the_shell(tmp_path: Path) ->
         rote.search(rote.index(["one two"], output=tmp_path / "IDX"), "one", layer="lemma")
     with pytest.raises(rote.InputError, match="input_format"):
         rote.open_corpus(tmp_path / "a.unknown")
+
+
+def test_errors_of_an_index_speak_python_in_python_and_shell_in_the_shell(tmp_path: Path) -> None:
+    """A layer that is held but not sorted: every method that counts in it names what sorts it."""
+    from rote.index.opening import open_index
+
+    made = rote.index(["one two"], output=tmp_path / "IDX", layers="pos")
+    unsorted = next(one for one in made.layers if one not in made.sorted_layers)
+    given: dict[str, tuple[Any, ...]] = {
+        "count": ("one",), "counts": (["one"],), "document_counts": (["one"],), "held": (["one"],),
+        "author_counts": (["one"],), "documents": ("one",), "authors": ("one",),
+        "places": ("one", 1), "longest": ("one",), "lengths": ("one",), "extend": (["one"],),
+        "holders": (["one"],),
+    }  # fmt: skip
+    for name, arguments in given.items():
+        for index in (made, rote.open_index(tmp_path / "IDX"), made.on(1)):
+            assert type(index) is rote.Index
+            with pytest.raises(rote.OptionError, match=rf"rote\.index_add_layer\(.*{unsorted}"):
+                getattr(index, name)(*arguments, layer=unsorted)
+        with pytest.raises(rote.OptionError, match=rf"`rote index add-layer .* {unsorted}`"):
+            getattr(open_index(tmp_path / "IDX"), name)(*arguments, layer=unsorted)
+    assert inspect.signature(made.trace).parameters.keys() | {"corpus", "corpus_read"} == (
+        inspect.signature(rote.trace).parameters.keys()
+    )
 
 
 def test_options_are_those_of_the_command() -> None:

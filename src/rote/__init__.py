@@ -21,7 +21,7 @@ _ROOMS = {
     "rote.core.result": ("Result",),
     "rote.core.signature": ("Signature",),
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
-    "rote.index.index": ("Index",),
+    "rote.studies._index": ("Index",),
     "rote.search.model.back_off": ("BackOff",),
     "rote.index.opening": ("open_index",),
     "rote.measure": ("Settings",),

@@ -16,15 +16,19 @@ from rote.core.signature import Signature as Signature
 from rote.corpus import Corpus as Corpus
 from rote.corpus import ReadOptions as ReadOptions
 from rote.corpus import open_corpus as open_corpus
-from rote.index.index import Index as Index
 from rote.search.model.back_off import BackOff as BackOff
-from rote.index.opening import open_index as open_index
 from rote.measure import Settings as Settings
+from rote.index.index import Index as _Index
 from rote.core.result import PanelResults
 from rote.corpus import Input
 from rote.report.report import Report
 
 __version__: str
+
+class Index(_Index):
+    def trace(self, texts: Input, /, *, jobs: int = ..., engine: str | None = ..., kinds: Sequence[str] | str = ..., min_words: int = ..., min_bits: float = ..., gap: int = ..., seed_words: int = ..., seed_count: int = ..., sort: Literal['longest', 'unlikely'] = ..., limit: int = ..., places: int = ..., context: int = ..., text_field: str | None = ..., id_field: str | None = ..., prompt_field: str | None = ..., input_format: str | None = ..., plain: Literal['file', 'line', 'paragraph'] = ..., strip_prompt: bool = ..., on_error: Literal['stop', 'skip'] = ..., encoding: str = ..., where: Sequence[str] | str = ..., join: Sequence[str] | str = ..., join_on: str = ...) -> Result: ...
+
+def open_index(path: str | Path) -> Index: ...
 
 def annotate(texts: Input = ..., /, *, output: str | Path = ..., annotator: str = ..., layers: Sequence[str] | str = ..., jobs: int = ..., engine: str | None = ..., list: bool = ..., text_field: str | None = ..., id_field: str | None = ..., prompt_field: str | None = ..., input_format: str | None = ..., plain: Literal['file', 'line', 'paragraph'] = ..., strip_prompt: bool = ..., on_error: Literal['stop', 'skip'] = ..., encoding: str = ..., where: Sequence[str] | str = ..., join: Sequence[str] | str = ..., join_on: str = ...) -> Result: ...
 

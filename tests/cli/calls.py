@@ -215,7 +215,7 @@ class World:
             by=("source", "temperature") if "|" in sources[0] else ("source",),
             reference=None,
             interval=Interval(0.95, "by hand"),
-            sources={
+            by_source={
                 source: SourceResult(
                     *(5, 50, {"ttr": n + 0.5, "mtld": (n * (3 + lift)) % 5 + 0.25}),
                     intervals={"ttr": (n, n + 1)},

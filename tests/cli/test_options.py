@@ -59,10 +59,10 @@ def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path)
         Result.from_json(done([*call, level, "--json"])) for level in ("0", "0.8", "0.95")
     )
     assert none.interval is None
-    assert not any(source.intervals for source in none.sources.values())
+    assert not any(source.intervals for source in none.by_source.values())
     assert less.interval is not None
     assert less.interval.level == 0.8
-    held = [(less.sources[s].intervals, more.sources[s].intervals) for s in more.sources]
+    held = [(less.by_source[s].intervals, more.by_source[s].intervals) for s in more.by_source]
     pairs = [(one[value], other[value]) for one, other in held for value in other]
     assert pairs
     for table in more.tables:

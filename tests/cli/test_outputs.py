@@ -20,7 +20,7 @@ from rote.cli._places import LINES
 from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.errors import OptionError
-from rote.core.progress import Silent, Step
+from rote.core.progress import Asking, Silent, Step
 from rote.report.terminal import harmless
 from tests.cli.calls import NAMES, World, commands, make_once, measure_once, writing
 from tests.measure.test_contract import StandIn
@@ -320,3 +320,7 @@ def test_progress_names_the_step_and_how_many() -> None:
     with Step(Listening(), 1, 1).stage("lexical", 1.0):
         pass
     assert titles == ["3 of 13, semantic", "lexical"]
+    step = Step(Listening(), 1, 1)
+    assert not isinstance(step, Asking), "a measure asks nobody"
+    with pytest.raises(AttributeError, match="'Step' object has no attribute 'sai'"):
+        step.sai("misspelt")  # type: ignore[attr-defined]

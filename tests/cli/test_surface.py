@@ -17,9 +17,12 @@ import pytest
 from click.testing import CliRunner
 
 from rote.cli._flags import SectionedCommand, SectionedOption, examples, suggested
+from rote.cli._output import Gate
 from rote.cli.main import main, rote
 from rote.core.metric import AT_A_GLANCE
 from rote.core.registry import names, words_of
+from rote.core.result import Result, SourceResult
+from rote.core.signature import Signature
 from rote.studies._functions import documentation, function, keywords_of
 from tests.cli.calls import commands
 from tests.test_findings import parsed
@@ -293,6 +296,25 @@ def test_a_value_above_its_limit_fails(gate: str, status: int, line: str) -> Non
     ended = subprocess.run([*command, "--fail-above", gate], capture_output=True, text=True)
     assert ended.returncode == status
     assert line in ended.stderr
+
+
+def test_a_gate_sees_every_result_of_a_panel(capsys: pytest.CaptureFixture[str]) -> None:
+    """Measures of a panel share names of values and of tables; none of them hides another."""
+
+    def measured(measure: str, rate: float, cell: float) -> Result:
+        source = SourceResult(1, 10, {"rate": rate})
+        tables = {"rows": [{"share": cell}]}
+        signature = Signature.of({"measure": measure})
+        return Result(measure, signature, (), None, None, {"a": source}, tables=tables)
+
+    panel = [measured("templates", 0.9, 0.8), measured("novelty", 0.1, 0.2)]
+    with pytest.raises(click.exceptions.Exit):
+        Gate(("rate=0.5", "share=0.5")).check(panel)
+    assert capsys.readouterr().err.splitlines() == [
+        "failed: rate of a (templates) is 0.9, more than 0.5",
+        "failed: share of row 1 of rows (templates) is 0.8, more than 0.5",
+    ]
+    Gate(("rate=0.95", "share=0.95")).check(panel)
 
 
 def test_all_values_go_into_one_table(tmp_path: Path) -> None:

@@ -381,7 +381,7 @@ def test_a_source_with_several_texts_of_a_prompt_has_intervals_over_prompts() ->
     single = [rote.Document(document.id, document.text, {}) for document in twice]
 
     def width(texts: list[rote.Document]) -> float:
-        (source,) = rote.lexical(texts, matched=False).sources.values()
+        (source,) = rote.lexical(texts, matched=False).by_source.values()
         low, high = source.intervals["mtld"]
         return high - low
 

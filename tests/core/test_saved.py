@@ -22,7 +22,7 @@ RESULT = Result(
     by=("source",),
     reference=None,
     interval=Interval(0.95, "by hand"),
-    sources={"a": SourceResult(3, 40, {"unique": 0.5}, {"unique": (0.4, 0.6)}, ("a note",))},
+    by_source={"a": SourceResult(3, 40, {"unique": 0.5}, {"unique": (0.4, 0.6)}, ("a note",))},
     tables={"values": ({"value": "unique", "title": "Unique"},)},
 )
 
@@ -70,7 +70,7 @@ def test_notes_interval_and_reference_may_be_missing(tmp_path: Path) -> None:
         del data[name]
     found = read_results(written(tmp_path, data))[0]
     assert found.interval is None
-    assert found.sources == RESULT.sources
+    assert found.by_source == RESULT.by_source
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_result_without_sources_is_refused(tmp_path: Path) -> None:
     data = {**RESULT.to_dict(), "sources": {}}
     with pytest.raises(InputError, match="without any source"):
         read_results(written(tmp_path, data))
-    assert read_results(written(tmp_path, data), tables=True)[0].sources == {}
+    assert read_results(written(tmp_path, data), tables=True)[0].by_source == {}
     with pytest.raises(InputError, match="without any source"):
         read_results(written(tmp_path, {**data, "tables": {}}), tables=True)
 

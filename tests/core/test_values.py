@@ -25,7 +25,7 @@ def a_result() -> Result:
         by=("source",),
         reference="human",
         interval=Interval(0.95, "jackknife over texts"),
-        sources={
+        by_source={
             "human": SourceResult(3, 30, {"v": 0.1 + 0.2}, {"v": (0.1, np.float64(0.5))}, ("n",)),
             "model": SourceResult(1, 10, {"v": math.nan}),
         },
@@ -53,7 +53,7 @@ def test_json_is_unrounded_and_has_null_for_undefined() -> None:
 def test_a_result_survives_json() -> None:
     again = Result.from_json(a_result().to_json())
     assert again.to_json() == a_result().to_json()
-    assert math.isnan(again.sources["model"].values["v"])
+    assert math.isnan(again.by_source["model"].values["v"])
 
 
 def test_a_panel_holds_every_measure() -> None:

@@ -43,9 +43,9 @@ def test_records_are_taken_by_their_fields(where, ids, write):
 
 def test_a_condition_from_python_may_hold_a_comma():
     found = rote.lexical(RECORDS, where="source=x, y|human", matched=False)
-    assert [one.texts for one in found.sources.values()] == [1]
+    assert [one.texts for one in found.by_source.values()] == [1]
     found = rote.lexical(RECORDS, where=("year>1000", "year<1940"), matched=False)
-    assert [one.texts for one in found.sources.values()] == [1]
+    assert [one.texts for one in found.by_source.values()] == [1]
 
 
 @pytest.mark.parametrize("where", ["source", "=human", "year<old", ""])

@@ -88,7 +88,7 @@ def test_an_item_is_flagged_if_and_only_if_it_is_taken_out(
     total, judged = (sum(row[n] for row in made.tables["tasks"]) for n in ("items", "judged"))
     assert (total, total - judged) == (len(records), short)
     assert f"{short} of {total} are too short" in rote_says(made)
-    (source,) = measured.sources.values()
+    (source,) = measured.by_source.values()
     assert source.notes[0].startswith(f"{short} of {total} items cannot be judged")
     if form in ("as it is", "in a text"):
         assert verdicts.count("clean") == 0

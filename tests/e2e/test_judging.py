@@ -87,8 +87,8 @@ def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Pat
     assert [one["kind"] for one in answers].count("summary") == 4
     assert answers[0]["texts"] == ["miller"]
     found = rote.judge_agreement(tmp_path / "ann.jsonl", key=tmp_path / "page.key.json")
-    assert {name: one.texts for name, one in found.sources.items()} == {"all": 2, "few": 2}
-    assert sum(2 * one.values["made_up"] for one in found.sources.values()) == 3
+    assert {name: one.texts for name, one in found.by_source.items()} == {"all": 2, "few": 2}
+    assert sum(2 * one.values["made_up"] for one in found.by_source.values()) == 3
 
 
 def test_the_page_runs_in_the_app(browser: Browser, tmp_path: Path) -> None:

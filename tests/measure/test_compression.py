@@ -247,7 +247,7 @@ def test_the_stand_in_is_named_and_the_difference_is_that_of_the_codec() -> None
     found = rote.compression(texts, reference="human", permutations=39)
     assert "draws:zstd" in str(found.signature)
     row = found.comparisons[0]
-    own, theirs = (found.sources[source].values["gzip"] for source in ("model", "human"))
+    own, theirs = (found.by_source[source].values["gzip"] for source in ("model", "human"))
     assert row["difference"] == own - theirs
     assert found.interval is not None
     assert found.interval.method.endswith(

@@ -97,7 +97,7 @@ def test_evidence_says_where_the_longest_run_stands(corpus: Path) -> None:
 
 def test_values_are_means_over_the_items_that_can_be_judged(corpus: Path) -> None:
     result = run([PAGE, OTHER, OTHER, "Too short."], corpus)
-    found = result.sources["texts"]
+    found = result.by_source["texts"]
     assert found.values["contaminated"] == pytest.approx(1 / 3)
     assert found.values["touched"] == 0
     assert found.values["found_8"] == pytest.approx(1 / 3)
@@ -130,7 +130,7 @@ def test_the_thresholds_can_be_moved(corpus: Path) -> None:
 
 
 def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
-    found = run([PAGE, OTHER], "").sources["texts"]
+    found = run([PAGE, OTHER], "").by_source["texts"]
     names = ["contaminated", "near", "touched", "found_8", "found_13", "longest"]
     assert list(found.values) == names
     assert all(math.isnan(value) for value in found.values.values())
@@ -207,8 +207,8 @@ def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_pa
     assert [row["document"] for row in found[:40]] == [f"d{n}" for n in range(40)]
     assert {row["found"] for row in found[1:40:2]} == {"folded"}
     assert {row["verdict"] for row in found[40:]} == {"clean"}  # no false alarm
-    assert result.sources["texts"].values["near"] == pytest.approx(40 / 60)
-    low, high = result.sources["texts"].intervals["contaminated"]
+    assert result.by_source["texts"].values["near"] == pytest.approx(40 / 60)
+    low, high = result.by_source["texts"].intervals["contaminated"]
     assert low == 0 < high  # none of 60 is not surely none
 
 

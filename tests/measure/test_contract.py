@@ -140,7 +140,7 @@ def run(name: str, texts: Any, settings: Settings = QUICK, **options: Any) -> Re
 
 
 def values(result: Result, source: str = "texts") -> dict[str, float]:
-    return dict(result.sources[source].values)
+    return dict(result.by_source[source].values)
 
 
 def variants(name: str) -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def test_values_do_not_depend_on_typography(name: str, own: dict[str, Any], tmp_
         settings = Settings(permutations=9, matched=False, per_text=True)
         result = compute(chosen, given(sources, beside), settings=settings)[0]
         rows = [{**row, "id": ""} for row in result.tables.get("texts", [])]
-        found.append(json.dumps([[s.values for s in result.sources.values()], rows]))
+        found.append(json.dumps([[s.values for s in result.by_source.values()], rows]))
     assert found[0] == found[1]
 
 
@@ -235,7 +235,7 @@ def test_very_little_text_gives_numbers_or_nan_never_a_crash(name: str, texts: l
 @pytest.mark.parametrize("name", NAMES)
 def test_an_undefined_value_comes_with_a_note(name: str) -> None:
     result = run(name, ["word"])
-    source = result.sources["texts"]
+    source = result.by_source["texts"]
     if any(math.isnan(value) for value in source.values.values()):
         assert source.notes
 
@@ -270,13 +270,13 @@ def test_intervals_of_shares_stay_between_0_and_1(name: str) -> None:
         scores = {v for v in known if v.endswith(("_ratio", "_rho", "_excess", "_rise"))}
         assert shares >= known - NOT_SHARES - scores
         for texts in (VARIED, REPEATED, VARIED[:2]):
-            found = run(name, texts, **own).sources["texts"]
+            found = run(name, texts, **own).by_source["texts"]
             for value, (low, high) in found.intervals.items():
                 assert low - 1e-9 <= found.values[value] <= high + 1e-9
                 if value in shares:
                     assert 0 <= low <= high <= 1
     counts = {value.name for value in metric_of(name).values(options()) if value.of_texts}
-    found = run(name, REPEATED).sources["texts"]
+    found = run(name, REPEATED).by_source["texts"]
     for value in counts:
         low, high = found.intervals[value]
         assert high - low > 0.1
@@ -307,7 +307,7 @@ def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path)
         run(name, texts, Settings(interval=level, **common), **own) for level in (0, 0.8, 0.95)
     )
     assert none.interval is None
-    assert not any(source.intervals for source in none.sources.values())
+    assert not any(source.intervals for source in none.by_source.values())
     assert less.interval is not None
     assert less.interval.level == 0.8
     for table in more.tables:
@@ -528,7 +528,7 @@ def test_the_interval_of_a_paired_difference_says_what_its_test_says(name: str) 
         if row["p"] > 0.2:
             assert low <= 0 <= high, row
         if "relative_low" in row:
-            other = result.sources["a"].values[row["value"]]
+            other = result.by_source["a"].values[row["value"]]
             assert row["relative_low"] <= row["difference"] / other <= row["relative_high"]
             assert (row["relative_low"] <= 0 <= row["relative_high"]) is (low <= 0 <= high)
 
@@ -575,11 +575,11 @@ def test_many_groups_at_once_are_the_groups_one_by_one(
     assert together.comparisons
     for row, other in zip(together.comparisons, alone.comparisons, strict=True):
         assert row == pytest.approx(other, abs=1e-12, nan_ok=True)
-    for source, found in together.sources.items():
-        assert found.values == alone.sources[source].values
-        assert set(found.intervals) == set(alone.sources[source].intervals)
+    for source, found in together.by_source.items():
+        assert found.values == alone.by_source[source].values
+        assert set(found.intervals) == set(alone.by_source[source].intervals)
         for value, ends in found.intervals.items():
-            assert ends == pytest.approx(alone.sources[source].intervals[value], abs=1e-12)
+            assert ends == pytest.approx(alone.by_source[source].intervals[value], abs=1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)

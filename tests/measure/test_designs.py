@@ -134,7 +134,7 @@ def test_copies_of_texts_make_no_value_surer(
     # Half-samples and permuted groups hold all copies of a text, or none.
     for take in seen:
         assert set(np.bincount(np.asarray(take) // COPIES).tolist()) <= {0, COPIES}
-    own, copied = once.sources["b"], often.sources["b"]
+    own, copied = once.by_source["b"], often.by_source["b"]
     compared = 0
     for value, (low, high) in own.intervals.items():
         if high > low and copied.values[value] == pytest.approx(own.values[value], rel=0.1):
@@ -159,7 +159,7 @@ def test_unequal_numbers_of_answers_are_tested_on_as_many(
     found = compute({name: metric_of(name).options(**options)}, texts, settings=asked)[0]
     assert bool(found.comparisons) is (name not in UNTESTED)
     if name in UNTESTED:
-        said = [note for source in found.sources.values() for note in source.notes]
+        said = [note for source in found.by_source.values() for note in source.notes]
         assert sum("p rests on 56 of 66 texts" in note for note in said) == (name in LISTS)
         return
     every = [document for own in texts.values() for document in own]
@@ -175,7 +175,7 @@ def test_unequal_numbers_of_answers_are_tested_on_as_many(
             assert len(set(of_a[take[prompt[take] == number]])) == 1
     for row in found.comparisons:
         assert row["tested_texts"] == row["tested_reference_texts"] == sum(fewer)
-        own, other = (found.sources[source].values[row["value"]] for source in "ba")
+        own, other = (found.by_source[source].values[row["value"]] for source in "ba")
         assert row["difference"] == pytest.approx(own - other, nan_ok=True)
     assert AS_MANY.format("doc_id") in found.notes
 
@@ -224,7 +224,7 @@ def test_a_share_of_texts_is_never_surer_than_of_independent_ones() -> None:
     ]
     asked = Settings(permutations=0, matched=False)
     found = compute({"templates": metric_of("templates").options()}, texts, settings=asked)[0]
-    (source,) = found.sources.values()
+    (source,) = found.by_source.values()
     share = source.values["rate"]
     assert share == 28 / 30
     low, high = source.intervals["rate"]
@@ -246,15 +246,15 @@ def test_errors_by_type_of_entity_are_over_prompts(corpus: Path) -> None:
 def test_another_field_says_which_texts_belong_together(corpus: Path) -> None:
     by_prompt = run("lexical", COPIES, corpus, permutations=19)
     by_author = run("lexical", COPIES, corpus, "author", permutations=19, cluster="author")
-    assert by_author.sources == by_prompt.sources
+    assert by_author.by_source == by_prompt.by_source
     assert repr(by_author.comparisons) == repr(by_prompt.comparisons)
     assert by_author.interval is not None
     assert "of whole authors where a source has several texts" in by_author.interval.method
     assert dict(by_author.signature.settings)["cluster"] == "author"
     assert "cluster" not in dict(by_prompt.signature.settings)
     alone = run("lexical", COPIES, corpus, "author")
-    low, high = by_author.sources["b"].intervals["mtld"]
-    least, most = alone.sources["b"].intervals["mtld"]
+    low, high = by_author.by_source["b"].intervals["mtld"]
+    least, most = alone.by_source["b"].intervals["mtld"]
     assert most - least < 0.6 * (high - low)
 
 
@@ -267,7 +267,7 @@ def test_few_authors_are_drawn_too_and_said_to_be_few() -> None:
         asked = Settings(permutations=0, matched=False, **settings)
         (source,) = compute({"lexical": metric_of("lexical").options()}, texts, settings=asked)[
             0
-        ].sources.values()
+        ].by_source.values()
         low, high = source.intervals["mtld"]
         return high - low, source.notes
 

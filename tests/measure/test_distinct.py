@@ -38,7 +38,7 @@ WORKED = [
 def test_a_worked_example() -> None:
     found = rote.distinct(
         answered(WORKED), **FAST, partition="kind", quality="score", patience=0.5
-    ).sources["a"]
+    ).by_source["a"]
     assert found.values["distinct"] == (3 + 1) / 2
     # Weights 1, 1/2, 1/4, 1/8 over 15/8; the second cat and the further ones are nothing new.
     first, second = (5 + 4 / 4 + 2 / 8) / (15 / 8), 10 / (15 / 8)
@@ -51,10 +51,10 @@ def test_a_worked_example() -> None:
 
 def test_the_first_k_answers_and_prompts_that_have_them() -> None:
     texts = answered([*WORKED, [("one", 0, 1), ("two", 1, 1)]])
-    found = rote.distinct(texts, **FAST, partition="kind").sources["a"]
+    found = rote.distinct(texts, **FAST, partition="kind").by_source["a"]
     assert found.values["distinct"] == 2
     assert any("1 of 3 prompts with fewer" in note for note in found.notes)
-    assert rote.distinct(texts, **FAST, partition="kind", k=2).sources["a"].values[
+    assert rote.distinct(texts, **FAST, partition="kind", k=2).by_source["a"].values[
         "distinct"
     ] == pytest.approx((1 + 1 + 2) / 3)
 
@@ -75,14 +75,14 @@ def plain(texts: Sequence[str], least: float) -> int:
 def test_by_likeness_it_is_its_plain_twin(least: float) -> None:
     rng = np.random.default_rng(int(least * 10))
     prompts = [[(" ".join(rng.choice(list("abcdef"), 5)), 0, 0) for _ in range(6)] for _ in "12345"]
-    found = rote.distinct(answered(prompts), **FAST, above=least).sources["a"]
+    found = rote.distinct(answered(prompts), **FAST, above=least).by_source["a"]
     expected = [plain([text for text, _, _ in own], least) for own in prompts]
     assert found.values["distinct"] == pytest.approx(np.mean(expected))
 
 
 def test_short_answers_are_the_same_only_if_they_are() -> None:
     prompts = [[("yes", 0, 0), ("Yes", 0, 0), ("no", 0, 0), ("yes", 0, 0)]]
-    assert rote.distinct(answered(prompts), **FAST, like="runs").sources["a"].values == {
+    assert rote.distinct(answered(prompts), **FAST, like="runs").by_source["a"].values == {
         "distinct": 2.0
     }
 
@@ -129,7 +129,7 @@ def test_what_is_wrong_is_said() -> None:
     with pytest.raises(OptionError, match="patience"):
         rote.distinct(answered(WORKED), **FAST, patience=1.5)
     bare = [Document(str(n), text, {"source": "a"}) for n, text in enumerate(("x y", "x y", "z"))]
-    found = rote.distinct(bare, **FAST).sources["a"]
+    found = rote.distinct(bare, **FAST).by_source["a"]
     assert found.values["distinct"] == 2
     assert not math.isnan(found.values["distinct"])
     assert any("no doc_id" in note for note in found.notes)

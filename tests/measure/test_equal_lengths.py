@@ -74,7 +74,7 @@ def test_weights_and_value_worked_out_by_hand(tmp_path: Path) -> None:
     """
     x, y, long = flat("X"), flat("Y"), flat(*"XXXXX")
     result = measured(tmp_path, [[x, y], [long, long]], [[x, long], [long, long]])
-    found = result.sources["source0"].values
+    found = result.by_source["source0"].values
     pairs = [(1, 1 / 2), *2 * [(2, 6 / math.sqrt(52))], *2 * [(2, 1 / math.sqrt(52))], (4, 1)]
     expected = sum(weight * (1 - k) for weight, k in pairs) / sum(weight for weight, _ in pairs)
     assert found["wl_matched"] == pytest.approx(expected, abs=1e-12)
@@ -192,8 +192,8 @@ def test_what_the_weights_do_is_said(tmp_path: Path) -> None:
     x, long, longer = flat("X"), flat(*"XXXXX"), flat(*40 * "X")
     result = measured(tmp_path, [[x, long]] * 4, [[x, long], [long, longer]] * 2)
     # 7 of 8 is much, and nothing is lost: not worth a word.
-    assert not any("wl_matched" in note for note in result.sources["source0"].notes)
-    assert result.sources["source1"].notes[0] == (
+    assert not any("wl_matched" in note for note in result.by_source["source0"].notes)
+    assert result.by_source["source1"].notes[0] == (
         "wl_matched: weighted to equal lengths, 8 sentences are worth 6; "
         "25% are of lengths that some source lacks"
     )
@@ -202,14 +202,14 @@ def test_what_the_weights_do_is_said(tmp_path: Path) -> None:
 def test_nothing_is_said_where_all_sentences_count_alike(tmp_path: Path) -> None:
     x, long = flat("X"), flat(*"XXXXX")
     result = measured(tmp_path, [[x, x, long]], [[x, x], [long]])
-    assert all("wl_matched" not in " ".join(s.notes) for s in result.sources.values())
+    assert all("wl_matched" not in " ".join(s.notes) for s in result.by_source.values())
 
 
 def test_sources_without_a_common_length_have_no_value_and_a_reason(tmp_path: Path) -> None:
     short, long = [[flat("X"), flat("Y")]] * 3, [[flat(*40 * "X")]] * 3
     result = measured(tmp_path, short, long, reference="source0")
     reason = "wl_matched: no length of sentences is common to all sources, so it is undefined"
-    for source in result.sources.values():
+    for source in result.by_source.values():
         assert math.isnan(source.values["wl_matched"])
         assert "wl_matched" not in source.intervals
         assert reason in source.notes
@@ -223,7 +223,7 @@ def test_a_single_source_has_no_value_and_a_reason(
 ) -> None:
     """A source with a single sentence has nothing to be matched, and is no second one."""
     result = measured(tmp_path, [[flat("X"), flat("Y")], [flat("X")]], *others)
-    source = result.sources["source0"]
+    source = result.by_source["source0"]
     assert source.values["wl"] == pytest.approx(1 - (1 + 2 * 0.5) / 3)
     assert math.isnan(source.values["wl_matched"])
     assert "wl_matched" not in source.intervals
@@ -234,9 +234,9 @@ def test_a_source_with_one_sentence_of_a_common_length_has_no_value(tmp_path: Pa
     x, long = flat("X"), flat(*40 * "X")
     result = measured(tmp_path, [[x, x, x]], [[x], [long]])
     reason = "wl_matched: 1 sentence of a length that all sources have: undefined"
-    assert math.isnan(result.sources["source1"].values["wl_matched"])
-    assert reason in result.sources["source1"].notes
-    assert result.sources["source0"].values["wl_matched"] == pytest.approx(0, abs=1e-12)
+    assert math.isnan(result.by_source["source1"].values["wl_matched"])
+    assert reason in result.by_source["source1"].notes
+    assert result.by_source["source0"].values["wl_matched"] == pytest.approx(0, abs=1e-12)
 
 
 # Whether it does what it is for

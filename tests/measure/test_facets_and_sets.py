@@ -44,14 +44,14 @@ QUICK: dict[str, Any] = {"permutations": 19, "matched": False}
 
 def test_each_facet_is_measured_as_if_it_stood_alone() -> None:
     both = lexical(records(), by=("task", "source"), reference="human", **QUICK)
-    assert list(both.sources) == [
+    assert list(both.by_source) == [
         f"{t}|{s}" for t in ("story", "news") for s in ("human", "small", "large")
     ]
     for task in ("story", "news"):
         own = [document for document in records() if document.meta["task"] == task]
         alone = lexical(own, by=("task", "source"), reference=f"{task}|human", **QUICK)
-        for name, found in alone.sources.items():
-            assert both.sources[name].values == pytest.approx(found.values, nan_ok=True)
+        for name, found in alone.by_source.items():
+            assert both.by_source[name].values == pytest.approx(found.values, nan_ok=True)
         mine = [row for row in both.comparisons if row["source"].startswith(task)]
         corrected = [row["p_corrected"] for row in alone.comparisons]
         assert [row["p_corrected"] for row in mine] == pytest.approx(corrected, nan_ok=True)
@@ -87,19 +87,19 @@ def test_a_facet_without_the_reference_is_measured_but_not_compared() -> None:
     texts = [d for d in records() if (d.meta["task"], d.meta["source"]) != ("news", "human")]
     found = lexical(texts, by=("task", "source"), reference="human", **QUICK)
     assert {row["source"] for row in found.comparisons} == {"story|small", "story|large"}
-    assert not math.isnan(found.sources["news|small"].values["ttr"])
+    assert not math.isnan(found.by_source["news|small"].values["ttr"])
 
 
 def test_within_is_the_mean_over_the_sets() -> None:
     texts = records()
     found = lexical(texts, by=("source",), within="doc_id", interval=0.95, **QUICK)
-    for source, result in found.sources.items():
+    for source, result in found.by_source.items():
         sets: dict[str, list[Document]] = {}
         for document in texts:
             if document.meta["source"] == source:
                 sets.setdefault(document.meta["doc_id"], []).append(document)
         values = [
-            lexical([d.text for d in own], **QUICK).sources["texts"].values["ttr"]
+            lexical([d.text for d in own], **QUICK).by_source["texts"].values["ttr"]
             for own in sets.values()
         ]
         assert result.values["ttr"] == pytest.approx(np.mean(values))
@@ -114,15 +114,15 @@ def test_within_is_the_mean_over_the_sets() -> None:
 
 def test_within_calls_few_sets_what_they_are() -> None:
     found = lexical(records(), by=("source",), within="doc_id", interval=0.95, **QUICK)
-    sets = found.sources["human"].texts
-    assert f"{sets} sets only: the interval is rough" in found.sources["human"].notes
+    sets = found.by_source["human"].texts
+    assert f"{sets} sets only: the interval is rough" in found.by_source["human"].notes
 
 
 def test_within_says_which_sets_were_too_small() -> None:
     texts = [*records(), Document("alone", "one more text", {"source": "human", "doc_id": "last"})]
     found = lexical(texts, by=("source",), within="doc_id", **QUICK)
-    assert "left out: 1 set of a single text" in found.sources["human"].notes
-    assert not any("single text" in note for note in found.sources["small"].notes)
+    assert "left out: 1 set of a single text" in found.by_source["human"].notes
+    assert not any("single text" in note for note in found.by_source["small"].notes)
 
 
 def test_within_needs_sets() -> None:
@@ -150,16 +150,16 @@ def test_sets_are_signed_and_listed() -> None:
 def test_what_texts_were_made_from_is_a_source_of_its_facet() -> None:
     texts = records(document="The same long document about a heron and a lamp.")
     found = lexical(texts, by=("task", "source"), reference="human", **QUICK)
-    assert found.sources["story|input documents"].texts == 1
-    assert found.sources["news|input documents"].texts == 1
+    assert found.by_source["story|input documents"].texts == 1
+    assert found.by_source["news|input documents"].texts == 1
     by_source = lexical(texts, by=("source",), **QUICK)
-    assert by_source.sources["input documents"].texts == 1
-    assert "input documents" not in lexical(texts, by=("source",), inputs="", **QUICK).sources
+    assert by_source.by_source["input documents"].texts == 1
+    assert "input documents" not in lexical(texts, by=("source",), inputs="", **QUICK).by_source
 
 
 def test_another_field_may_hold_the_input() -> None:
     texts = records(prompt="Write about a heron.")
-    assert "input: prompt" in lexical(texts, by=("source",), inputs="prompt", **QUICK).sources
+    assert "input: prompt" in lexical(texts, by=("source",), inputs="prompt", **QUICK).by_source
     with pytest.raises(OptionError, match=r"--inputs names the field 'promt'.*fields: .*prompt"):
         lexical(texts, by=("source",), inputs="promt", **QUICK)
 
@@ -169,6 +169,6 @@ def test_what_texts_were_made_from_is_known_in_a_facet() -> None:
     texts = records(document="The same long document about a heron and a lamp.")
     for by in (("source",), ("task", "source")):
         found = rote.report(texts, by=by, measures="lexical,keyness", **QUICK)
-        sources = {result.measure: result.sources for result in found.results}
+        sources = {result.measure: result.by_source for result in found.results}
         assert any("input" in name for name in sources["lexical"])
         assert not any("input" in name for name in sources["keyness"])

@@ -126,7 +126,7 @@ def test_every_measure_tests_equivalence(name: str) -> None:
     settings = Settings(reference="a", permutations=19, matched=False, equivalent="20%")
     result = run(name, TEXTS, settings)
     for row in result.comparisons:
-        own, other = (result.sources[row[who]] for who in ("source", "reference"))
+        own, other = (result.by_source[row[who]] for who in ("source", "reference"))
         assert row["margin"] == pytest.approx(0.2 * abs(other.values[row["value"]]), nan_ok=True)
         known = all(row["value"] in source.intervals for source in (own, other))
         assert known or math.isnan(row["equivalence_p"])

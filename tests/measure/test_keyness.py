@@ -137,14 +137,14 @@ def test_a_corpus_is_the_other_side(tmp_path: Path) -> None:
     assert (row["count"], row["other_count"]) == (12, 2)
     assert math.isnan(row["p_corrected"])
     assert row["p_independent"] <= 1
-    assert any("cannot be permuted" in note for note in result.sources["habit"].notes)
+    assert any("cannot be permuted" in note for note in result.by_source["habit"].notes)
 
 
 def test_the_permutation_test_finds_a_habit_and_holds_its_level() -> None:
     settings: dict[str, Any] = {"by": "source", "reference": "plain", "lengths": (1, 2)}
     found = rote.keyness(texts(count=30), **settings, permutations=99)
     assert row_of(found, "the old grey mill")["p_corrected"] < 0.05
-    assert found.sources["habit"].values["key"] == pytest.approx(4 / 34, abs=0.02)
+    assert found.by_source["habit"].values["key"] == pytest.approx(4 / 34, abs=0.02)
     # Both sides alike, but each text has a word of its own that it repeats: G2 is misled.
     rng = np.random.default_rng(5)
     alarms = independent = 0
@@ -184,7 +184,7 @@ def test_unequal_numbers_of_answers_with_words_in_common_hold_the_level() -> Non
             "permutations": 39,
         }
         found = rote.keyness(documents, **how, seed=seed, interval=0)
-        assert "p rests on 40 of 120 texts" in found.sources["five"].notes[-1]
+        assert "p rests on 40 of 120 texts" in found.by_source["five"].notes[-1]
         alarms += any(row["p_corrected"] <= 0.05 for row in found.tables["phrases"])
     assert alarms <= 9
 

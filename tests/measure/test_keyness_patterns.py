@@ -107,8 +107,8 @@ def test_sentences_outside_are_shared_with_precision_and_recall() -> None:
     texts = documents("human", HUMAN) + documents("model", MODEL)
     options = precision_recall.Options(k=2, on=("trees",))
     other = compute({"precision-recall": options}, texts, settings=settings)[0]
-    outside = result.sources["model"].values["outside"]
-    assert outside == pytest.approx(1 - other.sources["model"].values["tree_recall"])
+    outside = result.by_source["model"].values["outside"]
+    assert outside == pytest.approx(1 - other.by_source["model"].values["tree_recall"])
     assert 0 < outside < 1
 
 
@@ -156,7 +156,7 @@ def test_too_few_permutations_are_said() -> None:
     texts = documents("human", HUMAN) + documents("model", MODEL)
     settings = Settings(by=("source",), reference="human", permutations=9)
     result = compute({"keyness": Options(of="patterns", k=2)}, texts, settings=settings)[0]
-    assert "at least 20" in " ".join(result.sources["model"].notes)
+    assert "at least 20" in " ".join(result.by_source["model"].notes)
     settings = Settings(by=("source",), reference="human", permutations=0)
     result = compute(
         {"keyness": Options(of="patterns", k=2, min_count=2)}, texts, settings=settings

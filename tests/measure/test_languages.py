@@ -92,20 +92,20 @@ def test_inputs_of_another_language_have_no_values_of_english_models(
     metric: Metric = metric_of(name)
     result = run(name, corpus, own, records(GERMAN))
     english = run(name, corpus, own, records(VARIED))
-    assert INPUTS in english.sources
+    assert INPUTS in english.by_source
     assert not any("leaves out" in note for note in english.notes)
     if not needs_language(metric, chosen(name, corpus, own)):
-        assert INPUTS in result.sources
+        assert INPUTS in result.by_source
         return
-    assert set(result.sources) == {"a", "b"}
+    assert set(result.by_source) == {"a", "b"}
     (note,) = [note for note in result.notes if "leaves out" in note]
     assert note.startswith(f"{name} leaves out {INPUTS}: the texts are taken for German, and ")
     tables = {table: rows for table, rows in result.tables.items() if rows}
     assert not any(INPUTS in map(str, row.values()) for rows in tables.values() for row in rows)
     # What is left is what it would be if there were no inputs at all.
     without = run(name, corpus, own, records(GERMAN), inputs="")
-    assert {s: v.values for s, v in without.sources.items()} == {
-        s: v.values for s, v in result.sources.items()
+    assert {s: v.values for s, v in without.by_source.items()} == {
+        s: v.values for s, v in result.by_source.items()
     }
 
 
@@ -120,21 +120,21 @@ def test_models_of_their_language_read_them(
     plain = run(name, corpus, own, given, inputs="")
     result = run(name, corpus, own, given, annotator=f"de={german}", reference="a")
     if metric.english:  # no annotator makes its rules German
-        assert INPUTS not in result.sources
+        assert INPUTS not in result.by_source
         assert any("its rules are about English" in note for note in result.notes)
         return
     if name == "novelty" and needs_language(metric, asked):
         # The corpus was tagged by another annotator.
-        assert INPUTS not in result.sources
+        assert INPUTS not in result.by_source
         assert any(note.startswith("novelty leaves out") for note in result.notes)
         return
     if name != "perplexity":
-        values = result.sources[INPUTS].values
+        values = result.by_source[INPUTS].values
         assert not all(map(math.isnan, values.values()))
     # English texts are read as before.
     for source in "ab":
-        before = pytest.approx(dict(plain.sources[source].values), nan_ok=True, rel=0, abs=0)
-        assert dict(result.sources[source].values) == before
+        before = pytest.approx(dict(plain.by_source[source].values), nan_ok=True, rel=0, abs=0)
+        assert dict(result.by_source[source].values) == before
     if not needs_language(metric, asked):
         return
     assert not any(INPUTS in (row["source"], row["reference"]) for row in result.comparisons)
@@ -146,16 +146,16 @@ def test_models_of_their_language_read_them(
 def test_texts_themselves_are_left_out_too(german: str) -> None:
     texts = {"english": VARIED, "german": GERMAN}
     result = compute({"templates": metric_of("templates").options()}, texts)[0]
-    assert set(result.sources) == {"english"}
+    assert set(result.by_source) == {"english"}
     (note,) = [note for note in result.notes if "leaves out" in note]
     assert "--annotator de=NAME names another" in note
     settings = Settings(annotator=f"de={german}", permutations=9)
     result = compute({"templates": metric_of("templates").options()}, texts, settings=settings)[0]
-    assert set(result.sources) == {"english", "german"}
+    assert set(result.by_source) == {"english", "german"}
     # Whoever wants it so has it so.
     settings = Settings(annotator="de=rote", permutations=9)
     result = compute({"templates": metric_of("templates").options()}, texts, settings=settings)[0]
-    assert set(result.sources) == {"english", "german"}
+    assert set(result.by_source) == {"english", "german"}
     with pytest.raises(UnknownLanguage, match=r"templates leaves out texts: .* German"):
         compute({"templates": metric_of("templates").options()}, GERMAN)
 
@@ -164,7 +164,7 @@ def test_an_annotator_of_another_language_does_not_read_english(german: str) -> 
     settings = Settings(annotator=german, permutations=0, interval=0, matched=False)
     texts = {"english": VARIED, "german": GERMAN}
     result = compute({"templates": metric_of("templates").options()}, texts, settings=settings)[0]
-    assert set(result.sources) == {"german"}
+    assert set(result.by_source) == {"german"}
     assert any("knows German (--annotator en=NAME" in note for note in result.notes)
 
 
@@ -180,7 +180,7 @@ def test_a_panel_goes_on_without_what_no_source_is_left_for() -> None:
 
 def test_what_a_record_says_counts_before_looks() -> None:
     def sources(given: list[Document], **settings: Any) -> set[str]:
-        return set(run("templates", "", {}, given, **settings).sources)
+        return set(run("templates", "", {}, given, **settings).by_source)
 
     # Of the text, not of what it was made from.
     assert INPUTS not in sources(records(GERMAN, lang="en"))
@@ -191,7 +191,7 @@ def test_what_a_record_says_counts_before_looks() -> None:
         sources(records(VARIED, lang="fr"), inputs="")
     # A field that tells sources apart may be one that says the language.
     by = run("templates", "", {}, records(GERMAN, lang="en"), by=("lang", "source"))
-    assert set(by.sources) == {"en|a", "en|b"}
+    assert set(by.by_source) == {"en|a", "en|b"}
 
 
 def test_fields_of_another_language_are_not_compared_by_english_models() -> None:
@@ -206,7 +206,7 @@ def test_fields_of_another_language_are_not_compared_by_english_models() -> None
     with pytest.raises(UnknownLanguage, match="vectors of two models never meet"):
         compute(own, given, settings=Settings(**QUICK))
     own = {"score": metric_of("score").options(scores=("rouge",))}
-    assert compute(own, given, settings=Settings(**QUICK))[0].sources
+    assert compute(own, given, settings=Settings(**QUICK))[0].by_source
 
 
 def test_a_store_says_who_read_its_texts(tmp_path: Path, german: str) -> None:
@@ -222,7 +222,7 @@ def test_a_store_says_who_read_its_texts(tmp_path: Path, german: str) -> None:
         )
     own = {"templates": metric_of("templates").options()}
     settings = Settings(permutations=0, interval=0, matched=False)
-    assert compute(own, str(tmp_path / "german"), settings=settings)[0].sources
+    assert compute(own, str(tmp_path / "german"), settings=settings)[0].by_source
     with pytest.raises(UnknownLanguage, match="the annotator rote knows English"):
         compute(own, str(tmp_path / "english"), settings=settings)
 
@@ -230,7 +230,7 @@ def test_a_store_says_who_read_its_texts(tmp_path: Path, german: str) -> None:
 def test_most_texts_are_not_asked_for_their_language(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rote.measure._prepare.languages", lambda documents: 1 / 0)
     own = {"lexical": metric_of("lexical").options()}
-    assert compute(own, GERMAN, settings=Settings(permutations=0))[0].sources
+    assert compute(own, GERMAN, settings=Settings(permutations=0))[0].by_source
     assert not _languages.needs_language(metric_of("lexical"), metric_of("lexical").options())
 
 
@@ -250,7 +250,7 @@ def test_vectors_of_each_language_are_made_by_its_own_embedder(
     monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: Named(name))
     own = {"semantic": metric_of("semantic").options(embedder="own,de=other")}
     result = compute(own, records(GERMAN), settings=Settings(**QUICK))[0]
-    assert INPUTS in result.sources
+    assert INPUTS in result.by_source
     assert set(asked) == {"own", "other"}
     assert set(asked["other"]) <= set(GERMAN)
     assert not set(asked["own"]) & set(GERMAN)

@@ -334,5 +334,5 @@ def test_tests_are_of_means_over_draws_and_intervals_hold_what_drawing_adds(
     for row, other in zip(calm.comparisons, wild.comparisons):
         assert row["p"] == other["p"]
         assert row.get("matched_p") == other.get("matched_p")
-    widths = [np.ptp(found.sources["two"].intervals["unique_1"]) for found in (calm, wild)]
+    widths = [np.ptp(found.by_source["two"].intervals["unique_1"]) for found in (calm, wild)]
     assert widths[1] > 5 * widths[0]

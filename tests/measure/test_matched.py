@@ -378,7 +378,7 @@ def test_words_alone_leave_punctuation_out_of_every_value_and_window() -> None:
     texts = ["One, two; three: four - five. Six?", "One two three four five six"]
     counted = rote.lexical(texts, window=6, draws=6)
     alone = rote.lexical(texts, window=6, draws=6, punctuation=False)
-    (with_marks,), (without,) = counted.sources.values(), alone.sources.values()
+    (with_marks,), (without,) = counted.by_source.values(), alone.by_source.values()
     assert without.values["mattr"] == 1
     assert without.values["ttr"] == 6 / 12
     assert with_marks.values["ttr"] == 12 / 18

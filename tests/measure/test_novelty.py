@@ -76,7 +76,7 @@ def test_golden_values(corpus: Path) -> None:
     # Corpus: 17 words and a full stop. Text: its first six words, then six that it lacks.
     text = "The ferry left at nine and seventeen crates argued above unsold oranges"
     result = run([text], corpus, n=(1, 2, 6, 8), tags="")
-    assert result.sources["texts"].values == pytest.approx(
+    assert result.by_source["texts"].values == pytest.approx(
         {
             "creativity": (1 - 6 / 12) + (1 - 6 / 12) + 6,  # L = 5 and 6 cover six of twelve words
             "coverage_5": 6 / 12,
@@ -99,7 +99,7 @@ def test_shares_are_over_all_ngrams_of_a_group_and_coverage_is_a_mean_over_texts
     corpus: Path,
 ) -> None:
     result = run([OLD, f"{NEW} {NEW} {NEW}"], corpus, n=(4,), tags="")
-    found = result.sources["texts"].values
+    found = result.by_source["texts"].values
     old, new = 18, 3 * 15
     assert found["novel_4"] == pytest.approx((new - 3) / (old - 3 + new - 3))
     assert found["coverage_8"] == pytest.approx((1 + 0) / 2)
@@ -114,14 +114,14 @@ def test_the_interval_of_a_share_leaves_out_one_text_at_a_time(corpus: Path) -> 
     result = run(texts, corpus, Settings(permutations=0), n=(4,), tags="")
     without = [
         run([t for j, t in enumerate(texts) if j != i], corpus, n=(4,), tags="")
-        .sources["texts"]
+        .by_source["texts"]
         .values["novel_4"]
         for i in range(4)
     ]
     error = math.sqrt(3 / 4 * sum((w - np.mean(without)) ** 2 for w in without))
     value, (low, high) = (
-        result.sources["texts"].values["novel_4"],
-        result.sources["texts"].intervals["novel_4"],
+        result.by_source["texts"].values["novel_4"],
+        result.by_source["texts"].intervals["novel_4"],
     )
     ends = interval_from_error(value, error, 0.95, 4, share=True)
     assert (low, high) == pytest.approx(ends, abs=1e-6)
@@ -161,11 +161,11 @@ def test_copied_text_is_less_novel_and_the_test_says_so(corpus: Path) -> None:
 
 def test_texts_that_stand_in_the_corpus_and_short_ones_are_pointed_out(corpus: Path) -> None:
     result = run([OLD, NEW, "Too short"], corpus)
-    notes = " ".join(result.sources["texts"].notes)
+    notes = " ".join(result.by_source["texts"].notes)
     assert "1 of 3 texts occur in the corpus from their first word to their last" in notes
     assert "1 of 3 texts have fewer than 12 words: no 12-gram in them, and no creativity" in notes
-    assert run(["Too short"], corpus).sources["texts"].values["creativity"] is not None
-    assert math.isnan(run(["Too short"], corpus).sources["texts"].values["creativity"])
+    assert run(["Too short"], corpus).by_source["texts"].values["creativity"] is not None
+    assert math.isnan(run(["Too short"], corpus).by_source["texts"].values["creativity"])
 
 
 def test_values_of_each_text_are_given(corpus: Path) -> None:
@@ -177,7 +177,7 @@ def test_values_of_each_text_are_given(corpus: Path) -> None:
 
 def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     result = run([OLD, NEW], "")
-    found = result.sources["texts"]
+    found = result.by_source["texts"]
     declared = [value.name for value in load("measure", "novelty").METRIC.values(Options())]
     assert list(found.values) == declared
     assert all(math.isnan(value) for value in found.values.values())
@@ -189,9 +189,9 @@ def test_an_index_and_a_file_give_the_same(tmp_path: Path, corpus: Path) -> None
     build_index(corpus, tmp_path / "IDX")
     texts = [OLD, NEW, f"{NEW} {OLD}"]
     from_file, from_index = run(texts, corpus), run(texts, tmp_path / "IDX")
-    assert from_file.sources == from_index.sources
+    assert from_file.by_source == from_index.by_source
     jobs = run(texts, tmp_path / "IDX", Settings(permutations=9, matched=False, jobs=2))
-    assert jobs.sources == from_index.sources
+    assert jobs.by_source == from_index.by_source
     assert "corpus:IDX=" in str(from_index.signature)
 
 
@@ -201,7 +201,7 @@ def test_what_does_not_compare_is_refused_before_any_text_is_read(
     build_index(corpus, tmp_path / "IDX", layers=("lower",))
     with pytest.raises(OptionError, match=r"add-layer .*IDX pos` adds it"):
         run([OLD], tmp_path / "IDX")
-    assert run([OLD], tmp_path / "IDX", tags="").sources["texts"].values["longest"] == 18
+    assert run([OLD], tmp_path / "IDX", tags="").by_source["texts"].values["longest"] == 18
     with pytest.raises(OptionError, match="their layers do not compare"):
         check_against(str(tmp_path / "IDX"), ["lower"], "other/1")
     with pytest.raises(OptionError, match="build an index of"):

@@ -53,7 +53,7 @@ def numbers(result: Any) -> dict[str, Any]:
         "p": {(r["source"], r["value"]): r.get("p") for r in rows},
         "intervals": {
             (source, name): ends
-            for source, found in sorted(result.sources.items())
+            for source, found in sorted(result.by_source.items())
             for name, ends in sorted(found.intervals.items())
         },
     }
@@ -112,7 +112,7 @@ def results(seed: int | None) -> list[Any]:
     recalled = rote.memorization(own, model={"m": model}, n=2, corpus=corpus)
     answered = rote.evaluate(own, model={"m": model})
     return [
-        *(result.sources for result in (found, recalled, answered)),
+        *(result.by_source for result in (found, recalled, answered)),
         found.tables["tests"],
         found.tables["groups"],
         recalled.tables["prediction"],

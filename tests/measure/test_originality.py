@@ -63,7 +63,7 @@ def run(texts: Any, against: Path, settings: Settings = QUICK, **options: Any) -
 
 
 def values(result: Result, source: str = "texts") -> dict[str, float]:
-    return dict(result.sources[source].values)
+    return dict(result.by_source[source].values)
 
 
 def verdicts(result: Result) -> dict[str, tuple[bool, bool]]:
@@ -114,7 +114,7 @@ def test_shares_count_sentences_and_fragments(tmp_path: Path) -> None:
             "failing_by_chance": 2 * 13 / 27,
         }
     ]
-    (note,) = (note for note in result.sources["texts"].notes if "no fragment" in note)
+    (note,) = (note for note in result.by_source["texts"].notes if "no fragment" in note)
     assert note.startswith("1 of 3 sentences")
 
 
@@ -124,7 +124,7 @@ def test_relaxed_a_fragment_of_two_sources_needs_a_citation_too(tmp_path: Path) 
     cited = [(row["document"], row["author"]) for row in result.tables["citations"]]
     assert cited == [("ann-1", "Ann Lee"), ("bob", "Bob")]
     # Three sources in all: with three allowed, nothing is common property.
-    notes = run([SAYING], written(tmp_path, GROUND), relax=3).sources["texts"].notes
+    notes = run([SAYING], written(tmp_path, GROUND), relax=3).by_source["texts"].notes
     assert any("nothing is common property" in note for note in notes)
 
 
@@ -327,7 +327,7 @@ def test_sentences_without_a_fragment_are_neither_original_nor_failing(
     result = run([text], written(tmp_path, GROUND))
     assert values(result)["original"] == values(result)["failing"] == 0
     assert math.isnan(values(result)["new_fragments"])
-    assert any("shares of fragments are undefined" in n for n in result.sources["texts"].notes)
+    assert any("shares of fragments are undefined" in n for n in result.by_source["texts"].notes)
 
 
 def test_a_sentence_longer_than_any_of_the_ground_truth_is_original(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_an_empty_ground_truth_holds_nothing(tmp_path: Path) -> None:
     assert (found["original"], found["failing"], found["new_fragments"]) == (1, 0, 1)
     assert math.isnan(found["perplexity"])
     assert math.isnan(found["bleu"])
-    assert any("the ground truth is empty" in note for note in result.sources["texts"].notes)
+    assert any("the ground truth is empty" in note for note in result.by_source["texts"].notes)
     assert result.tables["incompleteness"][-1]["unseen"] is None
 
 
@@ -350,19 +350,19 @@ def test_with_one_author_whatever_is_held_needs_a_citation(tmp_path: Path) -> No
     path = written(tmp_path, GROUND[:2])
     result = run([SAYING, "Wooden moons applaud."], path)
     assert verdicts(result) == {SAYING: (False, True), "Wooden moons applaud.": (True, False)}
-    assert any("has 1 source:" in note for note in result.sources["texts"].notes)
+    assert any("has 1 source:" in note for note in result.by_source["texts"].notes)
 
 
 def test_texts_without_words_have_no_values_and_a_note(tmp_path: Path) -> None:
     result = run(["\u200b"], written(tmp_path, GROUND))
     assert all(map(math.isnan, values(result).values()))
-    assert any("no sentences" in note for note in result.sources["texts"].notes)
+    assert any("no sentences" in note for note in result.by_source["texts"].notes)
 
 
 def test_without_a_ground_truth_nothing_is_said() -> None:
     result = compute({"originality": Options()}, [SAYING], settings=QUICK)[0]
     assert all(map(math.isnan, values(result).values()))
-    assert any("--corpus" in note for note in result.sources["texts"].notes)
+    assert any("--corpus" in note for note in result.by_source["texts"].notes)
 
 
 def test_options_that_mean_nothing_are_refused() -> None:
@@ -398,7 +398,7 @@ def test_an_index_without_tags_tells_edges_by_word_lists(tmp_path: Path) -> None
     build_index(open_corpus([path]), tmp_path / "idx", BuildOptions(layers=("lower",)))
     result = run(["Green clocks sleep on."], tmp_path / "idx")
     assert result.tables["ground_truth"][0]["edges"] == "words"
-    assert any("no tags" in note for note in result.sources["texts"].notes)
+    assert any("no tags" in note for note in result.by_source["texts"].notes)
     with pytest.raises(OptionError, match="add-layer"):
         run(["Green clocks."], tmp_path / "idx", layer="lemma")
 

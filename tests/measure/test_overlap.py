@@ -266,13 +266,13 @@ def measured(texts: Any, train: str | None, jobs: int = 1, **own: Any) -> Result
 def test_overlap_bins_scores_ratio_and_trend_by_hand(train: str) -> None:
     texts = {"learner": records("learner", True), "other": records("other", False)}
     result = measured(texts, train, scores=("rouge_1", "grade"))
-    values = result.sources["learner"].values
+    values = result.by_source["learner"].values
     assert values["overlap"] == pytest.approx((0 + 0 + 3 / 4 + 1 + 1) / 7)
     # T_nov: one of 7 words of the reference in 5 words of the text; T_sim: all.
     assert values["rouge_1_nov"] == pytest.approx(2 / 12)
     assert values["rouge_1_sim"] == 1
     assert values["rouge_1_ratio"] == pytest.approx(6)
-    assert result.sources["other"].values["rouge_1_ratio"] == pytest.approx(1)
+    assert result.by_source["other"].values["rouge_1_ratio"] == pytest.approx(1)
     assert values["grade_nov"] == 0.5
     assert values["grade_sim"] == 1
     assert values["rouge_1_trend"] > 0.8
@@ -283,7 +283,7 @@ def test_overlap_bins_scores_ratio_and_trend_by_hand(train: str) -> None:
         ("T_sim", 0.25, 1, 2, 2),
         ("too short", None, None, 1, 1),
     ]
-    assert "1 of 8 items have fewer than 4 words: no bin" in result.sources["learner"].notes
+    assert "1 of 8 items have fewer than 4 words: no bin" in result.by_source["learner"].notes
 
 
 @pytest.mark.usefixtures("kept_processes")
@@ -309,9 +309,9 @@ def test_a_folder_is_a_training_set_too(train: str) -> None:
 
 def test_case_counts_unless_the_layer_folds_it(train: str) -> None:
     texts = [OLD.upper(), OLD.title()]
-    assert measured(texts, train, on="text").sources["texts"].values["overlap"] == 0
+    assert measured(texts, train, on="text").by_source["texts"].values["overlap"] == 0
     folded = measured(texts, train, on="text", layer="lower")
-    assert folded.sources["texts"].values["overlap"] == 1
+    assert folded.by_source["texts"].values["overlap"] == 1
 
 
 def test_sources_that_answer_the_same_items_do_not_make_more_items(train: str) -> None:
@@ -350,7 +350,7 @@ def test_a_number_has_one_interval_wherever_it_stands(train: str) -> None:
         for row in result.tables["trends"]:
             for part in ("nov", "sim", "ratio", "trend", "over_placebo"):
                 name = f"{row['score']}_{part}"
-                source = result.sources[row["source"]]
+                source = result.by_source[row["source"]]
                 assert source.values[name] == pytest.approx(row[part])
                 ends = (row[f"{part}_low"], row[f"{part}_high"])
                 if math.isnan(ends[0]):
@@ -359,10 +359,10 @@ def test_a_number_has_one_interval_wherever_it_stands(train: str) -> None:
                     assert source.intervals[name] == ends
         for row in result.tables["bins"]:
             if part := {"T_nov": "nov", "T_sim": "sim"}.get(row["name"]):
-                ends = result.sources[row["source"]].intervals[f"{row['score']}_{part}"]
+                ends = result.by_source[row["source"]].intervals[f"{row['score']}_{part}"]
                 assert (row["mean_low"], row["mean_high"]) == ends
     without = overlapping(texts, train, level=0, placebo=train)
-    assert not without.sources["learner"].intervals
+    assert not without.by_source["learner"].intervals
     for table in ("bins", "trends"):
         for row in without.tables[table]:
             assert all(math.isnan(row[key]) for key in row if key.endswith(("_low", "_high")))
@@ -407,7 +407,7 @@ def test_the_excess_over_a_placebo_that_holds_other_items(train: str, tmp_path: 
     assert row["trend_over_placebo_low"] > 0
     first = [v["value"] for v in result.tables["values"]][1]
     assert first == "grade_over_placebo"  # what is led with
-    assert any("7 words each" in note for note in result.sources["a"].notes)
+    assert any("7 words each" in note for note in result.by_source["a"].notes)
 
 
 def test_the_larger_set_is_drawn_whatever_the_order_of_its_texts(
@@ -419,7 +419,7 @@ def test_the_larger_set_is_drawn_whatever_the_order_of_its_texts(
         large = tmp_path / f"{number}.jsonl"
         large.write_text("\n".join(own))
         result = overlapping({"a": varied("a")}, str(large), placebo=train)
-        assert any("training set (20 draws)" in note for note in result.sources["a"].notes)
+        assert any("training set (20 draws)" in note for note in result.by_source["a"].notes)
         found.append(result.tables["trends"][0]["trend_over_placebo"])
     assert found[0] == found[1]
     assert not math.isnan(found[0])
@@ -472,7 +472,7 @@ def test_pairs_are_the_items_that_both_have(train: str) -> None:
 
 def test_one_bin_has_neither_end(train: str) -> None:
     result = measured({"a": records("a", True)}, train, scores=("rouge_1",), min_samples=100)
-    source = result.sources["a"]
+    source = result.by_source["a"]
     assert all(math.isnan(source.values[f"rouge_1_{part}"]) for part in ("nov", "sim", "ratio"))
     assert any("all items are in one bin" in note for note in source.notes)
     (row,) = result.tables["trends"]
@@ -481,7 +481,7 @@ def test_one_bin_has_neither_end(train: str) -> None:
 
 
 def test_items_that_are_all_too_short_have_no_values_but_a_note(train: str) -> None:
-    source = measured(["one two", "three"], train, on="text").sources["texts"]
+    source = measured(["one two", "three"], train, on="text").by_source["texts"]
     assert math.isnan(source.values["overlap"])
     assert "2 of 2 items have fewer than 4 words: no bin" in source.notes
 
@@ -562,7 +562,7 @@ def test_the_command_looks_up_the_reference_where_there_is_one(train: str, tmp_p
 
 
 def test_without_a_training_set_nothing_is_known_and_a_note_says_so() -> None:
-    source = measured([OLD], None, on="text").sources["texts"]
+    source = measured([OLD], None, on="text").by_source["texts"]
     assert math.isnan(source.values["overlap"])
     assert any("--train" in note for note in source.notes)
 

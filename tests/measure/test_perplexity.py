@@ -38,7 +38,7 @@ def model(tmp_path: Path) -> str:
 def test_perplexity_is_two_to_the_mean_bits_of_all_tokens(model: str) -> None:
     texts = ["The cat sat down", "The dog ran off"]
     found = rote.perplexity(texts, model=model, matched=False)
-    values = next(iter(found.sources.values())).values
+    values = next(iter(found.by_source.values())).values
     bits = (0 + 1 + 0 + 1) + (0 + 1 + 2 + 0)
     assert values["perplexity"] == pytest.approx(2 ** (bits / 8))
     assert values["bits_per_word"] == pytest.approx(bits / 8)
@@ -46,7 +46,7 @@ def test_perplexity_is_two_to_the_mean_bits_of_all_tokens(model: str) -> None:
 
 
 def test_without_a_model_perplexity_is_undefined_and_says_so() -> None:
-    (source,) = rote.perplexity(["The cat"], matched=False).sources.values()
+    (source,) = rote.perplexity(["The cat"], matched=False).by_source.values()
     assert math.isnan(source.values["perplexity"])
     assert any("--model" in note for note in source.notes)
 
@@ -54,9 +54,9 @@ def test_without_a_model_perplexity_is_undefined_and_says_so() -> None:
 def test_a_result_is_a_column_for_correlations(model: str, tmp_path: Path) -> None:
     records = {"a": ["The cat sat down"] * 3, "b": ["The dog ran off"] * 3}
     found = rote.perplexity(records, model=model, matched=False)
-    assert found.sources["a"].values["perplexity"] < found.sources["b"].values["perplexity"]
+    assert found.by_source["a"].values["perplexity"] < found.by_source["b"].values["perplexity"]
     again = Result.from_json(found.to_json())
-    assert again.sources["a"].values == found.sources["a"].values
+    assert again.by_source["a"].values == found.by_source["a"].values
 
 
 def test_tokens_count_that_reach_into_a_stretch() -> None:

@@ -95,14 +95,14 @@ def test_the_values_on_trees_are_those_of_the_definition(variant: str) -> None:
     every = plain_histograms(HUMAN + MODEL)
     human, model = every[: len(HUMAN)], every[len(HUMAN) :]
     expected = plain_scores(model, human, tree_distance, 2, variant == "paper")
-    found = run(variant=variant).sources["model"]
+    found = run(variant=variant).by_source["model"]
     assert found.values == pytest.approx({f"tree_{name}": v for name, v in expected.items()})
     assert set(found.intervals) == set(found.values)
 
 
 def test_the_values_on_meaning_are_those_of_the_definition(fake: FakeEmbedder) -> None:
     # With all of the variance kept, distances are those of the vectors themselves.
-    found = run(on=("meaning",), pca=1.0).sources["model"].values
+    found = run(on=("meaning",), pca=1.0).by_source["model"].values
     model, human = (fake(sentences).astype(float).tolist() for sentences in (MODEL, HUMAN))
     expected = plain_scores(model, human, square_distance, 2, False)
     assert found == pytest.approx({f"meaning_{name}": v for name, v in expected.items()})
@@ -111,7 +111,7 @@ def test_the_values_on_meaning_are_those_of_the_definition(fake: FakeEmbedder) -
 def test_a_source_that_repeats_the_reference_covers_it(fake: FakeEmbedder) -> None:
     same = documents("human", HUMAN) + documents("copy", HUMAN[::-1], at_once=3)
     for variant, everything in (("exact", 1.0), ("paper", None)):
-        found = run(same, on=("trees", "meaning"), variant=variant).sources["copy"].values
+        found = run(same, on=("trees", "meaning"), variant=variant).by_source["copy"].values
         for name, value in found.items():
             if not name.endswith("density"):
                 assert 0 <= value <= 1
@@ -120,52 +120,54 @@ def test_a_source_that_repeats_the_reference_covers_it(fake: FakeEmbedder) -> No
 
 def test_a_model_that_writes_one_sentence_only_is_precise_and_covers_little() -> None:
     texts = documents("human", HUMAN) + documents("model", [HUMAN[0]] * len(HUMAN))
-    found = run(texts).sources["model"].values
+    found = run(texts).by_source["model"].values
     assert found["tree_precision"] == 1
     assert found["tree_recall"] == sum(s.startswith("The ") for s in HUMAN) / len(HUMAN)
     # Strictly inside a ball of radius 0 lies nothing.
-    assert run(texts, variant="paper").sources["model"].values["tree_recall"] == 0
+    assert run(texts, variant="paper").by_source["model"].values["tree_recall"] == 0
 
 
 def test_all_sources_are_cut_to_the_size_of_the_smallest() -> None:
     texts = TEXTS + documents("short", MODEL[:10]) + documents("tiny", MODEL[:2])
     found = run(texts)
     note = "trees: compares 10 sentences of every source"
-    assert all(note in found.sources[source].notes for source in ("human", "model", "short"))
+    assert all(note in found.by_source[source].notes for source in ("human", "model", "short"))
     short = "trees: not compared: too few sentences, not more than k = 2"
-    assert short in found.sources["tiny"].notes
-    assert all(map(math.isnan, found.sources["tiny"].values.values()))
-    assert "10 sentences drawn at random from 24" in found.sources["model"].notes
+    assert short in found.by_source["tiny"].notes
+    assert all(map(math.isnan, found.by_source["tiny"].values.values()))
+    assert "10 sentences drawn at random from 24" in found.by_source["model"].notes
     fewer = run(texts, sentences=6)
-    assert "trees: compares 6 sentences of every source" in fewer.sources["model"].notes
+    assert "trees: compares 6 sentences of every source" in fewer.by_source["model"].notes
 
 
 def test_the_reference_has_no_values_but_a_baseline() -> None:
     found = run()
-    assert all(map(math.isnan, found.sources["human"].values.values()))
-    assert any("baseline" in note for note in found.sources["human"].notes)
+    assert all(map(math.isnan, found.by_source["human"].values.values()))
+    assert any("baseline" in note for note in found.by_source["human"].notes)
     rows = {(row["source"], row["value"]): row for row in found.tables["baseline"]}
-    assert set(rows) == {(s, v) for s in ("human", "model") for v in found.sources["model"].values}
+    assert set(rows) == {
+        (s, v) for s in ("human", "model") for v in found.by_source["model"].values
+    }
     assert all(0 < rows["human", f"tree_{name}"]["mean"] <= 1 for name in ("precision", "recall"))
 
 
 def test_a_reference_of_too_few_sentences_leaves_nothing_to_compare() -> None:
     texts = documents("human", HUMAN[:2], at_once=1) + documents("model", MODEL)
     found = run(texts)
-    assert all(math.isnan(v) for source in found.sources.values() for v in source.values.values())
-    assert any("other side" in note for note in found.sources["model"].notes)
+    assert all(math.isnan(v) for source in found.by_source.values() for v in source.values.values())
+    assert any("other side" in note for note in found.by_source["model"].notes)
     assert "baseline" not in found.tables
 
 
 def test_a_reference_alone_is_said_to_stand_alone() -> None:
-    notes = run(documents("human", HUMAN)).sources["human"].notes
+    notes = run(documents("human", HUMAN)).by_source["human"].notes
     assert "trees: not compared: there is no source beside the reference" in notes
 
 
 def test_without_a_reference_there_is_nothing_but_a_note() -> None:
     options = Options(on=("trees",))
     found = compute({"precision-recall": options}, TEXTS, settings=Settings(by=("source",)))[0]
-    for source in found.sources.values():
+    for source in found.by_source.values():
         assert all(map(math.isnan, source.values.values()))
         assert source.notes == ("no reference: name the source to compare with by --reference",)
 
@@ -178,8 +180,8 @@ def test_neither_jobs_nor_the_order_of_texts_change_a_value(fake: FakeEmbedder) 
     assert run(on=both, sentences=12, jobs=3).to_json() == expected.to_json()
     moved = run(shuffled, on=both, sentences=12)
     for source in ("human", "model"):
-        assert moved.sources[source].values == pytest.approx(
-            dict(expected.sources[source].values), nan_ok=True
+        assert moved.by_source[source].values == pytest.approx(
+            dict(expected.by_source[source].values), nan_ok=True
         )
 
 
@@ -190,7 +192,7 @@ def test_sentences_without_a_vector_are_missing_from_all_samples(fake: FakeEmbed
     found = run(on=("trees", "meaning"))
     left = len(HUMAN) - 6
     for source in ("human", "model"):
-        notes = found.sources[source].notes
+        notes = found.by_source[source].notes
         assert f"trees: compares {len(HUMAN)} sentences of every source" in notes
         assert f"meaning: compares {left} sentences of every source" in notes
 
@@ -199,14 +201,14 @@ def test_words_without_sentence_ends_are_split_for_meaning_alone(fake: FakeEmbed
     found = run(on=("meaning",), k=4)
     assert sorted(fake.asked) == sorted(HUMAN + MODEL)
     few = documents("human", HUMAN) + documents("model", MODEL[:3], at_once=3)
-    notes = run(few, on=("meaning",), k=4).sources["model"].notes
+    notes = run(few, on=("meaning",), k=4).by_source["model"].notes
     assert "meaning: not compared: too few sentences, not more than k = 4" in notes
-    assert not any(math.isnan(value) for value in found.sources["model"].values.values())
+    assert not any(math.isnan(value) for value in found.by_source["model"].values.values())
 
 
 def test_unfinished_sentences_are_left_out() -> None:
     cut = [*TEXTS, Document("cut", "The dog ran. The dog and the", {"source": "model"})]
-    notes = run(cut, drop_incomplete="last").sources["model"].notes
+    notes = run(cut, drop_incomplete="last").by_source["model"].notes
     assert "left out: 1 sentence of texts that are cut off" in notes
 
 
@@ -239,7 +241,7 @@ def test_a_missing_embedder_is_an_error_that_names_what_works_without(
 def test_the_components_are_those_of_both_samples_together(fake: FakeEmbedder) -> None:
     # All variance lies between the two sources: on its axis they do not touch.
     fake.vector = lambda text: [1.0 if text in MODEL else -1.0, 1e-4 * len(text)]
-    found = run(on=("meaning",)).sources["model"]
+    found = run(on=("meaning",)).by_source["model"]
     assert "meaning: 90% of the variance lie in 1 dimension" in found.notes
     assert found.values["meaning_precision"] == found.values["meaning_recall"] == 0
     assert np.isfinite(found.values["meaning_density"])

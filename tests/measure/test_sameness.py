@@ -128,19 +128,19 @@ def test_a_source_with_itself_is_homogenization() -> None:
     found = rote.sameness(texts, **FAST, **scores)
     within = rote.homogenization(texts, **FAST, **scores, within="doc_id")
     cells = {row["source"]: row for row in found.tables["pairs"] if row["source"] == row["other"]}
-    for source, one in within.sources.items():
+    for source, one in within.by_source.items():
         value, ends = one.values["rouge_l"], one.intervals["rouge_l"]
-        assert found.sources[source].values["rouge_l_own"] == pytest.approx(value)
-        assert found.sources[source].intervals["rouge_l_own"] == pytest.approx(ends)
+        assert found.by_source[source].values["rouge_l_own"] == pytest.approx(value)
+        assert found.by_source[source].intervals["rouge_l_own"] == pytest.approx(ends)
         assert cells[source]["likeness"] == pytest.approx(value)
     together = records({"a": 3, "b": 2}, doc_id=False)
     found = rote.sameness(together, **FAST, **scores)
     whole = rote.homogenization(together, **FAST, **scores)
-    for source, one in whole.sources.items():
+    for source, one in whole.by_source.items():
         value, ends = one.values["rouge_l"], one.intervals["rouge_l"]
-        assert found.sources[source].values["rouge_l_own"] == pytest.approx(value)
-        assert found.sources[source].intervals["rouge_l_own"] == pytest.approx(ends)
-        assert any("no doc_id" in note for note in found.sources[source].notes)
+        assert found.by_source[source].values["rouge_l_own"] == pytest.approx(value)
+        assert found.by_source[source].intervals["rouge_l_own"] == pytest.approx(ends)
+        assert any("no doc_id" in note for note in found.by_source[source].notes)
 
 
 def answers() -> list[Document]:
@@ -167,7 +167,7 @@ def test_a_worked_example() -> None:
     assert cells["rouge_l", "a", "c"]["likeness"] == 0
     assert math.isnan(cells["rouge_l", "a", "a"]["likeness"])
     # a with all others: prompt 1 has b and c, prompt 2 has b.
-    assert found.sources["a"].values["rouge_l"] == pytest.approx((10 / 12 / 2 + 4 / 6) / 2)
+    assert found.by_source["a"].values["rouge_l"] == pytest.approx((10 / 12 / 2 + 4 / 6) / 2)
     first = rote.sameness(answers(), **FAST, scores=("rouge_l",), words=2)
     cells = {(row["source"], row["other"]): row for row in first.tables["pairs"]}
     assert cells["a", "b"]["likeness"] == pytest.approx((1 + 2 * 1 / 4) / 2)
@@ -229,7 +229,7 @@ def test_a_copy_of_a_source_is_found_against_the_reference() -> None:
         for one in texts
     ]
     found = rote.sameness(copied, by="source", reference="b", scores=("rouge_l",), permutations=199)
-    assert found.sources["c"].values["rouge_l"] > found.sources["b"].values["rouge_l"]
+    assert found.by_source["c"].values["rouge_l"] > found.by_source["b"].values["rouge_l"]
     p = {(row["source"], row["value"]): row["p_corrected"] for row in found.comparisons}
     assert p["c", "rouge_l"] < 0.05
 
@@ -253,7 +253,7 @@ def test_what_is_wrong_is_said() -> None:
     with pytest.raises(OptionError, match="scores"):
         rote.sameness(answers(), scores=())
     found = rote.sameness([one for one in answers() if one.meta["source"] == "a"], **FAST)
-    assert any("no text of another source" in note for note in found.sources["a"].notes)
+    assert any("no text of another source" in note for note in found.by_source["a"].notes)
     many = records({"a": 5, "b": 2})
     found = rote.sameness(many, **FAST, scores=("rouge_l",), max_texts=2)
-    assert any("18 texts beyond 2" in note for note in found.sources["a"].notes)
+    assert any("18 texts beyond 2" in note for note in found.by_source["a"].notes)

@@ -156,10 +156,10 @@ def test_from_raw_text_the_annotator_finds_the_entities() -> None:
     remembered = Document("2", "He lives in Berlin.", meta)
     neither = Document("3", "nothing of that sort", meta)
     result = measured([copied, remembered, neither])
-    values = result.sources["texts"].values
+    values = result.by_source["texts"].values
     assert values["entity_precision"] == pytest.approx((1 + 0) / 2)
     assert values["entity_remembered"] == pytest.approx((0 + 1) / 2)
-    assert "left out: 1 of 3 texts without entities" in result.sources["texts"].notes
+    assert "left out: 1 of 3 texts without entities" in result.by_source["texts"].notes
     types = {row["type"]: row for row in result.tables["types"]}
     assert types["PER"]["entity_precision"] == 1
     assert types["LOC"]["entity_remembered"] == 1

@@ -59,7 +59,7 @@ def test_a_worked_example() -> None:
     text = "The heron slept by night until the rain stopped"
     # Fragments: "the" (1), "heron slept by" (3), "until the rain" (3); 7 of 9 words.
     one = Document("1", text, {"document": document, "source": "a"})
-    found = rote.score([one], by="source", scores="fragments").sources["a"].values
+    found = rote.score([one], by="source", scores="fragments").by_source["a"].values
     assert found["coverage"] == pytest.approx(7 / 9)
     assert found["density"] == pytest.approx((1 + 9 + 9) / 9)
     assert found["compression"] == pytest.approx(11 / 9)
@@ -67,9 +67,9 @@ def test_a_worked_example() -> None:
 
 def test_the_printed_procedure_misses_what_begins_inside_a_run() -> None:
     one = Document("1", "a a b", {"document": "a a a b", "source": "x"})
-    exact = rote.score([one], by="source", scores="fragments").sources["x"].values
+    exact = rote.score([one], by="source", scores="fragments").by_source["x"].values
     printed = (
-        rote.score([one], by="source", variant="paper", scores="fragments").sources["x"].values
+        rote.score([one], by="source", variant="paper", scores="fragments").by_source["x"].values
     )
     assert exact["density"] == 3
     assert printed["density"] == pytest.approx((4 + 1) / 3)
@@ -78,7 +78,7 @@ def test_the_printed_procedure_misses_what_begins_inside_a_run() -> None:
 def test_what_has_no_words_is_left_out_and_a_missing_field_is_named() -> None:
     both = [Document("1", "a b", {"document": "a"}), Document("2", "a b", {"document": "..."})]
     empty = [Document("3", "a", {"document": " "}), *both]
-    found = rote.score(empty, scores="fragments").sources["texts"]
+    found = rote.score(empty, scores="fragments").by_source["texts"]
     assert found.values["coverage"] == pytest.approx((1 / 2 + 0) / 2)
     assert any("1 of 3 texts" in note for note in found.notes)
     assert not math.isnan(found.values["density"])

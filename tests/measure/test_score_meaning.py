@@ -73,7 +73,7 @@ def similarity(texts: Any, *, scores: str = "cosine", **options: Any) -> Result:
 
 def columns(texts: Sequence[rote.Document], **options: Any) -> dict[str, list[float]]:
     found = similarity(list(texts), per_text=True, **options)
-    names = found.sources["texts"].values
+    names = found.by_source["texts"].values
     return {name: [row[name] for row in found.tables["texts"]] for name in names}
 
 
@@ -86,7 +86,7 @@ def test_the_cosine_is_that_of_the_two_vectors() -> None:
 def test_values_are_means_over_texts_with_the_jackknife_of_a_mean() -> None:
     texts = documents([("east", "east"), ("east", "north"), ("east", "west"), ("east", "east")])
     found = similarity(texts, embedder="compass")
-    source = found.sources["texts"]
+    source = found.by_source["texts"]
     assert source.values["cosine"] == pytest.approx(0.25)
     reach = 3.182446305 * np.std([1, 0, -1, 1], ddof=1) / 2
     assert source.intervals["cosine"] == pytest.approx((0.25 - reach, 0.25 + reach), abs=1e-6)
@@ -109,7 +109,7 @@ def test_what_cannot_be_compared_is_left_out_and_said() -> None:
         [("east", ""), ("east", ["", " "]), ("nowhere", "east"), ("east", "north-east")]
     )
     found = similarity(texts, embedder="compass", per_text=True)
-    source = found.sources["texts"]
+    source = found.by_source["texts"]
     assert source.values["cosine"] == pytest.approx(math.sqrt(0.5))
     assert [math.isnan(row["cosine"]) for row in found.tables["texts"]] == [True] * 3 + [False]
     assert "left out: 2 of 4 texts, whose 'reference' is empty" in source.notes
@@ -118,7 +118,7 @@ def test_what_cannot_be_compared_is_left_out_and_said() -> None:
 
 
 def test_nothing_to_compare_at_all_is_nan_with_a_note() -> None:
-    source = similarity(documents([("east", "")]), embedder="compass").sources["texts"]
+    source = similarity(documents([("east", "")]), embedder="compass").by_source["texts"]
     assert math.isnan(source.values["cosine"])
     assert source.notes
 

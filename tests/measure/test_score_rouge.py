@@ -37,7 +37,7 @@ Lines = list[list[int]]
 def measured(text: str, reference: Any, **options: Any) -> dict[str, float]:
     one = rote.Document("1", text, {"reference": reference})
     found = rote.score([one], interval=0, scores="rouge", **options)
-    return dict(found.sources["texts"].values)
+    return dict(found.by_source["texts"].values)
 
 
 def rouge_score(text: str, references: Sequence[str], stem: bool = False) -> dict[str, Any]:
@@ -256,21 +256,21 @@ def test_values_are_means_over_the_texts_of_a_source_and_columns_hold_the_texts(
     found = rote.score(texts, per_text=True, scores="rouge")
     column = [row["rouge_1"] for row in found.tables["texts"]]
     assert column == pytest.approx([4 / 6, 1.0, 0.0])
-    assert found.sources["texts"].values["rouge_1"] == pytest.approx(np.mean(column))
+    assert found.by_source["texts"].values["rouge_1"] == pytest.approx(np.mean(column))
     assert found.interval is not None
     assert found.interval.method == "jackknife over texts; Student's t"
     # Standard error of the mean is sd / sqrt(3); Wilson's interval of as many answers as have it.
     share, error = np.mean(column), np.std(column, ddof=1) / np.sqrt(3)
     count = share * (1 - share) / error**2
-    assert found.sources["texts"].intervals["rouge_1"] == pytest.approx(
+    assert found.by_source["texts"].intervals["rouge_1"] == pytest.approx(
         wilson(share * count, count, 0.95, 3)
     )
 
 
 def test_a_text_or_a_field_without_words_scores_0_and_that_is_said() -> None:
     found = rote.score(documents([("!!!", FIRST), (FIRST, ""), (FIRST, FIRST)]), scores="rouge")
-    assert found.sources["texts"].values["rouge_1"] == pytest.approx(1 / 3)
-    notes = " ".join(found.sources["texts"].notes)
+    assert found.by_source["texts"].values["rouge_1"] == pytest.approx(1 / 3)
+    notes = " ".join(found.by_source["texts"].notes)
     assert "scored 0: 1 of 3 texts without words" in notes
     assert "scored 0: 1 of 3 fields 'reference' without words" in notes
 
@@ -279,7 +279,7 @@ def test_any_field_may_be_compared_with_and_a_missing_one_is_named() -> None:
     texts = documents([(FIRST, SECOND)], input=FIRST)
     assert (
         rote.score(texts, reference_field="input", scores="rouge")
-        .sources["texts"]
+        .by_source["texts"]
         .values["rouge_l"]
         == 1.0
     )
@@ -295,7 +295,7 @@ def test_what_texts_were_made_from_is_not_a_source_here() -> None:
     found = rote.score(
         documents([(FIRST, SECOND)], document=FIRST, source="a"), by="source", scores="rouge"
     )
-    assert list(found.sources) == ["a"]
+    assert list(found.by_source) == ["a"]
 
 
 def test_the_signature_names_field_score_words_and_stemmer() -> None:

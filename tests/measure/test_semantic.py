@@ -328,8 +328,8 @@ def test_from_texts_to_a_result(monkeypatch: pytest.MonkeyPatch) -> None:
     result = compute({"semantic": Options()}, texts, settings=settings)[0]
     # Cosine of (1, 0) and (1, 1): the two pairs of three that differ.
     expected = 2 / 3 * (1 - 1 / math.sqrt(2)) / 2
-    assert result.sources["a"].values["semantic"] == pytest.approx(expected)
-    assert result.sources["b"].values == pytest.approx(
+    assert result.by_source["a"].values["semantic"] == pytest.approx(expected)
+    assert result.by_source["b"].values == pytest.approx(
         {"semantic": 0, "nearest": 0, "vendi": 1}, abs=1e-7
     )
     assert "|embedder:fake/1|" in str(result.signature)
@@ -348,7 +348,7 @@ def test_answers_to_one_prompt_are_a_set_each(
     )
     options = {"semantic": Options(unit="text")}
     result = compute(options, path, settings=Settings(within="doc_id"))[0]
-    (source,) = result.sources.values()
+    (source,) = result.by_source.values()
     assert source.values == pytest.approx({"semantic": 0.25, "nearest": 0.5, "vendi": 1.5})
     assert len(embedder.asked) == 4
 
@@ -364,5 +364,5 @@ def test_what_moves_with_the_number_of_sentences_is_not_tested_where_they_are_dr
         settings = Settings(reference="b", permutations=9)
         result = compute({"semantic": Options(sentences=most)}, texts, settings=settings)[0]
         assert {row["value"] for row in result.comparisons} == tested
-        said = any("not tested" in note for note in result.sources["a"].notes)
+        said = any("not tested" in note for note in result.by_source["a"].notes)
         assert said == (most == 3)

@@ -66,14 +66,14 @@ def rows_of(texts: list[list[Tree]], **options: Any) -> tuple[syntactic.Rows, Op
 def test_two_sentences_worked_out_by_hand(tmp_path: Path) -> None:
     """Norms 12 and 9, product 6 (see test_histograms): k = 6 / sqrt(108)."""
     apart = measured(treebank(tmp_path, [[CAT_SLEEPS], [CATS_SLEEP]]))
-    values = apart.sources["source0"].values
+    values = apart.by_source["source0"].values
     assert values["wl"] == pytest.approx(1 - 6 / math.sqrt(108), abs=1e-12)
     assert values["sentence_length"] == 2.5
 
 
 def test_pairs_within_a_text_count_too(tmp_path: Path) -> None:
     together = measured(treebank(tmp_path, [[CAT_SLEEPS, CATS_SLEEP]]))
-    wl = together.sources["source0"].values["wl"]
+    wl = together.by_source["source0"].values["wl"]
     assert wl == pytest.approx(1 - 6 / math.sqrt(108), abs=1e-12)
 
 
@@ -120,7 +120,7 @@ def test_kernel_and_mean_are_those_of_grakel() -> None:
     count = len(graphs)
     mean = 1 - (expected.sum() - count) / (count * (count - 1))
     plain = Settings(permutations=0)
-    found = measured(texts, plain).sources["texts"].values["wl"]
+    found = measured(texts, plain).by_source["texts"].values["wl"]
     assert found == pytest.approx(mean, abs=1e-9)
 
 
@@ -177,9 +177,9 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     path.write_text("\n".join([*WRITTEN, "It went well. Then the lights went out and the"]))
     plain = Settings(permutations=0)
     whole = measured(path, plain)
-    assert not any("sentence" in note for note in next(iter(whole.sources.values())).notes)
+    assert not any("sentence" in note for note in next(iter(whole.by_source.values())).notes)
     cut = measured(path, plain, drop_incomplete="last", sentences=4)
-    (source,) = cut.sources.values()
+    (source,) = cut.by_source.values()
     assert source.notes[:2] == (
         "4 sentences drawn at random from 7",
         "left out: 1 sentence of texts that are cut off",
@@ -195,12 +195,12 @@ def test_the_paper_draws_3000_sentences_of_each_source(
     monkeypatch.setattr(syntactic, "PAPER_SENTENCES", 5)
     paths = treebank(tmp_path, some_texts(3, 10), some_texts(4, 10))
     result = measured(paths, variant="paper")
-    notes = [source.notes[0] for source in result.sources.values()]
+    notes = [source.notes[0] for source in result.by_source.values()]
     assert all(note.startswith("5 sentences drawn at random from") for note in notes)
 
 
 def test_fewer_than_two_sentences_are_undefined_with_a_reason(tmp_path: Path) -> None:
-    (source,) = measured(treebank(tmp_path, [[CATS_SLEEP]]), edit_distance=5).sources.values()
+    (source,) = measured(treebank(tmp_path, [[CATS_SLEEP]]), edit_distance=5).by_source.values()
     assert math.isnan(source.values["wl"])
     assert math.isnan(source.values["tree_edit"])
     assert source.values["sentence_length"] == 2
@@ -287,7 +287,7 @@ def test_the_mean_edit_distance_is_that_of_each_sources_own_pairs(
         held = [tree for text in texts for tree in text]
         pairs = [(a, b) for place, a in enumerate(held) for b in held[:place]]
         expected = np.mean([edit_twin(a, b) / (len(a) + len(b)) for a, b in pairs])
-        source = result.sources[f"source{number}"]
+        source = result.by_source[f"source{number}"]
         assert source.values["tree_edit"] == pytest.approx(expected)
         note = f"tree_edit: {len(pairs)} pairs of {len(held)} sentences; not tested"
         assert note in source.notes
@@ -297,7 +297,7 @@ def test_the_mean_edit_distance_is_that_of_each_sources_own_pairs(
 def test_very_long_sentences_are_not_drawn_for_the_edit_distance(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     texts = [[CAT_SLEEPS, CATS_SLEEP], [grown(rng, 200, 3)]]
-    (source,) = measured(treebank(tmp_path, texts), edit_distance=3).sources.values()
+    (source,) = measured(treebank(tmp_path, texts), edit_distance=3).by_source.values()
     assert source.values["tree_edit"] == pytest.approx(1 / 5)
     assert "tree_edit: 1 sentence of more than 150 words could not be drawn" in source.notes
 
@@ -306,4 +306,4 @@ def test_the_edit_distance_asks_for_its_extra(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "apted", None)
     with pytest.raises(MissingExtra, match=r"\.\[tree-edit\]"):
         measured(WRITTEN, Settings(permutations=0), edit_distance=5)
-    assert measured(WRITTEN, Settings(permutations=0)).sources
+    assert measured(WRITTEN, Settings(permutations=0)).by_source

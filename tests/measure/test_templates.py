@@ -58,7 +58,7 @@ def test_values_by_hand(tmp_path: Path) -> None:
     # 2-grams: A B 3 times, B A 2, B C 1, C A 1. With top 1 the template is A B.
     texts = ["a b a b", "a b c", "c a"]
     result = measured(tmp_path, {"one": texts}, n=2, top=1, lengths=(2, 3))
-    found = next(iter(result.sources.values())).values
+    found = next(iter(result.by_source.values())).values
     assert found["length"] == pytest.approx(9 / 3)
     assert found["rate"] == pytest.approx(2 / 3)
     assert found["per_token"] == pytest.approx(3 / 9)
@@ -83,7 +83,7 @@ def test_within_sentences_by_hand(tmp_path: Path) -> None:
     # B A stands twice in all, but once across the end of a sentence; A B stands in two texts.
     texts = ["a b | a b a", "c | a b", "c a | b"]
     within = measured(tmp_path, {"one": texts}, n=2, lengths=(2,), windows="sentence")
-    found = within.sources["one"].values
+    found = within.by_source["one"].values
     assert [(r["template"], r["count"], r["texts"]) for r in within.tables["templates"]] == [
         ("A B", 3, 2)
     ]
@@ -96,7 +96,7 @@ def test_within_sentences_by_hand(tmp_path: Path) -> None:
     assert "windows:sentence" in str(within.signature)
     assert "windows:" not in str(across.signature)
     longer = {"n": 3, "lengths": (3,), "windows": "sentence", "min_count": 1}
-    notes = measured(tmp_path, {"one": texts}, **longer).sources["one"].notes
+    notes = measured(tmp_path, {"one": texts}, **longer).by_source["one"].notes
     assert any("2 of 3 texts have no sentence of n = 3" in note for note in notes), notes
 
 
@@ -111,7 +111,7 @@ def test_within_sentences_as_plain_python_counts(tmp_path: Path, seed: int) -> N
     given = {"one": [" | ".join(map(" ".join, text)) for text in texts]}
     options = {"n": n, "top": top, "min_count": least, "windows": "sentence"}
     result = measured(tmp_path, given, lengths=(n, n + 1), **options)
-    values = result.sources["one"].values
+    values = result.by_source["one"].values
     for length in (n, n + 1):
         held = [
             Counter(
@@ -167,25 +167,25 @@ def test_intervals_tests_and_equal_lengths_within_sentences() -> None:
     made = Options(n=4, windows="sentence", lengths=(4,))
     (result,) = compute({"templates": made}, records, settings=settings)
     # Each sentence has five tags and so two templates: both stand in every text.
-    assert result.sources["human"].values["rate"] == 1
-    assert result.sources["human"].values["per_token"] == pytest.approx(2 / 5)
-    assert result.sources["model"].values["per_token"] == pytest.approx(2 / 5)
-    assert result.sources["model"].intervals["per_token"] is not None
+    assert result.by_source["human"].values["rate"] == 1
+    assert result.by_source["human"].values["per_token"] == pytest.approx(2 / 5)
+    assert result.by_source["model"].values["per_token"] == pytest.approx(2 / 5)
+    assert result.by_source["model"].intervals["per_token"] is not None
 
 
 def test_templates_of_one_source_are_matched_on_another(tmp_path: Path) -> None:
     sources = {"one": ["a b", "a b"], "two": ["c d", "c d", "a b"]}
     result = measured(tmp_path, sources, n=2, templates_from="one")
-    assert result.sources["two"].values["rate"] == pytest.approx(1 / 3)
+    assert result.by_source["two"].values["rate"] == pytest.approx(1 / 3)
     listed = tmp_path / "templates.txt"
     listed.write_text("C D\nX Y\n")
     result = measured(tmp_path, sources, n=2, templates_from=str(listed))
-    assert result.sources["one"].values["rate"] == 0
-    assert result.sources["two"].values["rate"] == pytest.approx(2 / 3)
+    assert result.by_source["one"].values["rate"] == 0
+    assert result.by_source["two"].values["rate"] == pytest.approx(2 / 3)
     saved = tmp_path / "result.json"
     saved.write_text(measured(tmp_path, sources, n=2).to_json())
     result = measured(tmp_path, {"one": sources["one"]}, n=2, templates_from=str(saved))
-    assert result.sources["one"].values["rate"] == 1
+    assert result.by_source["one"].values["rate"] == 1
 
 
 def test_a_given_set_that_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -276,11 +276,11 @@ def records(path: Path, **more: list[Any]) -> Path:
 def test_the_documents_are_a_source_of_their_own(tmp_path: Path) -> None:
     file = records(tmp_path)
     result = compute({"templates": Options()}, file, settings=QUICK)[0]
-    assert list(result.sources) == ["human", "model", "input documents"]
-    assert result.sources["input documents"].texts == 2
+    assert list(result.by_source) == ["human", "model", "input documents"]
+    assert result.by_source["input documents"].texts == 2
     without = compute({"templates": Options()}, file, settings=replace(QUICK, inputs=""))[0]
-    assert list(without.sources) == ["human", "model"]
-    assert without.sources["human"].values == result.sources["human"].values
+    assert list(without.by_source) == ["human", "model"]
+    assert without.by_source["human"].values == result.by_source["human"].values
 
 
 def test_a_sweep_over_a_second_field(tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_sweep_over_a_second_field(tmp_path: Path) -> None:
     settings = Settings(by=("source", "temperature"), interval=0, permutations=0, matched=False)
     result = compute({"templates": Options(n=2)}, file, settings=settings)[0]
     rows = {(row["source"], row["value"]): row for row in result.tables["sweep"]}
-    values = [result.sources[f"human|{t}"].values["length"] for t in (0, 1)]
+    values = [result.by_source[f"human|{t}"].values["length"] for t in (0, 1)]
     row = rows["human", "length"]
     assert (row["over"], row["groups"]) == ("temperature", 2)
     assert row["mean"] == pytest.approx(sum(values) / 2)
@@ -301,9 +301,9 @@ def test_edges(variant: str) -> None:
     texts = {"one": ["Too short."], "same": ["The old man saw the old dog again."] * 3}
     settings = Settings(permutations=9, reference="same", matched=False)
     result = compute({"templates": Options(variant=variant)}, texts, settings=settings)[0]  # type: ignore[arg-type]
-    assert any("shorter than n = 6" in note for note in result.sources["one"].notes)
-    assert result.sources["one"].values["rate"] == 0
-    assert result.sources["same"].values["rate"] == 1
+    assert any("shorter than n = 6" in note for note in result.by_source["one"].notes)
+    assert result.by_source["one"].values["rate"] == 0
+    assert result.by_source["same"].values["rate"] == 1
     assert Result.from_json(result.to_json()).to_json() == result.to_json()
 
 
@@ -312,8 +312,8 @@ def test_a_tree_layer_and_a_sample(tmp_path: Path) -> None:
     settings = Settings(permutations=0, interval=0, matched=False, sample=4)
     options = Options(layer="dep-bfs", n=3)
     result = compute({"templates": options}, texts, settings=settings, read=ReadOptions())[0]
-    assert result.sources["a"].texts == 4
-    assert result.sources["a"].values["rate"] == 1
+    assert result.by_source["a"].texts == 4
+    assert result.by_source["a"].values["rate"] == 1
     assert result.tables["matches"]
 
 
@@ -353,7 +353,7 @@ def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
 def test_values_of_each_text_add_up() -> None:
     settings = Settings(by=("source",), permutations=0, per_text=True)
     result = compute({"templates": Options(n=3)}, TEXTS, settings=settings)[0]
-    for source, found in result.sources.items():
+    for source, found in result.by_source.items():
         rows = [row for row in result.tables["texts"] if row["source"] == source]
         occurrences = sum(row["per_token"] * row["words"] for row in rows)
         assert occurrences / found.words == pytest.approx(found.values["per_token"])

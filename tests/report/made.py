@@ -34,7 +34,7 @@ def made(count: int = 2, *, reference: str | None = "human", measure: str = "tem
         by=("source",),
         reference=reference,
         interval=Interval(0.95, "by hand"),
-        sources={
+        by_source={
             name: SourceResult(texts=500, words=75_000, values=dict(VALUES)) for name in sources
         },
         tables={
@@ -253,7 +253,7 @@ def _aspect(
         by=("task", "source"),
         reference=reference,
         interval=Interval(0.95, "by hand"),
-        sources=found,
+        by_source=found,
         comparisons=comparisons,
         tables={
             "values": [{**titles, "length_sensitive": True}],

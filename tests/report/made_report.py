@@ -99,9 +99,9 @@ def panel(others: tuple[str, ...] = ("one",)) -> list[Result]:
 def templates(sources: int = 2, *, rows: int = 3) -> Result:
     """The measure with one figure and the tables that a report shows."""
     whole = made(sources)
-    names = {name: "human" if name == "human" else "one" for name in whole.sources}
+    names = {name: "human" if name == "human" else "one" for name in whole.by_source}
     if sources > 2:
-        names = {name: name for name in whole.sources}
+        names = {name: name for name in whole.by_source}
     shown = ("templates", "matches", "distinctive")
     kept = {"values": whole.tables["values"]}
     kept |= {name: _first(whole.tables[name], rows) for name in shown}
@@ -116,7 +116,7 @@ def originality(listed: int = 2) -> Result:
         by=("source",),
         reference="human",
         interval=Interval(0.95, "by hand"),
-        sources={
+        by_source={
             name: SourceResult(100, 20_000, dict(values), {"original": (0.3, 0.5)}, ("a note",))
             for name in ("human", "one")
         },
@@ -167,7 +167,7 @@ def contamination(items: int) -> Result:
         by=("source",),
         reference=None,
         interval=None,
-        sources={"test": SourceResult(items, 40 * items, {"longest": 9.0})},
+        by_source={"test": SourceResult(items, 40 * items, {"longest": 9.0})},
         tables={
             "values": [_value("longest")],
             "items": [
@@ -197,7 +197,7 @@ def overlap() -> Result:
         by=("source",),
         reference=None,
         interval=Interval(0.95, "by hand"),
-        sources={"test": SourceResult(40, 1600, {"overlap": 0.3}, {"overlap": (0.2, 0.4)})},
+        by_source={"test": SourceResult(40, 1600, {"overlap": 0.3}, {"overlap": (0.2, 0.4)})},
         tables={
             "values": [_value("overlap")],
             "bins": [
@@ -244,7 +244,7 @@ def popularity() -> Result:
         by=("task",),
         reference=None,
         interval=Interval(0.95, "by hand"),
-        sources={"copa": SourceResult(20, 300, dict.fromkeys(values, 0.5))},
+        by_source={"copa": SourceResult(20, 300, dict.fromkeys(values, 0.5))},
         tables={
             "values": [_value(name) for name in values],
             "groups": [{**group, **share, "popularity": half} for half in ("low", "high")],
@@ -278,7 +278,7 @@ def said(result: Result, say: Say) -> Result:
         result,
         reference=None if result.reference is None else say(result.reference),
         signature=_signature(result.measure),
-        sources={say(name): found for name, found in result.sources.items()},
+        by_source={say(name): found for name, found in result.by_source.items()},
         comparisons=rows(result.comparisons),
         tables={name: rows(table) for name, table in result.tables.items()},
     )

@@ -35,7 +35,7 @@ def result(
         by=("source",),
         reference=reference,
         interval=Interval(0.95, "by hand"),
-        sources={
+        by_source={
             name: SourceResult(
                 texts=(texts or {}).get(name, 100),
                 words=(words or {}).get(name, 200 * (texts or {}).get(name, 100)),

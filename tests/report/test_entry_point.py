@@ -46,7 +46,7 @@ def test_it_stands_in_the_panel_where_its_record_says() -> None:
 def test_the_panel_measures_it(texts: Path) -> None:
     results = rote.diversity(texts, by="source", interval=0, matched=False)
     (own,) = [one for one in results if one.measure == "word-length"]
-    assert own.sources["human"].values["letters"] > 2
+    assert own.by_source["human"].values["letters"] > 2
 
 
 def test_a_report_shows_tells_and_cites_it(report: Report) -> None:

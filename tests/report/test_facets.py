@@ -32,7 +32,7 @@ def in_tasks(result: Result, *tasks: str) -> Result:
     return replace(
         result,
         by=("task", "source"),
-        sources={f"{t}|{name}": found for t in tasks for name, found in result.sources.items()},
+        by_source={f"{t}|{name}": found for t in tasks for name, found in result.by_source.items()},
         tables={
             name: rows
             if name in ("values", "sweep")
@@ -53,7 +53,7 @@ def test_a_part_is_the_result_of_its_task_alone() -> None:
     for facet, part in split(in_tasks(single, "news", "tales")):
         assert facet.title in ("news", "tales")
         assert part.reference == "human"
-        assert part.sources == single.sources
+        assert part.by_source == single.by_source
         assert part.tables == {**single.tables, "sweep": []}
         assert part.by == ("task", "source")
 
@@ -76,8 +76,8 @@ def test_comparisons_are_renamed_too() -> None:
 
 def test_a_part_without_the_reference_has_none() -> None:
     result = made_panel()[0]
-    rest = {group: s for group, s in result.sources.items() if group != "news|human"}
-    (_, news), (_, tales) = split(replace(result, sources=rest))
+    rest = {group: s for group, s in result.by_source.items() if group != "news|human"}
+    (_, news), (_, tales) = split(replace(result, by_source=rest))
     assert news.reference is None
     assert tales.reference == "human"
 
@@ -96,17 +96,17 @@ def test_each_task_is_a_block_of_the_table() -> None:
 
 def test_a_task_without_a_reference_says_so() -> None:
     result = made_panel()[0]
-    rest = {group: s for group, s in result.sources.items() if group != "news|human"}
-    text = tables.as_text([replace(result, sources=rest)])
+    rest = {group: s for group, s in result.by_source.items() if group != "news|human"}
+    text = tables.as_text([replace(result, by_source=rest)])
     assert "news  without a reference" in text
 
 
 def test_a_note_about_everyone_does_not_list_everyone() -> None:
     result = made_panel()[0]
-    noted = {group: replace(s, notes=("short texts",)) for group, s in result.sources.items()}
-    assert "short texts (all)" in tables.as_text([replace(result, sources=noted)])
-    few = {**result.sources, "news|one": noted["news|one"]}
-    assert "short texts (news|one)" in tables.as_text([replace(result, sources=few)])
+    noted = {group: replace(s, notes=("short texts",)) for group, s in result.by_source.items()}
+    assert "short texts (all)" in tables.as_text([replace(result, by_source=noted)])
+    few = {**result.by_source, "news|one": noted["news|one"]}
+    assert "short texts (news|one)" in tables.as_text([replace(result, by_source=few)])
 
 
 def test_csv_names_group_facet_and_reference() -> None:

@@ -33,7 +33,7 @@ def test_values_are_a_frame_with_a_row_for_each_source_and_value(result: Result)
     row = frame.row(
         by_predicate=(pl.col("source") == "same") & (pl.col("value") == "ttr"), named=True
     )
-    assert row["estimate"] == result.sources["same"].values["ttr"]
+    assert row["estimate"] == result.by_source["same"].values["ttr"]
 
 
 def test_further_tables_are_frames_by_their_names() -> None:

@@ -184,7 +184,7 @@ def test_texts_in_memory_can_be_gathered() -> None:
         {"a": ["One text here.", "Another one."], "b": ["A third text.", "The last of them."]},
         ReportOptions(measures=("lexical",)),
     )
-    assert set(study.results[0].sources) == {"a", "b"}
+    assert set(study.results[0].by_source) == {"a", "b"}
     assert study.given[0].name == "a, b"
 
 
@@ -224,7 +224,7 @@ def test_a_missing_extra_leaves_out_what_needs_it_and_keeps_what_does_not(
     assert [result.measure for result in study.results] == ["lexical", "precision-recall"]
     assert ".[semantic]" in omitted(study)["semantic"]
     assert ".[semantic]" in omitted(study)["precision-recall, in part"]
-    assert all(name.startswith("tree") for name in study.results[1].sources["model"].values)
+    assert all(name.startswith("tree") for name in study.results[1].by_source["model"].values)
 
 
 def test_an_unexpected_error_is_not_hidden(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_names_that_are_not_there_are_refused_before_anything_is_read(texts: Pat
 def test_a_sample_is_taken_and_said(texts: Path) -> None:
     options = ReportOptions(measures=("lexical",))
     study = make_report([texts], options, settings=replace(QUICK, sample=5))
-    assert study.results[0].sources["model"].texts == 5
+    assert study.results[0].by_source["model"].texts == 5
     assert "sample:5" in str(study.results[0].signature)
     assert study.notes[0].startswith("lexical: at most 5 texts of each source")
 
@@ -295,7 +295,7 @@ def test_large_files_that_name_their_sources_are_drawn_too(
     small = make_report(files, options, settings=settings)
     monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
     large = make_report(files, options, settings=settings)
-    assert set(large.results[0].sources) == {"human", "model"}
+    assert set(large.results[0].by_source) == {"human", "model"}
     assert large.results[0].to_dict() == small.results[0].to_dict()
 
 
@@ -311,8 +311,8 @@ def test_large_files_with_the_same_ids_and_sources_are_drawn_too(
     small = make_report(files, options, settings=settings)
     monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
     large = make_report(files, options, settings=settings)
-    for source, held in small.results[0].sources.items():
-        values = large.results[0].sources[source].values
+    for source, held in small.results[0].by_source.items():
+        values = large.results[0].by_source[source].values
         assert values == pytest.approx(held.values, nan_ok=True)
     rows = large.results[0].tables["texts"]
     assert {row["file"] for row in rows} == {str(file) for file in files}
@@ -393,7 +393,7 @@ def test_the_headline_counts_the_texts_that_were_measured(texts: Path) -> None:
 
     settings = replace(QUICK, sample=4, permutations=0, interval=0)
     study = make_report(texts, ReportOptions(measures=("lexical",)), settings=settings)
-    measured = sum(source.texts for source in study.results[0].sources.values())
+    measured = sum(source.texts for source in study.results[0].by_source.values())
     read = study.given[0].facts["texts"]
     assert measured < read
     assert lead(study)[0].startswith(f"{measured:,} of {read:,} texts")

@@ -12,8 +12,8 @@ from rote.report.tables.results import _notes
 def result(notes: dict[str, tuple[str, ...]], own: tuple[str, ...] = ()) -> rote.Result:
     texts = {source: ["The old cat sat.", "It sat on the mat."] for source in notes}
     made = rote.lexical(texts, interval=0, permutations=0, matched=False)
-    sources = {name: replace(made.sources[name], notes=said) for name, said in notes.items()}
-    return replace(made, sources=sources, notes=own)
+    sources = {name: replace(made.by_source[name], notes=said) for name, said in notes.items()}
+    return replace(made, by_source=sources, notes=own)
 
 
 def test_notes_that_differ_in_numbers_alone_are_one_with_their_range() -> None:

@@ -55,7 +55,7 @@ def result(measure: str = "overlap", **tables: Any) -> Result:
         by=("source",),
         reference=None,
         interval=None,
-        sources={name: SourceResult(4, 40, {"overlap": 0.5}) for name in SOURCES},
+        by_source={name: SourceResult(4, 40, {"overlap": 0.5}) for name in SOURCES},
         tables=tables,
     )
     return Result.from_json(made.to_json())

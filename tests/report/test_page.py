@@ -291,7 +291,7 @@ def test_cells_carry_their_numbers_unrounded() -> None:
         "unique_equal",
     ]
     numbers = [json.loads(value) for value in page.of("data-v")]
-    values = result.sources["one"].values["unique"], *result.sources["one"].intervals["unique"]
+    values = result.by_source["one"].values["unique"], *result.by_source["one"].intervals["unique"]
     assert [*values, 0.02, values[0] + 0.01] in numbers
     assert all(len(held) <= max(map(len, fields)) for held in numbers)
 

@@ -132,9 +132,9 @@ def test_long_names_are_cut_and_stay_different() -> None:
     long = {"human": "h" * 90, "one": "h" * 91}
     result = made.said(made.panel()[0], lambda name: f"news|{long.get(name, name)}")
     cut = drawable(result)
-    assert list(cut.sources) == [f"news|{'h' * 60}… (1)", f"news|{'h' * 60}… (2)"]
-    assert cut.reference == next(iter(cut.sources))
-    assert {row["source"] for row in cut.tables["curve"]} == set(cut.sources)
+    assert list(cut.by_source) == [f"news|{'h' * 60}… (1)", f"news|{'h' * 60}… (2)"]
+    assert cut.reference == next(iter(cut.by_source))
+    assert {row["source"] for row in cut.tables["curve"]} == set(cut.by_source)
     assert drawable(made.panel()[0]) == made.panel()[0]
 
 
@@ -185,8 +185,8 @@ def test_a_csv_file_has_every_row_and_number_unrounded() -> None:
     result = made.panel()[0]
     found = list(csv.DictReader(io.StringIO(sheet_as_csv(values_table(result)))))
     assert [row["source"] for row in found] == ["human", "one"]
-    assert float(found[1]["unique"]) == result.sources["one"].values["unique"]
-    assert float(found[1]["unique_high"]) == result.sources["one"].intervals["unique"][1]
+    assert float(found[1]["unique"]) == result.by_source["one"].values["unique"]
+    assert float(found[1]["unique_high"]) == result.by_source["one"].intervals["unique"][1]
     assert found[0]["unique_p_corrected"] == ""
     assert len(sheet_as_csv(table({"a": 250}, limit=10)).splitlines()) == 251
 
@@ -201,8 +201,8 @@ def test_a_latex_table_has_its_first_rows_and_says_what_is_missing() -> None:
 def test_undefined_numbers_are_a_dash_and_sort_as_nothing() -> None:
     assert number_cell(float("nan")) == number_cell(None) == Cell("–", (None,))
     undefined = made.panel()[0]
-    nothing = replace(undefined.sources["one"], values={"unique": float("nan")}, intervals={})
-    changed = replace(undefined, sources={**undefined.sources, "one": nothing})
+    nothing = replace(undefined.by_source["one"], values={"unique": float("nan")}, intervals={})
+    changed = replace(undefined, by_source={**undefined.by_source, "one": nothing})
     cells = list(values_table(changed).rows())[1][1]
     assert cells[3].text == "–"
     assert cells[3].values[:3] == (None, None, None)

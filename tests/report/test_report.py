@@ -58,8 +58,8 @@ def test_the_reference_stands_first(result: rote.Result) -> None:
 def test_cells_carry_what_the_result_holds(result: rote.Result) -> None:
     row = next(row for row in grid(result) if row.value == "ttr")
     cell = row.cells["same"]
-    assert cell.estimate == result.sources["same"].values["ttr"]
-    assert (cell.low, cell.high) == result.sources["same"].intervals["ttr"]
+    assert cell.estimate == result.by_source["same"].values["ttr"]
+    assert (cell.low, cell.high) == result.by_source["same"].intervals["ttr"]
     assert cell.mark == "▼"
     assert row.matched_at.endswith("words")
     assert not math.isnan(cell.matched)

@@ -25,7 +25,7 @@ def result(**tables: Any) -> Result:
         by=("source",),
         reference="b",
         interval=None,
-        sources={name: SourceResult(1, 10, {"x": 0.5}, {"x": (0.25, 0.75)}) for name in "ab"},
+        by_source={name: SourceResult(1, 10, {"x": 0.5}, {"x": (0.25, 0.75)}) for name in "ab"},
         tables=tables,
     )
 
@@ -104,7 +104,7 @@ def test_values_may_be_a_table_of_sources() -> None:
     assert [cell.line for cell in sheet.make(sheet.data[0])] == ["a", "0.5000 ±0.2500"]
     # A value may have the name that others would give to the end of an interval.
     named = SourceResult(1, 10, {"x": 0.5, "x_low": 9.0}, {"x": (0.25, 0.75)})
-    (row,) = source_rows(replace(result(), sources={"a": named}))
+    (row,) = source_rows(replace(result(), by_source={"a": named}))
     assert (row["x_low"], row["x low"]) == (9.0, 0.25)
 
 

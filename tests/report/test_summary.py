@@ -200,9 +200,9 @@ def test_popularity_is_told_with_its_interval() -> None:
     values = {"accuracy_difference": 0.1, "accuracy_high": 0.8, "accuracy_low": 0.7, "ips": 5.0}
     made = result("popularity", "ips", {"piqa": (5.0, 0.1)}, reference=None)
     source = replace(
-        made.sources["piqa"], values=values, intervals={"accuracy_difference": (0.02, 0.18)}
+        made.by_source["piqa"], values=values, intervals={"accuracy_difference": (0.02, 0.18)}
     )
-    said = summary(study([replace(made, sources={"piqa": source})], None))
+    said = summary(study([replace(made, by_source={"piqa": source})], None))
     assert [one.text for one in said] == [
         "piqa: accuracy is 80 % on the more popular half and 70 % on the less popular one (+10.0 "
         "points, 95 % interval +2.0 points to +18.0 points)."

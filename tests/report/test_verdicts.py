@@ -41,9 +41,9 @@ def only(one: Result) -> Comparison:
 def every_state() -> Report:
     """One aspect for each state."""
     novelty = two("novelty", "coverage_8", 0.6, SURE)
-    whole = replace(novelty.sources["human"], values={"coverage_8": 1.0})
+    whole = replace(novelty.by_source["human"], values={"coverage_8": 1.0})
     few = two("syntactic", "wl", 0.501, NONE)
-    clusters = {name: replace(one, clusters=8) for name, one in few.sources.items()}
+    clusters = {name: replace(one, clusters=8) for name, one in few.by_source.items()}
     return study(
         [
             two("lexical", "unique", 0.6, SURE, higher="diverse"),
@@ -53,8 +53,8 @@ def every_state() -> Report:
             two("compression", "gzip", 0.6, {"p": 0.2, "p_corrected": 0.2, "tested": False}),
             two("style", "dimension_1", 0.6, SURE, higher="neither"),
             two("semantic", "semantic", 0.52, OPEN, higher="diverse"),
-            replace(few, sources=clusters),
-            replace(novelty, sources={**novelty.sources, "human": whole}),
+            replace(few, by_source=clusters),
+            replace(novelty, by_source={**novelty.by_source, "human": whole}),
         ]
     )
 

@@ -32,7 +32,7 @@ def made(
         by=tuple(by),
         reference=reference,
         interval=Interval(0.95, "by hand"),
-        sources={
+        by_source={
             source: SourceResult(
                 texts=100,
                 words=(words or {}).get(source, 10_000),

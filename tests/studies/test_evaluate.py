@@ -230,7 +230,7 @@ def test_what_cannot_be_answered_is_listed_and_counts_nowhere(tmp_path: Path) ->
         )
     ]
     found = evaluate(records, {"short": Short()})
-    values = found.sources["lambada"].values
+    values = found.by_source["lambada"].values
     assert values["accuracy"] == 0.5
     assert values["unanswered"] == 2
     assert [(row["id"], row["why"]) for row in found.tables["unanswered"]] == [
@@ -244,7 +244,7 @@ def test_what_cannot_be_answered_is_listed_and_counts_nowhere(tmp_path: Path) ->
 def test_perplexity_is_that_of_whole_words(tmp_path: Path) -> None:
     records = [record({**LAST, "id": t, "target": t}, tmp_path) for t in ("gull", "dog")]
     result = evaluate(records, {"m": Fake(NEXT)})
-    found = result.sources["lambada"]
+    found = result.by_source["lambada"]
     assert found.values["perplexity"] == pytest.approx(1 / math.sqrt(0.4 * 0.6))
     low, high = found.intervals["perplexity"]
     assert low < found.values["perplexity"] < high
@@ -277,15 +277,15 @@ def many(tmp_path: Path) -> list[Record]:
 
 def test_groups_have_accuracy_baselines_and_intervals(tmp_path: Path) -> None:
     result = evaluate(many(tmp_path), {"m": Fake(NEXT)})
-    found = result.sources["own"]
+    found = result.by_source["own"]
     assert found.values["accuracy"] == 0.5
     assert found.values["chance"] == 0.5
     assert found.values["majority"] == 0.75
     assert found.intervals["accuracy"] == pytest.approx((0.150036, 0.849964), abs=1e-5)
     assert found.texts == 4
     halves = evaluate(many(tmp_path), {"m": Fake(NEXT)}, by=("kind", "half"))
-    assert set(halves.sources) == {"formal|0", "formal|1"}
-    assert halves.sources["formal|0"].values["accuracy"] == 0.5  # items 0 and 2
+    assert set(halves.by_source) == {"formal|0", "formal|1"}
+    assert halves.by_source["formal|0"].values["accuracy"] == 0.5  # items 0 and 2
 
 
 def test_several_models_are_groups_of_their_own_and_tested_against_each_other(
@@ -294,7 +294,7 @@ def test_several_models_are_groups_of_their_own_and_tested_against_each_other(
     other = {**NEXT, "gull": {"sings.": 0.25, "sing.": 0.75}}
     found = evaluate(many(tmp_path), {"one": Fake(NEXT), "two": Fake(other)})
     assert found.by == ("source", "task")
-    assert set(found.sources) == {"one|own", "two|own"}
+    assert set(found.by_source) == {"one|own", "two|own"}
     [test] = found.tables["tests"]
     # One has the first two right, the other the last two: each change as often up as down.
     assert (test["one"], test["other"], test["items"]) == ("one", "two", 4)
@@ -303,7 +303,7 @@ def test_several_models_are_groups_of_their_own_and_tested_against_each_other(
 
 
 def test_a_right_option_that_never_moves_is_no_baseline(tmp_path: Path) -> None:
-    found = evaluate([record(PAIR, tmp_path)], {"m": Fake(NEXT)}).sources["blimp"]
+    found = evaluate([record(PAIR, tmp_path)], {"m": Fake(NEXT)}).by_source["blimp"]
     assert math.isnan(found.values["majority"])
     assert any("same place" in note for note in found.notes)
 
@@ -347,7 +347,7 @@ def test_models_may_be_given_short_names(tmp_path: Path) -> None:
 
 def test_chance_is_undefined_where_last_words_are_among_the_items(tmp_path: Path) -> None:
     records = [*many(tmp_path), record(LAST, tmp_path)]
-    (found,) = evaluate(records, {"m": Fake(NEXT)}, by="source").sources.values()
+    (found,) = evaluate(records, {"m": Fake(NEXT)}, by="source").by_source.values()
     assert found.values["accuracy"] == pytest.approx(2 / 5)
     assert math.isnan(found.values["chance"])
     assert any("by lot" in note for note in found.notes)

@@ -316,7 +316,7 @@ def test_an_endpoint_without_log_probabilities_is_judged_by_its_draws(tmp_path: 
     assert result.tables["samples"][0]["best"] == pytest.approx((1 + 1 / 4) / 2)
     assert any("its draws are looked at" in note for note in result.notes)
     assert all(
-        math.isnan(value) for own in result.sources.values() for value in own.values.values()
+        math.isnan(value) for own in result.by_source.values() for value in own.values.values()
     )
 
 

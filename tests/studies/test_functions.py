@@ -84,9 +84,9 @@ def test_paths_records_and_frames_give_what_the_shell_gives(name: str, world: Wo
     rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
     found = {kind: function(made(rows), **keywords) for kind, made in KINDS.items() if _has(kind)}
     first = found.pop("list")
-    assert [source.values for source in first.sources.values()]
+    assert [source.values for source in first.by_source.values()]
     for kind, other in found.items():
-        assert other.sources.keys() == first.sources.keys(), kind
+        assert other.by_source.keys() == first.by_source.keys(), kind
         assert json.loads(other.to_json())["sources"] == json.loads(first.to_json())["sources"]
 
 
@@ -119,7 +119,7 @@ def test_results_are_files_or_what_measures_gave(name: str, world: World) -> Non
     function, read = getattr(rote, name), rote.Result.from_json(Path(path).read_text())
     from_file = function(path, **keywords)
     assert from_file == function([Path(path)], **keywords)
-    assert from_file.sources == function(read, **keywords).sources
+    assert from_file.by_source == function(read, **keywords).by_source
     assert from_file.tables == function({"mine": read}, **keywords).tables
     with pytest.raises(rote.InputError, match="no results"):
         function([], **keywords)

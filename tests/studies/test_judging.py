@@ -86,9 +86,9 @@ def test_answers_of_several_judges_are_joined(tmp_path: Path) -> None:
             rows.append(answer(judge, doc, name, covered, made_up))
         files.append(write(tmp_path / f"{judge}.jsonl", rows))
     found = rote.judge_agreement(files, key=tmp_path / "page.key.json")
-    assert found.sources["all"].values["relevance"] == pytest.approx(0.25)
-    assert found.sources["theta=2"].values["relevance"] == pytest.approx((5 * 0.75 + 0.25) / 6)
-    assert found.sources["all"].values["consistent"] == 0
+    assert found.by_source["all"].values["relevance"] == pytest.approx(0.25)
+    assert found.by_source["theta=2"].values["relevance"] == pytest.approx((5 * 0.75 + 0.25) / 6)
+    assert found.by_source["all"].values["consistent"] == 0
     (wins,) = [row for row in found.tables["wins"] if row["of"] == "relevance"]
     assert (wins["a"], wins["b"], wins["judgements"]) == ("all", "theta=2", 6)
     assert wins["b_better"] == pytest.approx(5 / 6)
@@ -134,7 +134,7 @@ def test_one_judge_alone_has_no_agreement(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", [answer("ann", "d1", "x", 2, 0)])
     found = rote.judge_agreement(path)
     assert found.notes == ("one judge alone: no agreement",)
-    assert found.sources["x"].values["relevance"] == 0.5
+    assert found.by_source["x"].values["relevance"] == 0.5
 
 
 def test_what_is_no_answer_is_refused_by_its_line(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_groups_that_are_numbers_stand_in_their_order_and_all_of_them_are_printe
         for place in range(3)
     ]
     result = memorization(items, {"m": MODEL}, member="repeats", by=("repeats",))
-    assert list(result.sources) == [f"m|{times}" for times in sorted(repeats)]
+    assert list(result.by_source) == [f"m|{times}" for times in sorted(repeats)]
     printed = as_text([result], 300)
     members = printed[printed.index("non-members: AUC") : printed.index("Members found")]
     lines = [line.split()[1] for line in members.splitlines() if line.startswith(" m ")]

@@ -143,7 +143,7 @@ def test_a_study_worked_out_by_hand() -> None:
     assert two["score"] == pytest.approx(17 / 3 - 2)
     assert (three["ips"], three["score"]) == ([9.0], 9.0)
     assert [row["popularity"] for row in (one, two, three)] == ["low", "low", "high"]
-    found = result.sources["t"]
+    found = result.by_source["t"]
     assert found.texts == 3
     assert found.words == 3 + 3 + 3 + 4 + 2 + 2
     assert found.values["ips"] == pytest.approx((8 + 17 / 3 + 9) / 3)
@@ -175,7 +175,7 @@ def test_the_papers_score_divides_by_the_popularity_of_the_right_option() -> Non
     result = popularity(items, corpus, n=2, variant="paper")
     scores = [row["score"] for row in result.tables["items"]]
     assert scores == pytest.approx([1 / 8, (17 / 3 - 2) / (17 / 3)])
-    assert result.sources["t"].values["advantage"] == pytest.approx(np.mean(scores))
+    assert result.by_source["t"].values["advantage"] == pytest.approx(np.mean(scores))
     assert "variant:paper" in str(result.signature)
 
 
@@ -199,13 +199,13 @@ def test_where_right_and_wrong_are_alike_nothing_is_found_and_the_papers_mean_is
     corpus = backend(*(" ".join(rng.choice(list("abcdefgh"), 400, p=POPULAR)) for _ in range(2)))
     items = mirrored(150, rng)
     found = popularity(items, corpus, n=2, max_undefined=1.0)
-    values = found.sources["t"].values
+    values = found.by_source["t"].values
     assert values["difference"] == pytest.approx(0, abs=1e-12)
     assert values["ahead"] == 0.5
     assert found.tables["tests"][0]["p"] == 1
     assert found.tables["tests"][0]["independent"] == 150
     paper = popularity(items, corpus, n=2, max_undefined=1.0, variant="paper")
-    advantage = paper.sources["t"]
+    advantage = paper.by_source["t"]
     assert advantage.values["advantage"] < 0
     assert advantage.intervals["advantage"][1] < 0  # sure of what is not there
 
@@ -330,12 +330,12 @@ def test_groups_are_made_of_any_fields() -> None:
         for i in range(4)
     ]
     result = popularity(items, backend("a b"), n=1, by=("kind", "task"))
-    assert list(result.sources) == ["formal|t", "formal|u", "functional|v"]
+    assert list(result.by_source) == ["formal|t", "formal|u", "functional|v"]
     result = popularity(items, backend("a b"), n=1, by=("kind",))
-    assert result.sources["formal"].texts == 8
+    assert result.by_source["formal"].texts == 8
     assert result.tables["groups"][0]["kind"] == "formal"
     assert result.tables["groups"][0]["answered"] == 8
-    found = result.sources["formal"]
+    found = result.by_source["formal"]
     assert math.isnan(found.values["accuracy_difference"])
     assert "accuracy_difference: one of the halves is empty" in found.notes
     assert any("many items stand on the median" in note for note in result.notes)
@@ -354,8 +354,8 @@ def test_what_is_not_known_is_said() -> None:
     assert "no recorded answer: 1 item" in notes
     assert "more than once in a group (same task and id): 1 item" in notes
     none = popularity(items[:1], backend("a b"), n=2)
-    assert all(map(math.isnan, none.sources["t"].values.values()))
-    assert len(none.sources["t"].notes) == 3
+    assert all(map(math.isnan, none.by_source["t"].values.values()))
+    assert len(none.by_source["t"].notes) == 3
     item = Item("1", "t", "", ("a b",), 0, meta={"acc": 0.5})
     with pytest.raises(InputError, match="right is true or 1"):
         popularity([item], backend("a b"), n=2)
@@ -365,7 +365,7 @@ def test_what_is_not_known_is_said() -> None:
 
 def test_that_no_answers_are_known_is_said_once() -> None:
     result = popularity([Item("1", "t", "", ("a b", "b a"), 0)], backend("a b"), n=2)
-    notes = [*result.notes, *result.sources["t"].notes]
+    notes = [*result.notes, *result.by_source["t"].notes]
     assert [note for note in notes if "answered rightly" in note] == [
         "accuracy: no field says which items were answered rightly (--correct)"
     ]

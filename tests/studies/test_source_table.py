@@ -130,10 +130,10 @@ def test_the_joined_table_is_a_result_that_can_be_read_again() -> None:
     three = made({name: {"ttr": 0.5} for name in "abc"}, measure="x")
     result = rote.correlate([three, LEXICAL, COMPRESSION, *ENOUGH], values="all")
     again = Result.from_json(result.to_json())
-    assert again.sources["a"].values["lexical.mtld"] == 60
-    assert math.isnan(again.sources["a"].values["compression.gzip"])
-    assert again.sources["a"].notes == ("no value of compression.gzip",)
-    assert again.sources["a"].intervals["lexical.unique"] == pytest.approx((0.4, 0.6))
+    assert again.by_source["a"].values["lexical.mtld"] == 60
+    assert math.isnan(again.by_source["a"].values["compression.gzip"])
+    assert again.by_source["a"].notes == ("no value of compression.gzip",)
+    assert again.by_source["a"].intervals["lexical.unique"] == pytest.approx((0.4, 0.6))
     assert any("is there for" in note for note in again.notes)
     assert again.interval is not None
     assert (again.interval.level, again.interval.method) == (0.95, METHOD)

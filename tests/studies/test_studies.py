@@ -316,4 +316,4 @@ def test_a_result_of_factors_survives_json() -> None:
     again = Result.from_json(found.to_json())
     assert again.measure == "factors"
     assert again.tables["agreement"][0]["w"] == found.tables["agreement"][0]["w"]
-    assert again.sources["m|0.2"].values == {"lexical.unique": 0.1}
+    assert again.by_source["m|0.2"].values == {"lexical.unique": 0.1}

@@ -80,7 +80,7 @@ def test_a_text_is_cut_after_so_many_words_and_short_ones_are_left_out() -> None
 
 
 def test_equal_words_are_exact_and_equal_tags_are_style() -> None:
-    found = study(EXACT, STYLE, OTHER, EXACT).sources["scripted|texts"].values
+    found = study(EXACT, STYLE, OTHER, EXACT).by_source["scripted|texts"].values
     assert found["exact"] == 0.5
     assert found["style"] == 0.75
     assert found["style_only"] == 0.25
@@ -102,7 +102,7 @@ def test_substitutions_are_those_of_the_texts_in_style_alone() -> None:
 
 
 def test_a_model_that_stops_early_or_goes_on_within_a_word_has_memorized_nothing() -> None:
-    found = study(" small house", "r" + EXACT).sources["scripted|texts"].values
+    found = study(" small house", "r" + EXACT).by_source["scripted|texts"].values
     assert found["exact"] == found["style"] == 0
     # The prompt's last word became another: nothing is compared.
     assert found["words_agree"] == pytest.approx(2 / 6 / 2)
@@ -135,7 +135,7 @@ def test_the_spread_is_that_of_draws_of_half_of_the_texts() -> None:
 def test_groups_are_made_by_fields_and_a_missing_one_is_named() -> None:
     options = {"by": ("book",)}
     result = study(EXACT, OTHER, options=options, book=["a", "b"])
-    assert {name: one.values["exact"] for name, one in result.sources.items()} == {
+    assert {name: one.values["exact"] for name, one in result.by_source.items()} == {
         "scripted|a": 1,
         "scripted|b": 0,
     }

@@ -135,7 +135,7 @@ def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None
     )
     scores = ("rouge", "entities")
     found = rote.score(folder / "texts.jsonl", scores=scores, by="source", permutations=0)
-    assert found.sources["m"].texts == 6
+    assert found.by_source["m"].texts == 6
     with pytest.raises(OptionError, match="takes no temperature"):
         rote.generate(str(some), model=f"m=transformers:{model}", temperature=1.0,
                       text_field="document", output=folder / "other.jsonl")  # fmt: skip

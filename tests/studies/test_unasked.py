@@ -100,7 +100,7 @@ def test_texts_that_are_there_need_no_model(tmp_path: Path) -> None:
     assert row["inside"] == pytest.approx((3 / 5 + 0) / 2)
     same = found(unasked=["B c D, q", "nothing of it"], model=())
     assert same.tables["recited"][0]["count"] == result.tables["recited"][0]["count"] == 2
-    assert not result.sources
+    assert not result.by_source
     with pytest.raises(OptionError, match="who is asked"):
         found(unasked=3, model=())
 

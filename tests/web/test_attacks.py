@@ -722,7 +722,7 @@ def _kept(opened: Workspace, source: str = "human") -> str:
         by=("source",),
         reference=None,
         interval=Interval(0.95, "jackknife"),
-        sources={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
+        by_source={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
         tables={
             "values": [{**row, "length_sensitive": True, "relative": False}],
             "texts": [{"source": source, "id": source, "words": 9, "ttr": 0.5}],

@@ -169,7 +169,7 @@ class TestPage:
         assert form.places() == (["texts.jsonl", "more.jsonl"], [])
         form.check(held)
         (result,) = form.perform(held, Silent()).results
-        assert {name: one.texts for name, one in result.sources.items()} == {"sad": 1, "glad": 2}
+        assert {name: one.texts for name, one in result.by_source.items()} == {"sad": 1, "glad": 2}
         assert "tokenizer:whitespace" in str(result.signature)
         page = TestClient(make_app(held), **HERE).get(form.address).text
         assert 'value="source=human"' in page, "the form lost a setting"

@@ -170,9 +170,9 @@ def test_remarks_of_a_result_name_fields_of_forms_too(tmp_path: Path) -> None:
     prepare(tmp_path)
     told = f"{UNTESTED} human: --permutations 99 would do"
     result = made()
-    own = {name: replace(one, notes=("--sample",)) for name, one in result.sources.items()}
+    own = {name: replace(one, notes=("--sample",)) for name, one in result.by_source.items()}
     kept = History(tmp_path)
-    id = kept.add([replace(result, notes=(told,), sources=own)], title="a", kind="compare")
+    id = kept.add([replace(result, notes=(told,), by_source=own)], title="a", kind="compare")
     shown = "".join(str(part.html) for part in sections_of(kept, id))
     assert "human: “Permutations” 99 would do" in shown
     assert "“Sample”" in shown

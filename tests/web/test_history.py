@@ -201,7 +201,7 @@ def made(measure: str = "lexical", ttr: float = 0.5, **settings: str) -> Result:
         by=("source",),
         reference="human",
         interval=Interval(0.95, "jackknife"),
-        sources={"human": human, "model|x": SourceResult(3, 30, {"ttr": 0.4})},
+        by_source={"human": human, "model|x": SourceResult(3, 30, {"ttr": 0.4})},
         tables={"values": (row,)},
     )
 

@@ -277,7 +277,7 @@ def test_texts_are_held_against_an_index_of_the_app(held: Workspace, index: Path
     form = RunForm("novelty", ("texts.jsonl",), {"corpus": "index:idx", "by": ("source",)})
     assert form.places() == (["texts.jsonl"], ["idx"])
     (result,) = form.perform(held, Silent())
-    assert set(result.sources) == {"human", "model"}
+    assert set(result.by_source) == {"human", "model"}
 
 
 def test_models_are_those_of_the_start_and_the_indexes(held: Workspace, index: Path) -> None:

@@ -294,7 +294,7 @@ def _kept(opened: Workspace, name: str = "human", file: Path | None = None) -> s
         by=("source",),
         reference=None,
         interval=Interval(0.95, "jackknife"),
-        sources={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
+        by_source={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
         tables={
             "values": [row],
             "texts": [{"source": source, "id": source, "words": 9, "ttr": 0.5}],

@@ -162,25 +162,30 @@ class Gate:
 
 def _numbers(results: Sequence[Result], name: str) -> list[tuple[str, float]]:
     """A value of every source; a column of a table where no value has that name."""
-    values = {
-        (source, value): number
+    # Lists: measures of a panel share names of values, and each of them counts.
+    values = [
+        (value, f"{source}{_measure(result, results)}", number)
         for result in results
-        for source, measured in result.sources.items()
+        for source, measured in result.by_source.items()
         for value, number in measured.values.items()
-    }
-    cells = {
-        (f"row {number} of {table}", column): float(cell)
+    ]
+    cells = [
+        (column, f"row {number} of {table}{_measure(result, results)}", float(cell))
         for result in results
         for table, rows in result.tables.items()
         for number, row in enumerate(rows, 1)
         for column, cell in row.items()
         if isinstance(cell, (int, float)) and not isinstance(cell, bool)
-    }
+    ]
     for known in (values, cells):
-        if chosen := [(of, number) for (of, value), number in known.items() if value == name]:
+        if chosen := [(of, number) for value, of, number in known if value == name]:
             return chosen
-    names = dict.fromkeys(value for known in (values, cells) for _, value in known)
+    names = dict.fromkeys(value for known in (values, cells) for value, _, _ in known)
     raise UnknownName("value", name, names)
+
+
+def _measure(result: Result, results: Sequence[Result]) -> str:
+    return f" ({result.measure})" if len(results) > 1 else ""
 
 
 def emit(

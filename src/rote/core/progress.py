@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 Advance = Callable[[float], None]
 """Called with the amount of work done since the last call."""
@@ -61,9 +61,6 @@ class Step:
     ) -> AbstractContextManager[Advance]:
         place = f"{self.number} of {self.steps}, " if self.steps > 1 else ""
         return self.reporter.stage(f"{place}{title}", total, unit)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.reporter, name)
 
     def say(self, line: str) -> None:
         self.reporter.say(line)

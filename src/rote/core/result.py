@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
@@ -20,6 +20,9 @@ from rote.core.files import write_atomically
 from rote.core.json_reader import parse_json
 from rote.core.progress import several
 from rote.core.signature import Signature
+
+if TYPE_CHECKING:
+    import polars as pl
 
 SCHEMA = 1
 Row = Mapping[str, Any]
@@ -51,24 +54,6 @@ class SourceResult:
         return self.texts if self.clusters is None else self.clusters
 
 
-class Sources(dict[str, SourceResult]):
-    """The sources by name. What a dictionary does not have is asked of a polars frame with a row
-    for each source and a column for each value: `print(result.sources)`, `result.sources.sort(…)`.
-    """
-
-    def frame(self) -> Any:
-        return plugins.load("report.tables", "written").sources_frame(self)
-
-    def __getattr__(self, name: str) -> Any:
-        # What Python itself looks for, to pickle or to copy, is a dictionary's.
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.frame(), name)
-
-    def __str__(self) -> str:
-        return str(self.frame())
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result:
     """One measure on one set of texts. Two are equal if they say the same: nan is nan here.
@@ -82,7 +67,7 @@ class Result:
     by: tuple[str, ...]
     reference: str | None
     interval: Interval | None
-    sources: Mapping[str, SourceResult]
+    by_source: Mapping[str, SourceResult]
     comparisons: Sequence[Row] = ()
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -96,9 +81,6 @@ class Result:
     detail: Any = None
     """What a page or a printout of its own is made from."""
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sources", Sources(self.sources))
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self.to_dict() == other.to_dict()
 
@@ -109,21 +91,26 @@ class Result:
 
     def __repr__(self) -> str:
         held = [f"{name}: {len(rows):,}" for name, rows in self.tables.items() if name != "values"]
-        held = [several(len(self.sources), "source")] if self.sources else held
+        held = [several(len(self.by_source), "source")] if self.by_source else held
         return f"<Result of {self.measure}: {', '.join(held) or 'no rows'}>"
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> pl.DataFrame:
         """A value of all sources, or a table, as a polars frame."""
-        return plugins.load("report.tables", "written").frame_of(self, name)
+        return _frame("frame_of", self, name)
 
     @property
-    def differences(self) -> Any:
+    def sources(self) -> pl.DataFrame:
+        """A row for each source: how many texts and words, then a column for each value."""
+        return _frame("sources_frame", self.by_source)
+
+    @property
+    def differences(self) -> pl.DataFrame:
         """What sources were compared in, as a polars frame: a row for each source and value."""
-        return plugins.load("report.tables", "written").rows_frame(self.comparisons)
+        return _frame("rows_frame", self.comparisons)
 
     def facets(self) -> list[Facet]:
         """The sources that stand side by side, each facet with its own reference."""
-        return facets(self.sources, self.reference)
+        return facets(self.by_source, self.reference)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object; undefined numbers become null."""
@@ -149,7 +136,7 @@ class Result:
                     "intervals": plain(source.intervals),
                     "notes": list(source.notes),
                 }
-                for name, source in self.sources.items()
+                for name, source in self.by_source.items()
             },
             "comparisons": plain(self.comparisons),
             "tables": plain(self.tables),
@@ -170,7 +157,7 @@ class Result:
             by=tuple(data["by"]),
             reference=data["reference"],
             interval=None if data["interval"] is None else Interval(**data["interval"]),
-            sources={
+            by_source={
                 name: SourceResult(
                     texts=source["texts"],
                     words=source["words"],
@@ -210,10 +197,10 @@ class Result:
         """The values and the beginning of each further table, as plain text."""
         return str(plugins.load("report.tables", "results").as_text([self]))
 
-    def to_polars(self, table: str = "values") -> Any:
+    def to_polars(self, table: str = "values") -> pl.DataFrame:
         """A table as a polars frame, unrounded; `values` has a row for each source and value, the
         others are those of `tables`."""
-        return plugins.load("report.tables", "written").as_polars(self, table)
+        return _frame("as_polars", self, table)
 
     def to_pandas(self, table: str = "values") -> Any:
         """The same as a pandas frame, where pandas is installed."""
@@ -312,6 +299,11 @@ def _save(
         raise OptionError(f"{target}: end in one of {', '.join(forms)}")
     # Half a surrogate pair cannot be written in UTF-8.
     write_atomically(target, form().encode("utf-8", "backslashreplace"))
+
+
+def _frame(made_by: str, *given: Any) -> pl.DataFrame:
+    frame: pl.DataFrame = getattr(plugins.load("report.tables", "written"), made_by)(*given)
+    return frame
 
 
 def panel_to_json(results: Sequence[Result], indent: int | None = 2) -> str:

@@ -121,7 +121,7 @@ def source_rows(result: Result) -> list[dict[str, Any]]:
     """A row for each source: how much it holds, and its values with the ends of their intervals
     (`value_ends`)."""
     rows = []
-    for name, found in result.sources.items():
+    for name, found in result.by_source.items():
         row: dict[str, Any] = {"source": name, "texts": found.texts, "words": found.words}
         row |= found.values
         for value, (low, high) in found.intervals.items():

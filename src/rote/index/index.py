@@ -14,12 +14,11 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
@@ -51,8 +50,6 @@ from rote.run import cores
 
 if TYPE_CHECKING:
     from rote.annotate.pieces import Recipe
-    from rote.core.result import Result
-    from rote.corpus import Input
     from rote.index.folders.manifest import Manifest
 
 Gram: TypeAlias = "str | Sequence[str]"
@@ -272,11 +269,6 @@ class Index:
         asked = self._text(text, layer)
         none, threads = np.zeros(asked.size, np.int32), at_once(self.threads, asked.size)
         return reduce(np.maximum, in_each(asked.lengths, self.lookups(layer), threads), none)
-
-    def trace(self, texts: Input, **keywords: Any) -> Result:
-        """Which spans of some texts the index holds: `rote.trace(texts, corpus=index, ...)`."""
-        found: Result = plugins.function("trace")(texts, corpus=self, **keywords)
-        return found
 
     # -- what is frequent, what comes next ---------------------------------------------------
 

@@ -137,13 +137,13 @@ def _check_highlight(
 
 def _with_copies(result: Result, collected: Collected) -> Result:
     """Texts that occur there twice make a source look repetitive: said once, with the first."""
-    sources = dict(result.sources)
+    sources = dict(result.by_source)
     for source, copies in collected.copies.items():
         if copies and source in sources:
             found, texts = sources[source], collected.read[source]
             note = f"{copies:,} of {texts:,} texts are copies of another text of this source"
             sources[source] = replace(found, notes=(*found.notes, note))
-    return replace(result, sources=sources)
+    return replace(result, by_source=sources)
 
 
 def open_texts(

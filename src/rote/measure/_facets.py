@@ -142,7 +142,7 @@ def _part(collected: Collected, facet: Facet) -> Collected:
 def _joined(results: Sequence[Result], order: Sequence[str], settings: Settings) -> Result:
     """The facets' results as one, groups in the order in which they were read."""
     first = results[0]
-    sources = {name: found for result in results for name, found in result.sources.items()}
+    sources = {name: found for result in results for name, found in result.by_source.items()}
     sources = {name: sources[name] for name in order if name in sources}
     tables: dict[str, list[Any]] = {}
     for result in results:
@@ -153,7 +153,7 @@ def _joined(results: Sequence[Result], order: Sequence[str], settings: Settings)
     joined = replace(
         first,
         reference=settings.reference,
-        sources=sources,
+        by_source=sources,
         comparisons=[row for result in results for row in result.comparisons],
         tables={"values": first.tables["values"], **tables},
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
@@ -168,16 +168,16 @@ def _sweep(result: Result) -> dict[str, list[dict[str, Any]]]:
     """
     if len(result.by) < 2:
         return {}
-    place = reference_place(result.sources, result.reference) or 0
+    place = reference_place(result.by_source, result.reference) or 0
     others = [field for number, field in enumerate(result.by) if number != place]
     members: dict[str, list[str]] = {}
-    for group in result.sources:
+    for group in result.by_source:
         parts = group.split(JOINT)
         members.setdefault(parts[min(place, len(parts) - 1)], []).append(group)
     rows = []
     for source, groups in members.items():
         for value in (row["value"] for row in result.tables["values"] if not row["relative"]):
-            numbers = np.array([result.sources[group].values[value] for group in groups])
+            numbers = np.array([result.by_source[group].values[value] for group in groups])
             numbers = numbers[~np.isnan(numbers)]
             if len(numbers) < 2:
                 continue

@@ -238,7 +238,7 @@ class _Run:
             by=self.settings.by,
             reference=self.settings.reference,
             interval=self.interval() if self.settings.interval else None,
-            sources=sources,
+            by_source=sources,
             comparisons=comparisons,
             tables={
                 "values": self.value_table(),

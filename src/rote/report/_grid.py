@@ -170,7 +170,7 @@ def grid(result: Result) -> list[GridRow]:
                 tests.get((source, name), {}),
                 matched.get((source, name), {}),
             )
-            for source, found in result.sources.items()
+            for source, found in result.by_source.items()
         }
         sizes = [matched[key] for key in matched if key[1] == name]
         rows.append(
@@ -235,7 +235,7 @@ def _judged(rows: Sequence[Row]) -> list[Row]:
 
 def ordered_sources(results: Sequence[Result]) -> list[str]:
     """All sources, the reference first."""
-    names = dict.fromkeys(name for result in results for name in result.sources)
+    names = dict.fromkeys(name for result in results for name in result.by_source)
     reference = results[0].reference if results else None
     return sorted(names, key=lambda name: name != reference)
 
@@ -338,7 +338,7 @@ def _part(result: Result, facet: Facet) -> Result:
     return replace(
         result,
         reference=whole if facet.reference is None else names[facet.reference],
-        sources={name: result.sources[group] for group, name in names.items()},
+        by_source={name: result.by_source[group] for group, name in names.items()},
         comparisons=_rows(result.comparisons, names),
         tables={
             table: rows if table == "values" else _rows(rows, names)

@@ -17,7 +17,7 @@ def gathered(result: Result) -> list[tuple[str, list[str]]]:
     Notes that differ in their numbers alone are one, with the range of each number that differs.
     """
     about: dict[str, list[tuple[str, str]]] = {note: [] for note in result.notes}
-    for source, found in result.sources.items():
+    for source, found in result.by_source.items():
         for note in found.notes:
             about.setdefault(_form(note), []).append((source, note))
     return [

@@ -126,7 +126,7 @@ class Report:
         names = [name for sources in given for name in sources]
         if any("within" in dict(result.signature.settings) for result in self.results):
             return None  # sets of texts are counted there
-        found = [result.sources for result in self.results]
+        found = [result.by_source for result in self.results]
         most = sum(max((own[n].texts for own in found if n in own), default=0) for n in names)
         return most if most < sum(s["texts"] for own in given for s in own.values()) else None
 

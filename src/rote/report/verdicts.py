@@ -444,7 +444,7 @@ def verdicts(results: Sequence[Result]) -> list[Verdicts]:
 
 def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> Verdicts:
     reference = parts[0].reference if parts[0].reference != EACH else None
-    names = dict.fromkeys(name for part in parts for name in part.sources)
+    names = dict.fromkeys(name for part in parts for name in part.by_source)
     inside = circular(parts)
     aspects: list[Aspect] = []
     left_out: dict[str, str] = {}
@@ -469,7 +469,7 @@ def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> 
                 left_out[name] = _reason(part)
     sizes = {
         name: max(
-            (part.sources[name] for part in parts if name in part.sources),
+            (part.by_source[name] for part in parts if name in part.by_source),
             key=lambda one: one.texts,
         )
         for name in names
@@ -510,7 +510,7 @@ def circular(results: Sequence[Result]) -> dict[str, list[str]]:
     found: dict[str, dict[str, None]] = {}
     for result in results:
         what, value, whole = _HELD.get(result.measure, ("", "", 0.0))
-        for name, source in result.sources.items():
+        for name, source in result.by_source.items():
             if what and abs(source.values.get(value, math.nan) - whole) <= _NEARLY:
                 found.setdefault(what, {})[name] = None
     return {what: list(names) for what, names in found.items()}
@@ -523,7 +523,7 @@ def _is_defined(one: Comparison) -> bool:
 
 
 def _reason(result: Result) -> str:
-    notes = [*result.notes, *(note for one in result.sources.values() for note in one.notes)]
+    notes = [*result.notes, *(note for one in result.by_source.values() for note in one.notes)]
     return notes[0] if notes else "undefined for these texts"
 
 
@@ -546,7 +546,7 @@ def _comparisons(
             row,
             *(source, reference, own, other, test),
             level=result.interval.level if result.interval else 0.0,
-            units=(result.sources[source].units, result.sources[reference].units),
+            units=(result.by_source[source].units, result.by_source[reference].units),
             equal=not math.isnan(test.matched_difference),
             state="not tested",
         )

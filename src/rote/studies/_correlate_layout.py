@@ -212,7 +212,7 @@ def _points(rows: Rows, result: Result) -> Rows:
             "b": short(row["b"]),
         }
         for member in result.tables["members"]:
-            held = result.sources[member["source"]].values
+            held = result.by_source[member["source"]].values
             x, y = held.get(row["a"], math.nan), held.get(row["b"], math.nan)
             if member["facet"] == facet and defined(x) and defined(y):
                 drawn.append({"source": member["name"], "x": x, "y": y, **about})

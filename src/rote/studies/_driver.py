@@ -199,7 +199,7 @@ def _result(record: Study, options: Any, found: Findings, level: float) -> Resul
         by=found.by,
         reference=found.reference,
         interval=Interval(level, found.method) if level and found.method else None,
-        sources=found.sources,
+        by_source=found.sources,
         comparisons=found.comparisons,
         tables={"values": found.values, **found.tables},
         notes=tuple(found.notes),

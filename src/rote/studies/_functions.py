@@ -195,7 +195,11 @@ def documentation(name: str) -> str:
     return in_python(said, {one: hint for one, (_, hint) in described.keywords.items()})
 
 
-def stub(name: str) -> str:
+IMPLIED = ("corpus", "corpus_read")
+"""Keywords of `rote.trace` that its method of an index has no need of."""
+
+
+def stub(name: str, without: Sequence[str] = ()) -> str:
     """One function as `__init__.pyi` has it."""
     described, given = describe(name), []
     for one in described.inputs:
@@ -203,7 +207,8 @@ def stub(name: str) -> str:
         default = " = ..." * (one.default is not Parameter.empty)
         given.append(f"{several}{one.name}: {one.annotation}{default}")
     given += [] if any("*" in one for one in given) else ["/", "*"] if given else ["*"]
-    given += [f"{one}: {hint} = ..." for one, (_, hint) in described.keywords.items()]
+    keywords = {one: hint for one, (_, hint) in described.keywords.items() if one not in without}
+    given += [f"{one}: {hint} = ..." for one, hint in keywords.items()]
     if given[-1] == "*":
         given.pop()
     return f"def {name}({', '.join(given)}) -> {described.returns}: ...\n"
@@ -256,12 +261,19 @@ _METHODS |= {"output": "save"}
 
 
 def speaking_python(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, whose errors name keywords (`on_error='skip'`), not flags."""
+    """The same function, whose errors name keywords (`on_error='skip'`), not flags; an index that
+    it gives does so too."""
+    gives_index = inspect.signature(call).return_annotation == "Index"
 
     @functools.wraps(call)
     def spoken(*args: Any, **keywords: Any) -> Any:
         try:
-            return call(*args, **keywords)
+            result = call(*args, **keywords)
+            if gives_index:
+                import rote
+
+                result.__class__ = rote.Index
+            return result
         except RoteError as error:
             parameters = inspect.signature(call).parameters
             _translate(error, {one: str(p.annotation) for one, p in parameters.items()})

@@ -88,7 +88,7 @@ def joined(read: Sequence[tuple[str, Result]], *, matched: bool = False) -> Sour
             columns[column.name] = whole
             other = made.setdefault(column.name, (file, result))
             notes.update(_settings_differ(column.name, other, (file, result)))
-        for source, found in result.sources.items():
+        for source, found in result.by_source.items():
             name, size = reordered(source, result.by, by), (found.texts, found.words)
             if sizes.setdefault(name, size)[0] != size[0]:
                 counts = (
@@ -111,7 +111,7 @@ def _columns(
 ) -> Iterator[Column]:
     described = {row["value"]: row for row in result.tables.get("values", ())}
     names = list(
-        dict.fromkeys([*described, *(v for s in result.sources.values() for v in s.values)])
+        dict.fromkeys([*described, *(v for s in result.by_source.values() for v in s.values)])
     )
     own_level = result.interval.level if result.interval else 0.0
     equal = _matched(result, notes) if matched else {}
@@ -121,7 +121,7 @@ def _columns(
         errors: dict[str, float] = {}
         intervals: dict[str, tuple[float, float]] = {}
         units: dict[str, int] = {}
-        for source, found in result.sources.items():
+        for source, found in result.by_source.items():
             name, estimate = reordered(source, result.by, by), found.values.get(value, math.nan)
             values[name], errors[name] = equal.get((source, value), estimate), math.nan
             if (source, value) in equal or value not in found.intervals or not own_level:
@@ -327,7 +327,7 @@ def _of_results(results: Sequence[Result]) -> list[Mapping[str, Any]]:
     """The values of results by source."""
     rows: dict[str, dict[str, Any]] = {}
     for result in results:
-        for source, found in result.sources.items():
+        for source, found in result.by_source.items():
             own = {f"{result.measure}.{name}": value for name, value in found.values.items()}
             rows.setdefault(source, {SOURCE: source}).update(own)
     return list(rows.values())

@@ -67,7 +67,7 @@ def _matrix(rows: Rows, result: Result) -> Rows:
         shares[row["source"], row["other"]] = shares[row["other"], row["source"]] = row["jaccard"]
     sources = [
         name
-        for name in sorted(result.sources, key=lambda name: name != result.reference)
+        for name in sorted(result.by_source, key=lambda name: name != result.reference)
         if any(name in pair for pair in shares)
     ]
     return [

@@ -33,14 +33,14 @@ def drawable(result: Result) -> Result:
     return replace(
         result,
         reference=cut(result.reference),
-        sources={cut(name): found for name, found in result.sources.items()},
+        by_source={cut(name): found for name, found in result.by_source.items()},
         comparisons=rows(result.comparisons),
         tables={name: rows(table) for name, table in result.tables.items()},
     )
 
 
 def _any_long(result: Result) -> bool:
-    return any(len(name) > _LONGEST for name in result.sources) or any(
+    return any(len(name) > _LONGEST for name in result.by_source) or any(
         isinstance(value, str) and len(value) > _LONGEST
         for rows in result.tables.values()
         for row in rows
@@ -82,7 +82,7 @@ def curves(results: Sequence[Result]) -> list[Figure]:
 
 
 def _too_many(results: Sequence[Result]) -> Said | None:
-    sources = len({name for result in results for name in result.sources})
+    sources = len({name for result in results for name in result.by_source})
     if sources <= _MOST:
         return None
     return Said(

@@ -37,7 +37,7 @@ _ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
 
 def lead(study: Report) -> list[str]:
     """What was measured on what, in two lines."""
-    names = {name for result in study.results for name in result.sources}
+    names = {name for result in study.results for name in result.by_source}
     size = _measured(study)
     sources = several(len(names), "source")
     compared = "without a reference"

@@ -58,7 +58,7 @@ def _texts(study: Report, section: str, title: str, said: str) -> list[Block]:
 
 def _notes(result: Result) -> list[Block]:
     """What must be known of a result: its own notes, and those of its sources."""
-    every = len(result.sources)
+    every = len(result.by_source)
     said = [
         note + (f" ({_some(names)})" if 0 < len(names) < every else "")
         for note, names in gathered(result)
@@ -118,7 +118,7 @@ def shown(
 
 def _blocks(result: Result) -> list[Block]:
     drawn = figures(result).values()
-    values = [_values(result)] if result.sources else []
+    values = [_values(result)] if result.by_source else []
     tables = [*values, *_notes(result), *drawn, *on_page(result)]
     return [*_says(result), *tables, *_own_tests(result)]
 

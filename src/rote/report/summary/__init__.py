@@ -72,7 +72,7 @@ def summarize(study: Report) -> Summary:
         if isinstance(record, Study):
             for headline in record.headlines:
                 said += findings.extremes(
-                    result, headline, record.aspect(headline), list(result.sources)
+                    result, headline, record.aspect(headline), list(result.by_source)
                 )
     return Summary(facets, said)
 

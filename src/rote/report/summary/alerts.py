@@ -88,9 +88,9 @@ def _unbalanced(results: Sequence[Result]) -> list[str]:
     for result in results:
         for row in result.comparisons:
             shared, both = row.get("shared_doc_ids") or 0, (row["source"], row["reference"])
-            if not all(name in result.sources for name in both):
+            if not all(name in result.by_source for name in both):
                 continue
-            most = max(result.sources[name].texts for name in both)
+            most = max(result.by_source[name].texts for name in both)
             if 0 < shared < most:
                 count = f"{shared:,} of {several(most, 'prompt')}"
                 shares.setdefault(count, []).append(" and ".join(both))

@@ -21,7 +21,7 @@ def of_texts(results: Sequence[Result]) -> list[Statement]:
     """What measures of texts say beside their differences."""
     said: list[Statement] = []
     for result in results:
-        sources = [s for s in result.sources if s != result.reference and not is_input(s)]
+        sources = [s for s in result.by_source if s != result.reference and not is_input(s)]
         if result.measure == "precision-recall" and result.reference not in (None, EACH):
             said += _recall(result, str(result.reference), sources)
         if result.measure == "overlap":
@@ -33,7 +33,7 @@ def _recall(result: Result, reference: str, sources: Sequence[str]) -> Iterator[
     """How much of the reference a source reaches, beside what the reference reaches of itself."""
     halves = {(row["source"], row["value"]): row for row in result.tables.get("baseline", ())}
     for source in sources:
-        found = result.sources.get(source)
+        found = result.by_source.get(source)
         if found is None:
             continue
         own = [v for v in _REACHED if not math.isnan(found.values.get(v, math.nan))]
@@ -65,7 +65,7 @@ def _rising(result: Result, sources: Sequence[str]) -> Iterator[Statement]:
         if score is None:
             continue
         for source in sources:
-            found = result.sources.get(source)
+            found = result.by_source.get(source)
             if found is None or math.isnan(found.values.get(name, math.nan)):
                 continue
             low, high = _ends(found, name)
@@ -86,9 +86,9 @@ def extremes(
 ) -> list[Statement]:
     """Of a study: which source has most of a value and which least."""
     values = {
-        name: result.sources[name].values.get(headline.value, math.nan)
+        name: result.by_source[name].values.get(headline.value, math.nan)
         for name in sources
-        if name in result.sources
+        if name in result.by_source
     }
     defined = {name: value for name, value in values.items() if not math.isnan(value)}
     if not defined:
@@ -98,7 +98,7 @@ def extremes(
     shown = wording.number(defined[most], headline)
     if len(defined) == 1 or defined[least] == defined[most]:
         only = most if len(defined) == 1 else "all sources alike"
-        found = result.sources[most]
+        found = result.by_source[most]
         ends = _ends(found, headline.value)
         interval = (
             _interval(result, ends, wording.percent)
@@ -107,8 +107,8 @@ def extremes(
         )
         text = f"{aspect}: {shown}{unit}, {only}{interval}."
         return [Statement(text, "found", result.measure, headline.value)]
-    low = _ends(result.sources[least], headline.value)[1]
-    high = _ends(result.sources[most], headline.value)[0]
+    low = _ends(result.by_source[least], headline.value)[1]
+    high = _ends(result.by_source[most], headline.value)[0]
     order = (
         ""
         if math.isnan(low) or math.isnan(high)
@@ -128,7 +128,7 @@ def popularity(result: Result | None) -> list[Statement]:
     if result is None:
         return []
     said = []
-    for name, found in result.sources.items():
+    for name, found in result.by_source.items():
         gap = found.values.get("accuracy_difference", math.nan)
         popular = found.values.get("ips", math.nan)
         if math.isnan(gap):

@@ -48,7 +48,7 @@ def print_results(results: Sequence[Result], console: Any) -> None:
         for sheet in sheets(laid[result.measure], result) if result.measure in laid else ():
             if sheet.terminal:
                 print_sheet(sheet, console)
-    _print_values([one for one in results if one.sources and one.measure not in laid], console)
+    _print_values([one for one in results if one.by_source and one.measure not in laid], console)
     # Where no values are shown, what the signs mean comes below the tables.
     later = bool(results) and all(table.limit == 0 for table in laid.values()) and bool(laid)
     if not later:
@@ -206,7 +206,7 @@ def _groups(parts: Sequence[Result], sources: Sequence[str]) -> Iterator[tuple[s
     yield (
         "",
         [
-            Line([name, *(f"{getattr(first.sources[s], what):,} " for s in sources)], "dim")
+            Line([name, *(f"{getattr(first.by_source[s], what):,} " for s in sources)], "dim")
             for name, what in ((texts, "texts"), ("words", "words"))
         ],
     )
@@ -227,11 +227,11 @@ def _shortened(result: Result) -> Result:
     for facet in result.facets():
         every = sorted(facet.names, key=lambda group: group != facet.reference)
         shown.update(every[:_SHOWN])
-    if len(shown) == len(result.sources):
+    if len(shown) == len(result.by_source):
         return result
     return replace(
         result,
-        sources={name: found for name, found in result.sources.items() if name in shown},
+        by_source={name: found for name, found in result.by_source.items() if name in shown},
         tables={
             table: [row for row in rows if "source" not in row or row["source"] in shown]
             for table, rows in result.tables.items()
@@ -289,7 +289,7 @@ def _legend(results: Sequence[Result]) -> list[str]:
 
 def _notes(results: Sequence[Result]) -> list[str]:
     """Every note once, with the measures and the sources that it is about."""
-    everyone = list(dict.fromkeys(source for result in results for source in result.sources))
+    everyone = list(dict.fromkeys(source for result in results for source in result.by_source))
     about: dict[str, list[str]] = {}
     for result in results:
         for line, who in gathered(result):

@@ -161,7 +161,7 @@ def sources_table(
         for name, row in rows.items():
             sizes.setdefault(name, []).append(row.matched_at)
         for source in ordered_sources(parts):
-            own = next(part.sources[source] for part in parts if source in part.sources)
+            own = next(part.by_source[source] for part in parts if source in part.by_source)
             data.append(
                 {
                     "facet": facet,

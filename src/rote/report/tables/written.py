@@ -150,8 +150,8 @@ def value_rows(result: Result) -> Iterator[dict[str, Any]]:
                 held = {
                     "measure": row.measure,
                     "source": groups[name],
-                    "texts": part.sources[name].texts,
-                    "words": part.sources[name].words,
+                    "texts": part.by_source[name].texts,
+                    "words": part.by_source[name].words,
                     "value": row.value,
                     "matched_at": row.matched_at,
                     "facet": facet.title,
@@ -190,7 +190,7 @@ def frame_of(result: Result, name: str) -> Any:
     rows = [row for row in value_rows(result) if row["value"] == name]
     tables = dict(tables_of(result))
     if not rows and name not in tables:
-        known = {*tables, *(value for one in result.sources.values() for value in one.values)}
+        known = {*tables, *(value for one in result.by_source.values() for value in one.values)}
         raise UnknownName(f"value or table of {result.measure}", name, known)
     empty = {column for column in (rows[0] if rows else ()) if _is_empty(rows, column)}
     said = {"measure", "value", *(empty - {"estimate"})}
@@ -280,7 +280,7 @@ _MARKS |= {BORDERLINE: r"\sim"}
 def as_latex(results: Sequence[Result]) -> str:
     """The values, then every other table under a comment with its name: the first rows of it."""
     laid = [(result, table) for result in results if (table := values_layout(result))]
-    plain = [result for result in results if result.sources and not values_layout(result)]
+    plain = [result for result in results if result.by_source and not values_layout(result)]
     written = [values_as_latex(plain)] if plain else []
     for result, table in laid:
         written += [sheet_as_latex(one) for one in (sheets(table, result) if table.limit else ())]
@@ -420,7 +420,7 @@ def as_markdown(results: Sequence[Result]) -> str:
 def shown_tables(result: Result, others: Sequence[Sheet] | None = None) -> list[Sheet]:
     """The tables of a result by itself: values, further tables (those of a page), tests."""
     tests = comparisons_table([result], f"tests-{result.measure}")
-    values = [values_table(result)] if result.sources else []
+    values = [values_table(result)] if result.by_source else []
     others = on_page(result) if others is None else others
     return [*values, *others, *([tests] if tests else [])]
 

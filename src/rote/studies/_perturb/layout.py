@@ -130,7 +130,7 @@ _SIMILAR = {"rouge_l": "ROUGE-L", "cosine": "cosine of embeddings", "bertscore":
 def _popularity(rows: Rows, result: Result) -> Rows:
     return [
         {"task": task, "items": name, "value": row.get(f"ips_{when}")}
-        for task in result.sources
+        for task in result.by_source
         for row in rows
         if row["task"] == task
         for when, name in _WHEN.items()
@@ -151,7 +151,7 @@ def _similarity(rows: Rows, result: Result) -> Rows:
     return [
         {"task": task, "measure": title, "value": row.get(name)}
         for name, title in _SIMILAR.items()
-        for task in result.sources
+        for task in result.by_source
         for row in rows
         if row["task"] == task
     ]

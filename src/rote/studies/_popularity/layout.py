@@ -124,7 +124,7 @@ def _spread(rows: Rows, result: Result) -> Rows:
     """The popularity of the right instances."""
     return [
         {"group": group, "ips": row["ips"][row["answer"]]}
-        for group in result.sources
+        for group in result.by_source
         for row in rows
         if row["group"] == group and row["answer"] is not None
     ]

@@ -49,8 +49,8 @@ def scored(
         ],
         "neighbours": list(neighbours(table, made, level)) if made.apart else [],
     }  # fmt: skip
-    notes = list(dict.fromkeys(note for one in first.sources.values() for note in one.notes))
-    return tables, first.sources, [*made.notes, *notes]
+    notes = list(dict.fromkeys(note for one in first.by_source.values() for note in one.notes))
+    return tables, first.by_source, [*made.notes, *notes]
 
 
 def _overlap(made: Trained, train: Any, lowest: str, options: Any, reporter: Reporter) -> Result:

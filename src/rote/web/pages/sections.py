@@ -63,7 +63,9 @@ def _in_words(study: Report) -> Report:
         replace(
             result,
             notes=said(result.notes),
-            sources={n: replace(one, notes=said(one.notes)) for n, one in result.sources.items()},
+            by_source={
+                n: replace(one, notes=said(one.notes)) for n, one in result.by_source.items()
+            },
         )
         for result in study.results
     ]

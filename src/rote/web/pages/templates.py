@@ -121,20 +121,20 @@ def sources(result: Result) -> list[dict[str, Any]]:
             **held.values,
             "intervals": {value: list(pair) for value, pair in held.intervals.items()},
         }
-        for name, held in result.sources.items()
+        for name, held in result.by_source.items()
     ]
 
 
 def opening(result: Result) -> str:
     """The source that is shown first: a model, not what it is compared with; of several the one
     with most templates."""
-    held = {name: one for name, one in result.sources.items() if name != result.reference}
+    held = {name: one for name, one in result.by_source.items() if name != result.reference}
 
     def rate(name: str) -> float:
         found = held[name].values.get("rate", math.nan)
         return -math.inf if math.isnan(found) else found
 
-    return max(held, key=rate) if held else next(iter(result.sources))
+    return max(held, key=rate) if held else next(iter(result.by_source))
 
 
 def spelled(layer: str, template: str) -> str:
@@ -147,7 +147,7 @@ def exported(result: Result) -> list[dict[str, Any]]:
     """The templates of every source as rows of a file."""
     layer = dict(result.signature.settings).get("layer", "")
     rows = []
-    for source in result.sources:
+    for source in result.by_source:
         for row in templates(result, source):
             own = {name: value for name, value in row.items() if name not in ("counts", "read")}
             said = {"meaning": spelled(layer, row["template"]), "read": " · ".join(row["read"])}
@@ -158,9 +158,9 @@ def exported(result: Result) -> list[dict[str, Any]]:
 def templates(result: Result, source: str) -> list[dict[str, Any]]:
     """A source's templates with their share of its texts and what they read like: those that set
     it apart from the reference first, without one the most frequent."""
-    if source not in result.sources:
-        raise UnknownName("source", source, result.sources)
-    texts = result.sources[source].texts
+    if source not in result.by_source:
+        raise UnknownName("source", source, result.by_source)
+    texts = result.by_source[source].texts
     read: dict[str, list[Row]] = {}
     for row in result.tables["matches"]:
         if row["source"] == source:

@@ -163,7 +163,7 @@ def _block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
     lines = []
     for id, result in pairs:
         cells = {row.value: row.cells for row in grid(result)} if values else {}
-        for source, one in result.sources.items():
+        for source, one in result.by_source.items():
             shown = [_cell(cells.get(value, {}).get(source)) for value in values]
             lines.append({"entry": id, "source": source, "texts": one.texts, "words": one.words,
                           "cells": shown})  # fmt: skip

@@ -264,7 +264,7 @@ def _file(history: History, id: str, name: str) -> tuple[str, str]:
 
         results = history.results(id)
         # A command that makes a data set has tables alone.
-        written = values_as_csv if any(one.sources for one in results) else as_csv
+        written = values_as_csv if any(one.by_source for one in results) else as_csv
         return written(results), "text/csv; charset=utf-8"
     if name == "report.html":
         from rote.report.page import html_page
@@ -315,7 +315,7 @@ def _ways_down(history: History, id: str) -> list[dict[str, Any]]:
         rows = [
             {
                 "source": source,
-                "texts": result.sources[source].texts if source in result.sources else None,
+                "texts": result.by_source[source].texts if source in result.by_source else None,
                 "cells": [_of(result, source, row["value"]) for row in values],
             }
             for source in sources
@@ -325,7 +325,7 @@ def _ways_down(history: History, id: str) -> list[dict[str, Any]]:
 
 
 def _of(result: Result, source: str, value: str) -> str:
-    held = result.sources.get(source)
+    held = result.by_source.get(source)
     return _shown(held.values.get(value)) if held else "–"
 
 

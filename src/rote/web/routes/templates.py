@@ -212,7 +212,7 @@ async def templates(request: Request, question: Annotated[TemplatesQuery, Query(
             "signature": str(result.signature),
             "settings": asdict(form),
             "sources": view.sources(result),
-            "templates": {name: view.templates(result, name) for name in result.sources},
+            "templates": {name: view.templates(result, name) for name in result.by_source},
         }
 
     return AnyJSON(await bounded(request, work))

@@ -145,7 +145,7 @@ class History:
             "settings": _json(settings or {}),
             "files": _json(files or {}),
             "signatures": _json(signatures),
-            "sources": _json(list(dict.fromkeys(s for one in results for s in one.sources))),
+            "sources": _json(list(dict.fromkeys(s for one in results for s in one.by_source))),
             "address": address.format(id=id),
             "form": "study" if isinstance(found, Report) else "panel",
             "data": _packed(data),
