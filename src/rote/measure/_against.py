@@ -19,7 +19,7 @@ import numpy as np
 
 from rote.core.array_types import Integers
 from rote.core.errors import OptionError
-from rote.core.metric import Work, is_given
+from rote.core.metric import Work, is_given, option
 from rote.core.progress import Reporter, Silent
 from rote.core.sample import some_texts
 from rote.corpus import Corpus, ReadOptions, open_corpus
@@ -35,8 +35,28 @@ Reference: TypeAlias = "str | Index | Corpus"
 """The folder of an index, an opened index, or texts."""
 _IN_MEMORY: dict[tuple[tuple[str, ...], str], Index] = {}
 """The last corpus that was read from a file."""
-HELP = "The corpus: an index, or a file of texts if they are few"
 WITHOUT = "no corpus to hold the texts against: --corpus names an index, or a file of texts"
+
+
+def corpus_option(
+    help: str = "The corpus: an index, or a file of texts if they are few",
+    *,
+    default: str | None = None,
+    metavar: str = "IDX",
+    takes: str = "corpus",
+    needed: bool = True,
+) -> Any:
+    """An option of a measure that names texts to compare with; `read_option` goes with it."""
+    return option(
+        default,
+        help,
+        metavar=metavar,
+        sign=signed_against,
+        opened=True,
+        takes=takes,
+        needed=needed,
+        common=True,
+    )
 
 
 def open_inputs(options: Any, read: ReadOptions) -> Any:

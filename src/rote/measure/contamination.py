@@ -43,7 +43,7 @@ from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.corpus import read_option
-from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._against import WITHOUT, corpus_option
 from rote.measure._means import said_of
 from rote.measure._passages import (
     EXACT,
@@ -69,16 +69,7 @@ _CONTEXT = 60
 class Options:
     """Settings of `contamination`."""
 
-    corpus: str | None = option(
-        None,
-        HELP,
-        metavar="IDX",
-        sign=signed_against,
-        opened=True,
-        takes="corpus",
-        needed=True,
-        common=True,
-    )
+    corpus: str | None = corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(

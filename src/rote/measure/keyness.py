@@ -54,7 +54,7 @@ from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
 from rote.measure import _keyness_patterns as grammar
-from rote.measure._against import check_against, name_of, open_against, signed_against
+from rote.measure._against import check_against, corpus_option, name_of, open_against
 from rote.measure._keyness import (
     Held,
     Items,
@@ -135,14 +135,8 @@ class Options:
     )
     min_count: int = option(5, "how often an item has to occur in all texts", least=2)
     min_texts: int = option(3, "in how many texts of its own side it has to occur", least=1)
-    corpus: str | None = option(
-        None,
-        "an index, or a file of texts, as the other side",
-        metavar="IDX",
-        sign=signed_against,
-        opened=True,
-        takes="corpus",
-        common=True,
+    corpus: str | None = corpus_option(
+        "an index, or a file of texts, as the other side", needed=False
     )
     corpus_read: tuple[str, ...] = read_option("the corpus")
     patterns: str | None = option(

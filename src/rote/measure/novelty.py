@@ -29,7 +29,7 @@ from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table
 from rote.corpus import read_option
-from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._against import WITHOUT, corpus_option
 from rote.measure._means import said_of
 from rote.measure._novelty_charts import CHARTS
 
@@ -51,9 +51,7 @@ _ITEMS = {"novel": "words", "tags": "tags"}
 class Options:
     """Settings of `novelty`."""
 
-    corpus: str | None = option(
-        None, HELP, metavar="IDX", sign=signed_against, opened=True, takes="corpus", needed=True
-    )
+    corpus: str | None = corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     tags: str = option("pos", "layer of tags, for syntactic novelty; '' leaves it out")

@@ -48,7 +48,7 @@ from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
-from rote.measure._against import HELP, WITHOUT, signed_against
+from rote.measure._against import WITHOUT, corpus_option
 from rote.measure._originality.layout import LAYOUT
 from rote.measure._originality.tables import Rows
 from rote.measure._sentences import sentences_of
@@ -79,16 +79,7 @@ class Options:
     variant: Literal["exact", "paper"] = option(
         "exact", "procedure: as defined, or Algorithm 1 as printed"
     )
-    corpus: str = option(
-        "",
-        HELP,
-        metavar="IDX",
-        sign=signed_against,
-        opened=True,
-        takes="corpus",
-        needed=True,
-        common=True,
-    )
+    corpus: str = corpus_option(default="")
     corpus_read: tuple[str, ...] = read_option("the corpus")
     relax: int = option(
         1, "a fragment of at most this many sources needs a citation", least=1, common=True

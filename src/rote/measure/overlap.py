@@ -38,7 +38,7 @@ from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import Corpus, ReadOptions, read_option
-from rote.measure._against import open_reference, signed_against
+from rote.measure._against import corpus_option, open_reference
 from rote.measure._means import said_of
 from rote.measure._overlap.charts import CHARTS
 from rote.measure._overlap.layout import LAYOUT
@@ -57,15 +57,8 @@ OVER_PLACEBO = "over_placebo"
 class Options:
     """Settings of `overlap`."""
 
-    train: str | None = option(
-        None,
-        "The training set: an index, or a file or folder of texts",
-        metavar="TRAIN",
-        sign=signed_against,
-        opened=True,
-        takes="corpus",
-        needed=True,
-        common=True,
+    train: str | None = corpus_option(
+        "The training set: an index, or a file or folder of texts", metavar="TRAIN"
     )
     train_read: tuple[str, ...] = read_option("TRAIN")
     n: int = option(
@@ -86,15 +79,12 @@ class Options:
         common=True,
     )
     min_samples: int | None = option(None, "fewest items of a bin; default: 5 % of all", least=1)
-    placebo: str | None = option(
-        None,
+    placebo: str | None = corpus_option(
         "Unseen texts of the same kind as TRAIN, a file or folder: what the ratio by TRAIN has "
         "above the ratio by them is given first",
         metavar="FILE",
-        sign=signed_against,
-        opened=True,
         takes="texts",
-        common=True,
+        needed=False,
     )
     placebo_read: tuple[str, ...] = read_option("the placebo")
     control: str | None = option(

@@ -74,12 +74,8 @@ def report(
     writing: WritingOptions,
     reporter: Reporter,
 ) -> Report:
-    from rote.report.make import make_report
-
     form = writing.target()[1] if writing.output else None  # a wrong ending costs no minutes
-    study = saved_study(paths_of(texts))
-    if study is None:
-        study = make_report(texts, options, settings=settings, read=read, reporter=reporter)
+    study = _measured(texts, options, settings, read, reporter)
     if writing.output:
         study.save(writing.output, form)
     return study
@@ -97,19 +93,7 @@ def command(
 ) -> None:
     gate.limits()
     path, form = writing.target()  # a target that cannot be written is noticed before the work
-    study = saved_study([Path(name) for name in files])
-    if study is None:
-        from rote.report.make import make_report
-
-        study = make_report(
-            [Path(name) for name in files],
-            options,
-            settings=settings,
-            read=read,
-            reporter=reporter,
-        )
-    else:
-        reporter.say(f"{files[0]} holds a saved study of {study.made}: shown again, not measured")
+    study = _measured([Path(name) for name in files], options, settings, read, reporter)
     try:
         with reporter.stage(f"writing {path}", None):
             write(study, path, form)
@@ -119,6 +103,24 @@ def command(
     if not (path == STDOUT and writing.quiet):
         _tell(study, path)
     gate.check(study.results)
+
+
+def _measured(
+    texts: Input,
+    options: ReportOptions,
+    settings: Settings,
+    read: ReadOptions,
+    reporter: Reporter,
+) -> Report:
+    """The report on these texts, or the one that was saved."""
+    from rote.report.make import make_report
+
+    files = paths_of(texts)
+    study = saved_study(files)
+    if study is None:
+        return make_report(texts, options, settings=settings, read=read, reporter=reporter)
+    reporter.say(f"{files[0]} holds a saved study of {study.made}: shown again, not measured")
+    return study
 
 
 def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:

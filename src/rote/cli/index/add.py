@@ -9,9 +9,12 @@ The new texts are annotated as the old ones were and become segments of their ow
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
 
 from rote.cli._flags import command_of, files_argument
 from rote.cli._index import (
@@ -31,53 +34,83 @@ from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
     from rote.annotate.store import Store
+    from rote.index.folders.build import Written
     from rote.index.index import Index
+
+TextsChange: TypeAlias = "Callable[..., Written]"
+"""Puts texts into the index at a path: adds them, or replaces those with the same ids."""
+
+
+def _add(*where: Any, **how: Any) -> Written:
+    from rote.index.folders.build import add_to_index
+
+    return add_to_index(*where, **how)
 
 
 def index_add(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    from rote.index.folders.manifest import read_manifest
-
-    path = Path(index)
-    read_manifest(path)
-    return changed(path, _work(path, source_of(texts, path, read, reporter), options, reporter))
+    return change_texts(_add, Path(index), texts, options, read, reporter)
 
 
-@command_of(__doc__, index_argument(), files_argument(metavar="INPUT..."))
-def command(
-    idx: Path,
-    inputs: tuple[str, ...],
+def change_texts(
+    change: TextsChange,
+    path: Path,
+    texts: Input,
     options: UseOptions,
     read: ReadOptions,
-    summary: SummaryOptions,
-    reporter: TerminalReporter,
-) -> None:
-    from rote.index.folders.estimate import estimate
+    reporter: Reporter,
+) -> Index:
+    """Change the index at `path`, and open it as it is then."""
     from rote.index.folders.manifest import read_manifest
 
-    manifest = read_manifest(idx)
-    source = source_of(places_of(inputs), idx, read, reporter)
-    own = {each.layer: f"{each.layer}:{idx / each.file}" for each in manifest.subwords}
-    as_built = BuildOptions(
-        layers=tuple(own.get(name, name) for name in manifest.sorted_layers),
-        annotator=manifest.annotator,
-        author_field=manifest.author_field,
-        memory=options.memory,
-        compact=manifest.is_compact,
-        jobs=options.jobs,
-        engine=options.engine,
-    )
-
-    work = _work(idx, source, options, reporter)
-    carry_out(work, idx, summary, reporter, estimate(source, as_built))
+    read_manifest(path)
+    source = source_of(texts, path, read, reporter)
+    return changed(path, _work(change, path, source, options, reporter))
 
 
-def _work(path: Path, source: Corpus | Store, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.build import add_to_index
+def texts_command(help: str | None, change: TextsChange) -> click.Command:
+    """`rote index NAME IDX INPUT...`"""
 
+    @command_of(help, index_argument(), files_argument(metavar="INPUT..."))
+    def command(
+        idx: Path,
+        inputs: tuple[str, ...],
+        options: UseOptions,
+        read: ReadOptions,
+        summary: SummaryOptions,
+        reporter: TerminalReporter,
+    ) -> None:
+        from rote.index.folders.estimate import estimate
+        from rote.index.folders.manifest import read_manifest
+
+        manifest = read_manifest(idx)
+        source = source_of(places_of(inputs), idx, read, reporter)
+        own = {each.layer: f"{each.layer}:{idx / each.file}" for each in manifest.subwords}
+        as_built = BuildOptions(
+            layers=tuple(own.get(name, name) for name in manifest.sorted_layers),
+            annotator=manifest.annotator,
+            author_field=manifest.author_field,
+            memory=options.memory,
+            compact=manifest.is_compact,
+            jobs=options.jobs,
+            engine=options.engine,
+        )
+        work = _work(change, idx, source, options, reporter)
+        carry_out(work, idx, summary, reporter, estimate(source, as_built))
+
+    return command
+
+
+def _work(
+    change: TextsChange,
+    path: Path,
+    source: Corpus | Store,
+    options: UseOptions,
+    reporter: Reporter,
+) -> Change:
     return partial(
-        add_to_index,
+        change,
         path,
         source,
         memory=options.memory,
@@ -85,3 +118,6 @@ def _work(path: Path, source: Corpus | Store, options: UseOptions, reporter: Rep
         engine=options.engine,
         reporter=reporter,
     )
+
+
+command = texts_command(__doc__, _add)

@@ -10,60 +10,29 @@ is said. Where all are in the index as they are, nothing changes.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rote.cli._flags import command_of, files_argument
-from rote.cli._index import (
-    Change,
-    UseOptions,
-    carry_out,
-    changed,
-    index_argument,
-    places_of,
-    source_of,
-)
-from rote.cli._output import SummaryOptions
-from rote.cli._progress import TerminalReporter
+from rote.cli._index import UseOptions
+from rote.cli.index.add import change_texts, texts_command
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 
 if TYPE_CHECKING:
+    from rote.index.folders.build import Written
     from rote.index.index import Index
+
+
+def _replace(*where: Any, **how: Any) -> Written:
+    from rote.index.folders.remove import replace_documents
+
+    return replace_documents(*where, **how)
 
 
 def index_replace(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return changed(Path(index), _work(Path(index), texts, options, read, reporter))
+    return change_texts(_replace, Path(index), texts, options, read, reporter)
 
 
-@command_of(__doc__, index_argument(), files_argument(metavar="INPUT..."))
-def command(
-    idx: Path,
-    inputs: tuple[str, ...],
-    options: UseOptions,
-    read: ReadOptions,
-    summary: SummaryOptions,
-    reporter: TerminalReporter,
-) -> None:
-    carry_out(_work(idx, places_of(inputs), options, read, reporter), idx, summary, reporter)
-
-
-def _work(
-    path: Path, inputs: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
-) -> Change:
-    from rote.index.folders.manifest import read_manifest
-    from rote.index.folders.remove import replace_documents
-
-    read_manifest(path)
-    return partial(
-        replace_documents,
-        path,
-        source_of(inputs, path, read, reporter),
-        memory=options.memory,
-        jobs=options.jobs,
-        engine=options.engine,
-        reporter=reporter,
-    )
+command = texts_command(__doc__, _replace)
