@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-import rote
 from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
+from rote.index.index import Index
 from rote.index.opening import build_index
 from rote.measure import Settings
 from rote.measure._against import annotator_signature, check_against, longest_in, open_against
@@ -225,4 +225,4 @@ def test_a_file_is_an_index_with_documents_and_authors(tmp_path: Path) -> None:
     index = open_against(str(path), ("lower", "lemma"))
     assert index.authors("two three") == {"Ada": 1}
     assert index.sorted_layers == ("lower", "lemma")
-    assert isinstance(index, rote.Index)
+    assert isinstance(index, Index)
