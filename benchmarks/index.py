@@ -39,13 +39,13 @@ from rote.annotate import annotators
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
 from rote.index.columns import packed
+from rote.index.columns.layer_column import LayerColumn, Vocabulary
 from rote.index.columns.packed import bits_for, pack, packed_size
-from rote.index.columns.parts import Column, Vocabulary
-from rote.index.counting.frequent import frequent
-from rote.index.counting.longest import longest
+from rote.index.counting.frequent_ngrams import find_frequent
+from rote.index.counting.longest_match import longest_matches
 from rote.index.counting.lookup import Lookup
 from rote.index.sorting.sais import sais
-from rote.index.sorting.suffixes import pack_suffixes, sort_suffixes
+from rote.index.sorting.suffix_sort import pack_suffixes, sort_suffixes
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3
@@ -146,11 +146,11 @@ def larger(ids: Stream, entries: int, times: int) -> Stream:
     return np.concatenate(copies)
 
 
-def column_of(corpus: Corpus) -> Column:
+def column_of(corpus: Corpus) -> LayerColumn:
     suffixes = pack_suffixes(sort_suffixes(corpus.ids, corpus.entries), len(corpus.ids))
-    return Column(
+    return LayerColumn(
         corpus.name,
-        packed.Stream(pack(corpus.ids, bits_for(corpus.entries - 1))),
+        packed.ItemStream(pack(corpus.ids, bits_for(corpus.entries - 1))),
         corpus.vocabulary,
         suffixes,
         np.flatnonzero(corpus.ids == 0),
@@ -259,7 +259,7 @@ def count(corpus: Corpus, lookup: Lookup, theirs: Any) -> None:
         print(f"  {'answers that differ from tokengrams':<44}{differ:8}")
 
 
-def longest_matches(corpus: Corpus) -> None:
+def time_longest(corpus: Corpus) -> None:
     """The last twentieth of the texts, looked up in the others."""
     cut = int(np.flatnonzero(corpus.ids == 0)[-max(1, (corpus.ids == 0).sum() // 20)]) + 1
     asked = corpus.ids[cut:][:500_000]
@@ -268,19 +268,19 @@ def longest_matches(corpus: Corpus) -> None:
         held = np.append(held[: np.flatnonzero(held == 0)[-1]], np.int32(0))
         rest = Corpus(corpus.name, held, corpus.vocabulary)
         lookup = Lookup(column_of(rest))
-        longest(lookup, asked[:100])
-        seconds, _ = clock(lambda lookup=lookup: longest(lookup, asked))
+        longest_matches(lookup, asked[:100])
+        seconds, _ = clock(lambda lookup=lookup: longest_matches(lookup, asked))
         line(f"longest match in {len(held) / 1e6:.1f}M", seconds, len(asked))
 
 
-def top(column: Column, sizes: tuple[int, ...]) -> None:
+def top(column: LayerColumn, sizes: tuple[int, ...]) -> None:
     for n in sizes:
-        frequent(column, n, most=50_000)
-        seconds, _ = clock(lambda n=n: frequent(column, n, most=50_000))
+        find_frequent(column, n, most=50_000)
+        seconds, _ = clock(lambda n=n: find_frequent(column, n, most=50_000))
         line(f"50,000 most frequent {n}-grams", seconds, len(column.ids))
 
 
-def disk(column: Column) -> None:
+def disk(column: LayerColumn) -> None:
     assert column.suffixes is not None
     parts = {
         "items": packed_size(len(column.ids), column.ids.bits),
@@ -319,7 +319,7 @@ def main() -> None:
         lookup = Lookup(column)
         count(corpus, lookup, theirs)
         if corpus.name == "lower":
-            longest_matches(corpus)
+            time_longest(corpus)
             top(column, (1, 2, 3, 5))
         else:
             top(column, (4, 6, 8, 12))

@@ -24,13 +24,13 @@ from rote.core.annotation import Annotation
 from rote.core.layer import concatenate
 from rote.corpus import Batch, open_corpus
 from rote.index.index import Index
-from rote.index.segments.write import memory_segment
+from rote.index.segments.writers import build_memory_segment
 from rote.search.originality.algorithm1 import algorithm1
 from rote.search.originality.edges import edges_of_text
-from rote.search.originality.generated import citations, judge
 from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.sources import sources_of
+from rote.search.originality.verdicts import find_citations, judge
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 LAYERS = ("lower", "pos")
@@ -88,7 +88,9 @@ def first_sentences(piece: Piece, most: int) -> tuple[Piece, int]:
 def index_of(pieces: list[Piece], segments: int = 1) -> Index:
     size = -(-len(pieces) // segments)
     parts = [pieces[start : start + size] for start in range(0, len(pieces), size)]
-    return Index([memory_segment(part, layers=LAYERS, sorted_layers=("lower",)) for part in parts])
+    return Index(
+        [build_memory_segment(part, layers=LAYERS, sorted_layers=("lower",)) for part in parts]
+    )
 
 
 def dictionary(index: Index, made: Annotation) -> int:
@@ -163,7 +165,7 @@ def generated(index: Index, pieces: list[Piece]) -> None:
     seconds, found = clock(lambda: judge(ground, layers["lower"], edges))
     print(f"{words:,} words judged against {index.items_held():,}")
     line("judging", seconds, words, f"{found.fails.mean():.1%} of sentences fail")
-    seconds, _ = clock(lambda: citations(ground, layers["lower"], found.longest))
+    seconds, _ = clock(lambda: find_citations(ground, layers["lower"], found.longest))
     line("citations", seconds, words, f"{len(found.longest):,} fragments cited")
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from rote.corpus.items import Item, read_items
-from rote.index.opening import open_index
+from rote.index.factory import open_index
 from rote.search.backends import open_backend
 from rote.studies._popularity.scores import score
 

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from rote.annotate import words
 from rote.corpus import open_corpus
-from rote.index.folders.options import most_places, parse_memory
+from rote.index.folders.options import max_positions, parse_memory
 from rote.index.grams import Grams
 from rote.index.index import Index
+from rote.index.segments.part import FolderTarget
 from rote.index.segments.segment import SegmentRecord, open_segment
-from rote.index.segments.target import FolderTarget
-from rote.index.segments.write import write_streams
+from rote.index.segments.writers import write_streams
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3
@@ -141,7 +141,7 @@ def grow(given: argparse.Namespace, folder: Path) -> None:
     for total in (int(float(size)) for size in given.words.split(",")):
         opened, sizes, tokens, spent, wall = [], Counter[str](), 0, 0.0, 0.0
         for number, stream in enumerate(
-            segments(ids, total, most_places(parse_memory(given.memory)))
+            segments(ids, total, max_positions(parse_memory(given.memory)))
         ):
             place = folder / f"{total}-{number}"
             begin, begin_wall = time.process_time(), time.perf_counter()

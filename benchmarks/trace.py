@@ -45,11 +45,11 @@ from lemminflect import getAllInflections, getAllLemmas, getInflection
 from rote.core.document import Document
 from rote.corpus import open_corpus
 from rote.curate._perturb.lexicons import get
+from rote.index.factory import open_index
 from rote.index.index import Index
-from rote.index.opening import open_index
 from rote.search.trace.evidence import Span
 from rote.search.trace.options import KINDS, TraceOptions
-from rote.search.trace.trace import Trace, fitting, trace
+from rote.search.trace.trace import Trace, fit_options, trace
 
 SHORTEST, LONGEST = 15, 40
 EDITED = 50, 200
@@ -356,7 +356,7 @@ def report(found: Trace, alone: Trace, planted: Sequence[Planted]) -> None:
 def speed(index: Index, path: Path) -> None:
     texts = open_corpus([path])
     print()
-    fits, _ = fitting(index, TraceOptions())
+    fits, _ = fit_options(index, TraceOptions())
     for kinds in dict.fromkeys((("verbatim",), fits.kinds[:2], fits.kinds)):
         options = TraceOptions(kinds=kinds)
         trace(index, open_corpus(["Something short to compile with, and no more."]), options)

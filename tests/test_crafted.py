@@ -31,10 +31,10 @@ from rote.curate.dedup_folder import dedup
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
 from rote.curate.pairs import SubsetOptions, subset_file
+from rote.index.factory import open_index
 from rote.index.folders.build import build_index
+from rote.index.folders.folder import CHECKED
 from rote.index.folders.manifest import MANIFEST
-from rote.index.folders.stamps import CHECKED
-from rote.index.opening import open_index
 from rote.models.options import ModelOptions, open_model
 from rote.report.texts.ledger import ledger_of, write_page
 from rote.search.patterns import read_patterns

@@ -34,12 +34,15 @@ from rote.curate.dedup_folder import dedup
 from rote.curate.generate import growing, lines_held, partial_of
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.maintenance import (
+    add_layer,
+    merge_index,
+    remove_documents,
+    replace_documents,
+)
 from rote.index.folders.manifest import MANIFEST
-from rote.index.folders.merge import merge_index
-from rote.index.folders.remove import remove_documents, replace_documents
-from rote.index.opening import open_index
 from rote.report.page import write_folder
 from rote.web.jobs.ledger import Ledger
 from rote.web.store.database import prepare

@@ -280,7 +280,7 @@ def test_errors_speak_python_in_python_and_shell_in_the_shell(tmp_path: Path) ->
 
 def test_errors_of_an_index_speak_python_in_python_and_shell_in_the_shell(tmp_path: Path) -> None:
     """A layer that is held but not sorted: every method that counts in it names what sorts it."""
-    from rote.index.opening import open_index
+    from rote.index.factory import open_index
 
     made = rote.index(["one two"], output=tmp_path / "IDX", layers="pos")
     unsorted = next(one for one in made.layers if one not in made.sorted_layers)

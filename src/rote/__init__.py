@@ -23,7 +23,7 @@ _ROOMS = {
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
     "rote.studies._index": ("Index",),
     "rote.search.model.back_off": ("BackOff",),
-    "rote.index.opening": ("open_index",),
+    "rote.index.factory": ("open_index",),
     "rote.measure": ("Settings",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -164,7 +164,7 @@ class World:
     @cached_property
     def index(self) -> str:
         """An index of the corpus, made when it is asked for."""
-        from rote.index.opening import build_index
+        from rote.index.factory import build_index
 
         path = self.path / "IDX"
         if not path.exists():

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.core.result import Result as Found
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.report.figures.draw import figures
 
 NEXT = {

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rote.cli import _progress
 from rote.cli.main import rote
 from rote.core.errors import OptionError, RoteError
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.measure._speaking import open_model
 from tests.models.endpoint_server import Served, serving, vllm
 

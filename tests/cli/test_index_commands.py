@@ -293,7 +293,7 @@ def test_many_phrases_are_counted_as_each_alone(index: str, tmp_path: Path) -> N
             "--json",
         ).stdout
     )["counts"]
-    from rote.index.opening import open_index
+    from rote.index.factory import open_index
 
     opened = open_index(index)
     for row in rows:

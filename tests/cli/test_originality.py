@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from rote.cli.main import rote
 from rote.core.errors import OptionError
-from rote.index.opening import open_index
+from rote.index.factory import open_index
 
 GROUND = [
     {"id": "ann", "author": "Ann Lee", "text": "Green clocks never sleep."},

@@ -25,7 +25,7 @@ from rote.curate.dedup import DedupOptions
 from rote.curate.dedup_folder import LEDGER, Made, dedup
 from rote.curate.folder import MANIFEST
 from rote.curate.reading import Tokenizing
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.run.serial import Serial
 
 from ..examples import lists, some

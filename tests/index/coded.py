@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
+from rote.index.columns.layer_column import LayerColumn, Suffixes
 from rote.index.columns.packed import pack
-from rote.index.columns.parts import Column, Suffixes
 from tests.examples import lists, some
 from tests.index import twins
 
@@ -24,7 +24,7 @@ columns = st.one_of(plain, plain.map(twins.as_chain))
 numbers = range(-1, 5)
 
 
-def column(texts: twins.Texts, table_bits: int, *, uneven: bool) -> Column:
+def column(texts: twins.Texts, table_bits: int, *, uneven: bool) -> LayerColumn:
     """Number t is coded as t ones and a zero if uneven."""
     made = twins.column(texts, table_bits)
     if not uneven:

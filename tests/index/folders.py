@@ -15,9 +15,9 @@ from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.progress import Advance
 from rote.corpus import Corpus, ReadOptions, open_corpus
-from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
+from rote.index.factory import open_index
+from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions
 from rote.index.index import Index
-from rote.index.opening import open_index
 from tests.index import twins
 from tests.killing import state_of
 
@@ -26,7 +26,7 @@ VERBS = "was waited turned kept sang is lost".split()
 REST = "late, slowly; again there — near the old quay".split()
 # Files of three documents have some 70 places each: about two files go into one segment. A quarter
 # of so little memory is left for the process itself.
-MEMORY = 200 * BYTES_PER_PLACE
+MEMORY = 200 * BYTES_PER_POSITION
 
 
 def write_files(folder: Path, first: int, last: int) -> list[Path]:

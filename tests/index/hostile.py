@@ -18,11 +18,10 @@ import numpy as np
 from rote.core.errors import RoteError
 from rote.corpus import open_corpus
 from rote.index.columns.packed import Packed, pack
+from rote.index.factory import open_index
+from rote.index.folders.folder import CHECKED, verify_index
 from rote.index.folders.manifest import MANIFEST
-from rote.index.folders.stamps import CHECKED
-from rote.index.folders.verify import verify_index
 from rote.index.index import Index
-from rote.index.opening import open_index
 from rote.index.segments.part import SEAL, checksum
 
 ROOM = 6 << 30
@@ -145,7 +144,7 @@ def questions(index: Index) -> list[Callable[[], Any]]:
     """Everything that an index can be asked, each by itself."""
     from rote.search.model.back_off import BackOff
     from rote.search.originality.originals import find_originals
-    from rote.search.rows.matches import forms, look_up, ordered
+    from rote.search.rows.matches import count_forms, search_index, sort_matches
     from rote.search.trace.options import TraceOptions
     from rote.search.trace.trace import trace
 
@@ -170,8 +169,10 @@ def questions(index: Index) -> list[Callable[[], Any]]:
         lambda: trace(index, open_corpus([text]), TraceOptions(min_words=1, min_bits=-1e9)).spans,
         lambda: list(find_originals(index).fragments()),
         lambda: BackOff(index).probabilities(["the", "old", "quay"]),
-        lambda: forms(look_up(index, "the").matches),
-        lambda: [ordered(look_up(index, "the").matches, sort) for sort in ("left", "right")],
+        lambda: count_forms(search_index(index, "the").matches),
+        lambda: [
+            sort_matches(search_index(index, "the").matches, sort) for sort in ("left", "right")
+        ],
     ]
     for n in (1, 2, 5):
         asked += [lambda n=n: index.top(n, 3, documents=True), lambda n=n: index.top(n)]

@@ -13,10 +13,10 @@ from rote.core.annotation import Annotation
 from rote.core.document import Document
 from rote.core.layer import Layer, number
 from rote.corpus import Batch
-from rote.index.columns.parts import Column
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.segments.part import FolderTarget
 from rote.index.segments.segment import Segment, SegmentRecord, open_segment
-from rote.index.segments.target import FolderTarget
-from rote.index.segments.write import memory_segment, write_segment
+from rote.index.segments.writers import build_memory_segment, write_segment
 from tests.examples import Maker, lists, some
 from tests.index import twins
 
@@ -98,7 +98,7 @@ def pieces(corpus: Sequence[Sequence[Described]]) -> list[Piece]:
 
 
 def in_memory(corpus: Sequence[Sequence[Described]]) -> Segment:
-    return memory_segment(pieces(corpus), layers=LAYERS, sorted_layers=SORTED)
+    return build_memory_segment(pieces(corpus), layers=LAYERS, sorted_layers=SORTED)
 
 
 def on_disk(path: Path, corpus: Sequence[Sequence[Described]]) -> tuple[Segment, SegmentRecord]:
@@ -195,7 +195,7 @@ def same_columns(one: Segment, other: Segment) -> None:
     assert all(map(np.array_equal, x.hashes, y.hashes))
 
 
-def same_column(one: Column, other: Column) -> None:
+def same_column(one: LayerColumn, other: LayerColumn) -> None:
     assert same_packed(one.ids.packed, other.ids.packed)
     assert np.array_equal(one.ids.table, other.ids.table)
     assert one.vocabulary.strings() == other.vocabulary.strings()

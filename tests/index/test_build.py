@@ -11,16 +11,15 @@ from rote.annotate.annotators.rote import Rote
 from rote.annotate.pieces import PieceWork
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.estimate import estimate
+from rote.index.folders.folder import verify_index
+from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import SEGMENTS, read_manifest, recipe_of
-from rote.index.folders.merge import merge_index
-from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions, choose, parse_memory
-from rote.index.folders.sealing import SealWork, Waiting
-from rote.index.folders.verify import verify_index
-from rote.index.folders.writing import PIECES
-from rote.index.opening import open_index
+from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions, parse_layers, parse_memory
+from rote.index.folders.segment_writer import QueuedPiece, SealTask
+from rote.index.folders.source import estimate_build
+from rote.index.folders.transaction import PIECES
 from tests.index.folders import (
     MEMORY,
     Heard,
@@ -89,7 +88,7 @@ def test_what_goes_wrong_while_a_segment_is_written_ends_the_work(
     def broken(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr("rote.index.folders.sealing.write_origin", broken)
+    monkeypatch.setattr("rote.index.folders.segment_writer.write_provenance", broken)
     with pytest.raises(OSError, match="the disk is gone"):
         build_index(corpus(files), tmp_path / "idx", options())
     assert list((tmp_path / "idx" / "segments").iterdir()) == []
@@ -273,7 +272,7 @@ def test_merging_counts_the_longest_layer(tmp_path: Path, files: list[Path]) -> 
     path = tmp_path / "idx"
     build_index(corpus(files), path, options(layers=("lower",), memory=1))
     lengths = [len(s.columns["word"].ids) for s in open_index(path).segments]
-    memory = sum(lengths) * BYTES_PER_PLACE * 4 // 3 + 99
+    memory = sum(lengths) * BYTES_PER_POSITION * 4 // 3 + 99
     add_layer(path, characters(tmp_path / "a.json"))
     merged = merge_index(path, memory=memory)
     assert len(merged.segments) > 1
@@ -303,18 +302,18 @@ def test_annotation_that_came_with_the_input_is_indexed(tmp_path: Path) -> None:
 
 def test_the_estimate_comes_near(tmp_path: Path, files: list[Path]) -> None:
     made = build_index(corpus(files), tmp_path / "idx", options()).manifest
-    plan = estimate(corpus(files), options())
+    plan = estimate_build(corpus(files), options())
     assert 0.5 < plan.documents / made.documents < 2
     assert 0.5 < plan.tokens / made.words < 2
     assert 0 < plan.segments <= 2 * len(made.segments)
     assert "words" in plan.lines()[0]
     assert "at least about 315 MB of memory are needed whatever is allowed" in plan.lines()[2]
-    assert "at least" not in " ".join(estimate(corpus(files), BuildOptions()).lines())
+    assert "at least" not in " ".join(estimate_build(corpus(files), BuildOptions()).lines())
     (tmp_path / "one.jsonl").write_text('{"text": "Ferry"}')
-    said = estimate(corpus([tmp_path / "one.jsonl"]), BuildOptions()).lines()[0]
+    said = estimate_build(corpus([tmp_path / "one.jsonl"]), BuildOptions()).lines()[0]
     assert said == "about 1 document and 1 word, in 1 segment"
     (tmp_path / "none.jsonl").write_text("")
-    nothing = estimate(corpus([tmp_path / "none.jsonl"], "skip"), BuildOptions())
+    nothing = estimate_build(corpus([tmp_path / "none.jsonl"], "skip"), BuildOptions())
     assert nothing.tokens == 0
     assert nothing.lines() == [
         "no estimate: the beginning of the input has no texts that are taken"
@@ -328,11 +327,11 @@ def test_options_are_read_as_people_write_them() -> None:
     for text in ("", "G", "-4G", "4X", "0"):
         with pytest.raises(OptionError, match="no amount of memory"):
             parse_memory(text)
-    assert choose(["lower", "subwords:a/b:c.json"]).names == ("lower", "subwords")
-    assert str(choose(["subwords:a/b:c.json"]).tokenizer) == "a/b:c.json"
+    assert parse_layers(["lower", "subwords:a/b:c.json"]).names == ("lower", "subwords")
+    assert str(parse_layers(["subwords:a/b:c.json"]).tokenizer) == "a/b:c.json"
     for layers in ([], ["subwords"], ["subwords:a", "subwords:b"]):
         with pytest.raises(OptionError):
-            choose(layers)
+            parse_layers(layers)
 
 
 def test_a_piece_and_a_segment_made_twice_are_made_once(tmp_path: Path) -> None:
@@ -346,9 +345,9 @@ def test_a_piece_and_a_segment_made_twice_are_made_once(tmp_path: Path) -> None:
     pieces, again = ([work(shard) for shard in shards] for _ in range(2))
     assert pieces == again
     waiting = [
-        Waiting(path / PIECES / piece.file, piece.content, piece.words, piece.words, True)
+        QueuedPiece(path / PIECES / piece.file, piece.content, piece.words, piece.words, True)
         for piece in pieces
     ]
-    sealed = [SealWork(path, manifest, 1)(waiting) for _ in range(2)]
+    sealed = [SealTask(path, manifest, 1)(waiting) for _ in range(2)]
     assert sealed[0][0] == sealed[1][0]
     assert len(list((path / SEGMENTS).iterdir())) == 2

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.kernels import njit
-from rote.index.columns import chain as kernels
-from rote.index.columns.compact import unpacked
+from rote.index.columns import compressed_suffix_array as kernels
+from rote.index.columns.compressed_suffix_array import decompress
 from tests.examples import lists, some
 from tests.index import twins
 
@@ -29,7 +29,7 @@ def test_items_and_places_come_back(texts: list[list[int]], parts: list[float]) 
     assert places.all().tolist() == order
     assert [stream[i] for i in range(0, len(ids), 7)] == ids[::7].tolist()
     assert [places[i] for i in range(0, len(order), 7)] == order[::7]
-    plain, sorted_places = unpacked(stream.chain, len(ids))
+    plain, sorted_places = decompress(stream.chain, len(ids))
     assert plain.all().tolist() == ids.tolist()
     assert sorted_places.all().tolist() == order
     if len(ids):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rote.index.sorting.codes import LONGEST, alphabetic
+from rote.index.sorting.alphabetic_code import MAX_CODE_BITS, build_alphabetic_code
 from tests.examples import lists
 
 
@@ -18,7 +18,7 @@ def weight(chance: Random) -> int:
 
 def bits(weights: list[int]) -> list[str]:
     """The codes as strings of 0 and 1; nothing stands behind a code."""
-    codes, lengths = alphabetic(np.array(weights, np.int64))
+    codes, lengths = build_alphabetic_code(np.array(weights, np.int64))
     assert codes.dtype == np.uint64
     assert lengths.dtype == np.uint8
     assert not codes.flags.writeable
@@ -42,7 +42,7 @@ def parted(weights: list[int], head: str = "") -> list[str]:
 def test_codes_are_in_order_and_none_begins_another(weights: list[int]) -> None:
     codes = bits(weights)
     assert codes == sorted(codes)
-    assert all(1 <= len(code) <= LONGEST for code in codes)
+    assert all(1 <= len(code) <= MAX_CODE_BITS for code in codes)
     for one, other in pairwise(codes):
         # In sorted order a prefix would stand right before what it begins.
         assert not other.startswith(one)
@@ -50,7 +50,7 @@ def test_codes_are_in_order_and_none_begins_another(weights: list[int]) -> None:
 
 @given(lists(weight, 80, 2))
 def test_codes_leave_no_gap(weights: list[int]) -> None:
-    assert sum(2 ** (LONGEST - len(code)) for code in bits(weights)) == 2**LONGEST
+    assert sum(2 ** (MAX_CODE_BITS - len(code)) for code in bits(weights)) == 2**MAX_CODE_BITS
 
 
 @given(lists(range(1001), 80, 2))
@@ -66,23 +66,23 @@ def test_an_example_worked_out_by_hand() -> None:
 
 def test_codes_are_at_most_two_bits_above_the_entropy() -> None:
     weights = 10**6 // np.random.default_rng(3).permutation(np.arange(1, 5001))
-    _, lengths = alphabetic(weights)
+    _, lengths = build_alphabetic_code(weights)
     shares = weights / weights.sum()
     assert (shares * lengths).sum() <= -(shares * np.log2(shares)).sum() + 1
 
 
 def test_steep_weights_stay_within_the_longest_code() -> None:
     for weights in ([2**i for i in range(62)], [2**62 - 1] + [0] * 3 + [2**62 - 1] * 70):
-        assert max(map(len, bits(weights))) <= LONGEST
+        assert max(map(len, bits(weights))) <= MAX_CODE_BITS
 
 
 def test_one_number_and_none() -> None:
     assert bits([7]) == ["0"]
     assert bits([0, 0]) == ["0", "1"]
-    codes, lengths = alphabetic(np.empty(0, np.int64))
+    codes, lengths = build_alphabetic_code(np.empty(0, np.int64))
     assert len(codes) == len(lengths) == 0
 
 
 def test_negative_weights_are_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
-        alphabetic(np.array([1, -1]))
+        build_alphabetic_code(np.array([1, -1]))

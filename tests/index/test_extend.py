@@ -7,14 +7,13 @@ from collections import Counter
 import numpy as np
 from hypothesis import given
 
-from rote.index.columns.parts import Column
-from rote.index.counting.extend import next_items
-from rote.index.counting.lookup import Lookup
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.counting.lookup import Lookup, next_items
 from tests.examples import lists
 from tests.index import coded, twins
 
 
-def next_twin(column: Column, gram: list[int]) -> list[tuple[int, int]]:
+def next_twin(column: LayerColumn, gram: list[int]) -> list[tuple[int, int]]:
     ids, size = column.ids.all().tolist(), len(gram)
     if 0 in gram:
         return []
@@ -23,7 +22,7 @@ def next_twin(column: Column, gram: list[int]) -> list[tuple[int, int]]:
 
 
 @given(coded.columns, lists(coded.numbers, 4))
-def test_next_items(column: Column, gram: list[int]) -> None:
+def test_next_items(column: LayerColumn, gram: list[int]) -> None:
     items, counts = next_items(Lookup(column), gram)
     assert (items.dtype, counts.dtype) == (np.int32, np.int64)
     assert list(zip(items.tolist(), counts.tolist())) == next_twin(column, gram)

@@ -13,13 +13,12 @@ import pytest
 import rote.index
 from rote.core.errors import InputError, OptionError
 from rote.core.folder import locked
-from rote.index.folders import build, folder, stamps
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
+from rote.index.folders import build, folder
 from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.folder import verify_index
+from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import MANIFEST, read_manifest
-from rote.index.folders.merge import merge_index
-from rote.index.folders.verify import verify_index
-from rote.index.opening import open_index
 from rote.index.segments import part
 from tests.index.folders import (
     MEMORY,
@@ -133,7 +132,7 @@ def test_files_are_read_in_full_once(index: Path, monkeypatch: pytest.MonkeyPatc
         def refuse(*given: object) -> None:
             raise PermissionError(errno.EROFS, "read-only")
 
-        patch.setattr(stamps, "write_atomically", refuse)
+        patch.setattr(folder, "write_atomically", refuse)
         assert [stages(copy), stages(copy)] == [["checking"], ["checking"]]
     assert [stages(copy), stages(copy)] == [["checking"], []]
     (copy / "checked.json").write_text("{garbage")

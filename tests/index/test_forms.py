@@ -16,17 +16,15 @@ import pytest
 
 from rote.core.errors import OptionError
 from rote.corpus import open_corpus
-from rote.index.answers import Frequent
-from rote.index.columns.compact import ChainedStream
-from rote.index.columns.packed import Stream, bits_for, pack
-from rote.index.columns.parts import Column
-from rote.index.folders.add_layer import add_layer
+from rote.index.answers import FrequentNgrams
+from rote.index.columns.compressed_suffix_array import CompressedStream
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.columns.packed import ItemStream, bits_for, pack
+from rote.index.factory import index_texts, open_index
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.merge import merge_index
-from rote.index.folders.remove import remove_documents
-from rote.index.folders.verify import verify_index
+from rote.index.folders.folder import verify_index
+from rote.index.folders.maintenance import add_layer, merge_index, remove_documents
 from rote.index.index import Index
-from rote.index.opening import index_texts, open_index
 from rote.index.segments.segment import Segment
 from tests.index import twins
 from tests.index.folders import corpus, options, words, write_files
@@ -58,7 +56,7 @@ def answers(index: Index) -> list[str]:
 
 
 def _plain(answer: Any) -> Any:
-    return (list(answer), answer.documents) if isinstance(answer, Frequent) else answer
+    return (list(answer), answer.documents) if isinstance(answer, FrequentNgrams) else answer
 
 
 def with_own_streams(index: Index) -> Index:
@@ -71,9 +69,9 @@ def _own(segment: Segment) -> Segment:
     return replace(segment, columns=columns)
 
 
-def _own_column(column: Column) -> Column:
+def _own_column(column: LayerColumn) -> LayerColumn:
     bits = bits_for(len(column.vocabulary) - 1)
-    return replace(column, ids=Stream(pack(column.ids.all(), bits)))
+    return replace(column, ids=ItemStream(pack(column.ids.all(), bits)))
 
 
 @pytest.fixture(scope="module")
@@ -96,12 +94,12 @@ def test_a_layer_that_follows_from_the_words_has_no_stream_and_answers_alike(
 def test_a_stream_reads_what_its_numbers_stand_for() -> None:
     held = pack(np.array([2, 0, 1, 1, 2], np.int64), 2)
     table = twins.read_only(np.array([0, 5, 4], np.int32))
-    stream = Stream(held, table)
+    stream = ItemStream(held, table)
     assert [*map(stream.__getitem__, range(5))] == stream.all().tolist() == [4, 0, 5, 5, 4]
     assert stream.slice(1, 3).tolist() == [0, 5]
     assert stream.take(np.array([4, 2])).tolist() == [4, 5]
     assert len(stream) == 5
-    assert Stream(held).all().tolist() == [2, 0, 1, 1, 2]
+    assert ItemStream(held).all().tolist() == [2, 0, 1, 1, 2]
 
 
 def test_a_word_that_is_now_this_now_that_keeps_a_stream_of_its_own(texts: list[str]) -> None:
@@ -167,7 +165,7 @@ def _answers_of_items(index: Index, held: Sequence[Sequence[str]]) -> list[Any]:
 def test_a_compact_index_gives_the_same_answers(texts: list[str], layers: tuple[str, ...]) -> None:
     plain, compact = index_texts(texts, layers), index_texts(texts, layers, compact=True)
     columns = compact.segments[0].columns
-    assert all(isinstance(columns[name].ids, ChainedStream) for name in layers)
+    assert all(isinstance(columns[name].ids, CompressedStream) for name in layers)
     assert answers(compact) == answers(plain)
 
 
@@ -204,7 +202,7 @@ def test_a_compact_folder_stays_compact_whatever_is_done_to_it(tmp_path: Path) -
         assert (plain.manifest.form, compact.manifest.form) == ("plain", "compact")
         for segment in compact.segments:
             for name in compact.sorted_layers:
-                assert isinstance(segment.columns[name].ids, ChainedStream)
+                assert isinstance(segment.columns[name].ids, CompressedStream)
         assert answers(compact) == answers(plain)
         assert verify_index(tmp_path / "compact") == []
     with pytest.raises(OptionError, match="holds another index"):

@@ -21,13 +21,11 @@ from hypothesis import strategies as st
 from rote.annotate import annotators
 from rote.cli._index import check_layers
 from rote.core.errors import InputError
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.folder import CHECKED, verify_index
+from rote.index.folders.maintenance import add_layer, replace_documents
 from rote.index.folders.manifest import MANIFEST
-from rote.index.folders.remove import replace_documents
-from rote.index.folders.stamps import CHECKED
-from rote.index.folders.verify import verify_index
-from rote.index.opening import open_index
 from rote.index.segments.part import SEAL
 from tests.examples import dear
 from tests.index import hostile

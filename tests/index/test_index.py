@@ -18,12 +18,12 @@ from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer, number
 from rote.index import query
-from rote.index.answers import Place
+from rote.index.answers import Occurrence
 from rote.index.counting import batch as asking
+from rote.index.factory import build_index, index_texts, open_index
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.opening import build_index, index_texts, open_index
-from rote.index.segments.write import segment_of_layers
+from rote.index.segments.writers import build_layer_segment
 from tests.examples import dear, drawn, lists, some
 from tests.index import twins
 from tests.index.twins import index_layers
@@ -46,7 +46,7 @@ def index_of(texts: twins.Texts, segments: int) -> Index:
     cuts = np.array_split(np.arange(len(texts)), segments)
     parts = [[texts[i] for i in cut] for cut in cuts]
     layers = [{"lower": layer_of(part), "word": layer_of(part, "word")} for part in parts]
-    return Index([segment_of_layers(each, sorted_layers=("lower",)) for each in layers])
+    return Index([build_layer_segment(each, sorted_layers=("lower",)) for each in layers])
 
 
 @given(texts, grams, st.integers(1, 3))
@@ -174,12 +174,14 @@ def test_texts_in_and_out() -> None:
 def test_authors_are_counted_over_segments() -> None:
     from rote.annotate import annotators
     from rote.corpus import Batch
-    from rote.index.segments.write import memory_segment
+    from rote.index.segments.writers import build_memory_segment
 
     def segment(*documents: Document):
         batch = Batch(list(documents), "made", "made", [1] * len(documents), [])
         annotation = annotators.get("rote")(documents, ["lower"])
-        return memory_segment([(batch, annotation)], layers=("lower",), sorted_layers=("lower",))
+        return build_memory_segment(
+            [(batch, annotation)], layers=("lower",), sorted_layers=("lower",)
+        )
 
     def document(number: str, text: str, author: str | None) -> Document:
         return Document(number, text, {"author": author} if author else {})
@@ -289,7 +291,7 @@ def test_strings_of_a_query_are_folded_as_the_texts_were(asked: str, found: str)
     assert str(index.parse(str(index.parse(asked)))) == str(index.parse(asked))
 
 
-def words_of(index: Index, places: Sequence[Place]) -> list[str]:
+def words_of(index: Index, places: Sequence[Occurrence]) -> list[str]:
     return [fold(index.context(place).match) for place in places]
 
 

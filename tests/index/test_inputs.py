@@ -14,13 +14,12 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.estimate import estimate
+from rote.index.folders.folder import verify_index
+from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import read_manifest
-from rote.index.folders.merge import merge_index
-from rote.index.folders.verify import verify_index
-from rote.index.opening import open_index
+from rote.index.folders.source import estimate_build
 from rote.run import get
 from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
 
@@ -142,7 +141,7 @@ def test_work_needs_a_core(tmp_path: Path, files: list[Path], jobs: int) -> None
         lambda: add_to_index(path, corpus(files), jobs=jobs),
         lambda: merge_index(path, threads=jobs),
         lambda: add_layer(path, "lemma", jobs=jobs),
-        lambda: estimate(corpus(files), options(jobs=jobs)),
+        lambda: estimate_build(corpus(files), options(jobs=jobs)),
         lambda: get(jobs=jobs).map(str, [1]),
     ):
         with pytest.raises(OptionError, match=f"jobs must be at least 1, not {jobs}"):

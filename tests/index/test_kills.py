@@ -19,13 +19,16 @@ import pytest
 
 from rote.core.errors import InputError
 from rote.core.folder import clear_errors
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.folder import verify_index
+from rote.index.folders.maintenance import (
+    add_layer,
+    merge_index,
+    remove_documents,
+    replace_documents,
+)
 from rote.index.folders.manifest import is_index
-from rote.index.folders.merge import merge_index
-from rote.index.folders.remove import remove_documents, replace_documents
-from rote.index.folders.verify import verify_index
-from rote.index.opening import open_index
 from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
 from tests.killing import (
     State,

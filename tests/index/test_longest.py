@@ -8,17 +8,16 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rote.index.columns.packed import Stream, pack
-from rote.index.columns.parts import Column
-from rote.index.counting.agreement import LONG
-from rote.index.counting.buckets import TOGETHER
-from rote.index.counting.longest import longest
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.columns.packed import ItemStream, pack
+from rote.index.counting.longest_match import LONG, longest_matches
 from rote.index.counting.lookup import Lookup
+from rote.index.counting.prefix_table import SEARCHES
 from tests.examples import dear, lists
 from tests.index import coded, twins
 
 
-def longest_twin(column: Column, text: list[int]) -> list[tuple[int, int]]:
+def longest_twin(column: LayerColumn, text: list[int]) -> list[tuple[int, int]]:
     """Length and count of the longest match at each place."""
     corpus = coded.letters(column.ids.all().tolist())
     # What is no item must not be found, not even a document's end.
@@ -32,9 +31,9 @@ def longest_twin(column: Column, text: list[int]) -> list[tuple[int, int]]:
     return found
 
 
-def check(column: Column, text: list[int]) -> None:
+def check(column: LayerColumn, text: list[int]) -> None:
     lookup = Lookup(column)
-    lengths, low, high = longest(lookup, np.array(text, np.int32))
+    lengths, low, high = longest_matches(lookup, np.array(text, np.int32))
     assert (lengths.dtype, low.dtype, high.dtype) == (np.int32, np.int64, np.int64)
     assert list(zip(lengths.tolist(), (high - low).tolist())) == longest_twin(column, text)
     for i, length in enumerate(lengths.tolist()):
@@ -45,7 +44,7 @@ def check(column: Column, text: list[int]) -> None:
 
 
 @given(coded.columns, lists(coded.numbers, 40))
-def test_random_texts(column: Column, text: list[int]) -> None:
+def test_random_texts(column: LayerColumn, text: list[int]) -> None:
     check(column, text)
 
 
@@ -53,7 +52,7 @@ def test_random_texts(column: Column, text: list[int]) -> None:
 def test_matches_are_those_of_windows(texts: list[list[str]], asked: list[str]) -> None:
     column = twins.column(texts)
     ids = np.array([column.vocabulary.find(item) for item in asked], np.int32)
-    lengths, low, high = longest(Lookup(column), ids)
+    lengths, low, high = longest_matches(Lookup(column), ids)
     found = list(zip(lengths.tolist(), (high - low).tolist()))
     assert found == twins.longest(texts, asked)
 
@@ -61,10 +60,10 @@ def test_matches_are_those_of_windows(texts: list[list[str]], asked: list[str]) 
 @given(
     coded.columns,
     lists(coded.numbers, 30, 1),
-    st.sampled_from([TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 5]),
+    st.sampled_from([SEARCHES - 1, SEARCHES, SEARCHES + 1, 3 * SEARCHES + 5]),
 )
 def test_a_text_longer_than_the_searches_in_step(
-    column: Column, part: list[int], size: int
+    column: LayerColumn, part: list[int], size: int
 ) -> None:
     check(column, (part * size)[:size])
 
@@ -90,7 +89,7 @@ def test_all_repeats(texts: list[list[str]], asked: list[str], uneven: bool) -> 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_copies_of_a_long_stretch(seed: int, copies: int) -> None:
     rng = np.random.default_rng(seed)
-    stretch = rng.integers(0, 3, 4 * LONG + TOGETHER)
+    stretch = rng.integers(0, 3, 4 * LONG + SEARCHES)
     texts = []
     for _ in range(copies):
         copy = stretch.copy()
@@ -109,5 +108,5 @@ def test_an_item_of_the_vocabulary_that_the_column_does_not_hold() -> None:
     for table_bits in (1, 2, 3, 6):
         suffixes = twins.suffixes(ids, 5, table_bits)
         ends = np.flatnonzero(ids == 0)
-        kept = replace(column, ids=Stream(pack(ids, 3)), suffixes=suffixes, document_ends=ends)
+        kept = replace(column, ids=ItemStream(pack(ids, 3)), suffixes=suffixes, document_ends=ends)
         check(kept, [3, 1, 4, 3, 4, 4, 3, 3, 2])

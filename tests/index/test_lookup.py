@@ -10,17 +10,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rote.index.columns.parts import Column
-from rote.index.counting.buckets import TOGETHER
-from rote.index.counting.lookup import Lookup
-from rote.index.counting.single import MOST_ITEMS
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.counting.lookup import MAX_RUN, Lookup
+from rote.index.counting.prefix_table import SEARCHES
 from tests.examples import lists, some
 from tests.index import coded, twins
 
 runs = some(coded.numbers, 6)
 
 
-def range_twin(column: Column, gram: list[int]) -> tuple[int, int] | None:
+def range_twin(column: LayerColumn, gram: list[int]) -> tuple[int, int] | None:
     """The range of suffixes that begin with the run; None if there is none."""
     assert column.suffixes is not None
     ids = column.ids.all().tolist()
@@ -44,7 +43,7 @@ def flat(grams: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     coded.columns, lists(runs, 20), lists(lambda chance: (chance.random(), chance.randint(0, 8)), 9)
 )
 def test_a_batch_finds_what_single_searches_and_the_twin_find(
-    column: Column, grams: list[list[int]], held: list[tuple[float, int]]
+    column: LayerColumn, grams: list[list[int]], held: list[tuple[float, int]]
 ) -> None:
     ids = column.ids.all().tolist()
     # Runs that do occur, some up to a document's end; longer ones are rare among random runs.
@@ -63,9 +62,9 @@ def test_a_batch_finds_what_single_searches_and_the_twin_find(
 @given(
     coded.columns,
     lists(runs, 20, 1),
-    st.sampled_from([0, 1, TOGETHER - 1, TOGETHER, TOGETHER + 1, 3 * TOGETHER + 7]),
+    st.sampled_from([0, 1, SEARCHES - 1, SEARCHES, SEARCHES + 1, 3 * SEARCHES + 7]),
 )
-def test_batches_of_any_size(column: Column, grams: list[list[int]], size: int) -> None:
+def test_batches_of_any_size(column: LayerColumn, grams: list[list[int]], size: int) -> None:
     batch = [grams[g % len(grams)] for g in range(size)]
     lookup = Lookup(column)
     low, high = lookup.ranges(*flat(batch))
@@ -98,7 +97,7 @@ def test_a_run_that_cannot_occur_has_an_empty_range() -> None:
 
 
 @pytest.mark.parametrize("uneven", [False, True])
-@pytest.mark.parametrize("size", [MOST_ITEMS, MOST_ITEMS + 1, 2 * MOST_ITEMS])
+@pytest.mark.parametrize("size", [MAX_RUN, MAX_RUN + 1, 2 * MAX_RUN])
 def test_long_runs(size: int, uneven: bool) -> None:
     column = coded.column([["a"] * 100, ["b"] * 40], 4, uneven=uneven)
     for lookup in (Lookup(column), Lookup(twins.as_chain(column))):

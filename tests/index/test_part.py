@@ -11,14 +11,16 @@ from rote.index.segments.part import (
     DOCUMENTS,
     LAYER,
     SEAL,
+    FolderTarget,
+    MemoryTarget,
     PartRecord,
+    Target,
     check_part,
-    describe,
-    is_whole,
-    let_go,
+    describe_part,
+    is_sealed,
     open_part,
+    release_pages,
 )
-from rote.index.segments.target import FolderTarget, MemoryTarget, Target
 
 
 def write(target: Target) -> PartRecord:
@@ -57,11 +59,11 @@ def test_a_part_reads_back_as_it_was_written_to_a_folder_and_to_memory(folder: P
 def test_a_part_is_whole_only_once_it_is_sealed(tmp_path: Path) -> None:
     target = FolderTarget(tmp_path)
     target.part("lower", "lower", LAYER).column("ids", "int32")(np.arange(5))
-    assert not is_whole(tmp_path / "lower")
+    assert not is_sealed(tmp_path / "lower")
     with pytest.raises(InputError, match=r"part\.json: .*cannot be read"):
         open_part(tmp_path / "lower")
     write(FolderTarget(tmp_path))
-    assert is_whole(tmp_path / "lower")
+    assert is_sealed(tmp_path / "lower")
     assert not (tmp_path / "lower" / "ids").exists(), "the interrupted part is gone"
     target.part("pos", "pos", LAYER)
     target.close()
@@ -73,20 +75,20 @@ def test_a_column_that_was_let_go_stays_readable(folder: Path) -> None:
     write(memory)
     for part in (open_part(folder), memory.parts["lower"]):
         for array in part.arrays.values():
-            let_go(array[1:])
+            release_pages(array[1:])
         assert part["ends"].tolist() == [*range(3), *range(3000)]
 
 
 def test_the_record_describes_the_part(tmp_path: Path) -> None:
     record = write(FolderTarget(tmp_path))
-    assert describe(tmp_path / "lower") == record
+    assert describe_part(tmp_path / "lower") == record
     files = [place for place in (tmp_path / "lower").iterdir() if place.name != SEAL]
     assert record.bytes == sum(place.stat().st_size for place in files)
     assert open_part(tmp_path / "lower", record.checksum).name == "lower"
 
 
 def test_a_flipped_byte_is_found_in_every_file(folder: Path) -> None:
-    checksum = describe(folder).checksum
+    checksum = describe_part(folder).checksum
     assert check_part(folder, checksum) == []
     for place in sorted(folder.iterdir()):
         whole = place.read_bytes()
@@ -102,7 +104,7 @@ def test_a_flipped_byte_is_found_in_every_file(folder: Path) -> None:
 def test_all_damage_is_listed_and_every_byte_read(folder: Path) -> None:
     seen: list[float] = []
     assert check_part(folder, advance=seen.append) == []
-    assert sum(seen) == describe(folder).bytes
+    assert sum(seen) == describe_part(folder).bytes
     (folder / "bytes").write_bytes(b"abd")
     (folder / "ends").unlink()
     (folder / "order").write_bytes(b"")
@@ -113,7 +115,7 @@ def test_all_damage_is_listed_and_every_byte_read(folder: Path) -> None:
 
 
 def test_a_changed_description_is_refused_when_opened(folder: Path) -> None:
-    checksum = describe(folder).checksum
+    checksum = describe_part(folder).checksum
     place = folder / SEAL
     place.write_text(place.read_text().replace('"lower"', '"upper"'))
     with pytest.raises(InputError, match="has changed since it was written"):

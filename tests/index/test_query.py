@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
 from rote.index import query
+from rote.index.columns.layer_column import LayerColumn, Vocabulary
 from rote.index.columns.packed import Packed, pack
-from rote.index.columns.parts import Column, Vocabulary
-from rote.index.query import plan, tables
+from rote.index.query import conditions, plan
 from tests.examples import dear, drawn, lists, some
 from tests.index import twins
 
@@ -34,7 +34,7 @@ def token(word: str, pos: str) -> Token:
     return {"word": word, "lower": word.lower(), "pos": pos}
 
 
-def columns_of(documents: Sequence[Sequence[Token]]) -> dict[str, Column]:
+def columns_of(documents: Sequence[Sequence[Token]]) -> dict[str, LayerColumn]:
     made = {
         layer: replace(
             twins.column([[token[layer] for token in document] for document in documents]),
@@ -187,7 +187,7 @@ def packed(last: Sequence[bool]) -> Packed:
     return pack(np.array(last, np.int64), 1)
 
 
-def found(text: str, columns: Mapping[str, Column], **options: Any) -> list[tuple[int, int]]:
+def found(text: str, columns: Mapping[str, LayerColumn], **options: Any) -> list[tuple[int, int]]:
     starts, stops = query.find(query.parse(text), columns, **options)
     return list(zip(starts.tolist(), stops.tolist()))
 
@@ -203,12 +203,12 @@ def test_matches_are_those_of_the_twin(
         query.check(parsed, FRAMES)
     except OptionError:  # more items or combinations than a query may have
         assume(False)
-    columns, memo = columns_of(documents), query.Memo()
+    columns, memo = columns_of(documents), query.RegexMemo()
     expected = matches(node, documents, last if within else None)
     limit = chance.choice([None, chance.randint(0, len(expected) + 1)])
     # Anchors always, where they pay, never; and pieces so small that there are several.
     with (
-        mock.patch.object(plan, "_DEAR", dear),
+        mock.patch.object(plan, "_LIST_COST", dear),
         mock.patch.object(plan, "_FIRST_CHUNK", 3),
         mock.patch.object(plan, "_CHUNK", 5),
     ):
@@ -248,7 +248,7 @@ def chain(chance: Random) -> Node:
 @given(lists(some(any_token, 12, 5), 3, 1), lists(chain, 6, 6))
 def test_a_rare_part_may_stand_anywhere(documents: list[list[Token]], nodes: list[Node]) -> None:
     columns = columns_of(documents)
-    with mock.patch.object(plan, "_DEAR", 0):
+    with mock.patch.object(plan, "_LIST_COST", 0):
         for node in nodes:
             assert found(text_of(node), columns) == matches(node, documents)
 
@@ -458,12 +458,12 @@ def test_looking_up_finds_what_trying_every_entry_finds(
             warnings.simplefilter("ignore", FutureWarning)
             wanted = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
         parsed = query.parse(f'[word="{pattern}"{"%c" if ignore_case else ""}]')
-        with mock.patch.object(tables, "_BLOCK", 50):
-            numbers = tables.matching(parsed.tests[0], vocabulary)
+        with mock.patch.object(conditions, "_BLOCK", 50):
+            numbers = conditions.matching_entries(parsed.tests[0], vocabulary)
         assert numbers.tolist() == [i for i, s in enumerate(STRINGS, 1) if wanted.fullmatch(s)]
 
 
 def test_plain_patterns_are_looked_up() -> None:
-    assert tables.plain(r"u\.s\.|uk") == (["u.s.", "uk"], True)
-    assert tables.plain("unti?l") == (["unt"], False)
-    assert tables.plain(r"a\d") == (["a"], False)
+    assert conditions.plain_prefixes(r"u\.s\.|uk") == (["u.s.", "uk"], True)
+    assert conditions.plain_prefixes("unti?l") == (["unt"], False)
+    assert conditions.plain_prefixes(r"a\d") == (["a"], False)

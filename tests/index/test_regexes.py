@@ -12,7 +12,7 @@ import pytest
 
 from rote.core.errors import OptionError
 from rote.index import query
-from rote.index.query.regexes import NotARegex, matches, regex
+from rote.index.query.conditions import NotARegex, compile_regex, match_strings
 
 EVIL = [
     "(a+)+", "(a+)+b", "(a*)*b", "(a*a*)*b", "(a|a)*b", "(a|aa)+b", "(a|a?)+b", "(a|b|ab)*c",
@@ -36,15 +36,15 @@ _ANSWERS = """
 import json, sys
 from rote.core.errors import OptionError
 from rote.index import query
-from rote.index.columns.parts import Vocabulary
-from rote.index.query.tables import matching
+from rote.index.columns.layer_column import Vocabulary
+from rote.index.query.conditions import matching_entries
 
 evil, words = json.load(sys.stdin)
 vocabulary = Vocabulary.of(sorted(words))
 for pattern in evil:
     try:
         (test,) = query.parse('[word="' + pattern + '"]').tests
-        print(json.dumps(["found", len(matching(test, vocabulary))]))
+        print(json.dumps(["found", len(matching_entries(test, vocabulary))]))
     except OptionError as error:
         print(json.dumps(["refused", str(error)]))
 """
@@ -86,7 +86,7 @@ def test_what_cannot_be_matched_is_refused_at_its_place(pattern: str, what: str)
 @pytest.mark.parametrize("pattern", ["a++b", "(?>a+)b"])
 def test_what_would_mean_something_else_is_refused(pattern: str) -> None:
     with pytest.raises(NotARegex, match="cannot be matched here"):
-        regex(pattern)
+        compile_regex(pattern)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_would_mean_something_else_is_refused(pattern: str) -> None:
 def test_every_character_is_what_python_says_it_is(pattern: str, known: list[str]) -> None:
     """Of those that Python knows: newer ones may be letters to one and nothing to the other."""
     wanted = set(re.findall(pattern, "".join(known)))
-    assert matches(regex(pattern), known).tolist() == [one in wanted for one in known]
+    assert match_strings(compile_regex(pattern), known).tolist() == [one in wanted for one in known]
 
 
 @pytest.fixture(scope="module")
@@ -108,5 +108,8 @@ def known() -> list[str]:
 
 
 def test_half_a_surrogate_pair_is_a_character() -> None:
-    assert matches(regex("a.b"), ["a\ud800b", "ab"]).tolist() == [True, False]
-    assert matches(regex("[\ud800-\udfff]b"), ["\ud812b", "ab"]).tolist() == [True, False]
+    assert match_strings(compile_regex("a.b"), ["a\ud800b", "ab"]).tolist() == [True, False]
+    assert match_strings(compile_regex("[\ud800-\udfff]b"), ["\ud812b", "ab"]).tolist() == [
+        True,
+        False,
+    ]

@@ -15,13 +15,16 @@ from rote.annotate import annotators, store
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.progress import Silent
-from rote.index.folders.add_layer import add_layer
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.folder import verify_index
+from rote.index.folders.maintenance import (
+    add_layer,
+    merge_index,
+    remove_documents,
+    replace_documents,
+)
 from rote.index.folders.manifest import read_manifest
-from rote.index.folders.merge import merge_index
-from rote.index.folders.remove import remove_documents, replace_documents
-from rote.index.folders.verify import verify_index
-from rote.index.opening import open_index
 from rote.search.trace.trace import trace
 from tests.index.folders import MEMORY, Heard, assert_holds, characters, corpus, options, tree
 from tests.index.test_forms import answers

@@ -12,14 +12,14 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import JsonObject
 from rote.corpus import Batch
-from rote.index.segments import frame
-from rote.index.segments.merge import merge_segments, sort_layer
-from rote.index.segments.part import check_part
+from rote.index.segments import positions
+from rote.index.segments.part import FolderTarget, MemoryTarget, check_part
 from rote.index.segments.segment import SegmentRecord, open_segment, read_segment
-from rote.index.segments.target import FolderTarget, MemoryTarget
-from rote.index.segments.write import (
-    memory_segment,
-    segment_of_layers,
+from rote.index.segments.writers import (
+    build_layer_segment,
+    build_memory_segment,
+    merge_segments,
+    sort_layer,
     write_layer,
     write_segment,
     write_streams,
@@ -96,7 +96,13 @@ def test_a_layer_is_added_afterwards(tmp_path: Path) -> None:
     added = write_layer(FolderTarget(tmp_path), segment, "shape", shapes)
     own = [made.trees["subwords"] for _, made in pieces(some())]
     more = write_layer(
-        FolderTarget(tmp_path), segment, "pieces", own, own=True, sort=False, folder="pieces-2"
+        FolderTarget(tmp_path),
+        segment,
+        "pieces",
+        own,
+        has_own_items=True,
+        sort=False,
+        folder="pieces-2",
     )
     assert more.folder == "pieces-2"
     wider = open_segment(tmp_path, (*record.parts, added, more))
@@ -122,7 +128,7 @@ def test_a_layer_of_other_words_is_refused(tmp_path: Path) -> None:
             write_layer(FolderTarget(tmp_path), segment, "lemma", wrong)
         if wrong[-1] is not other:
             with pytest.raises(InputError, match="does not fit the words of segment"):
-                write_layer(FolderTarget(tmp_path), segment, "lemma", wrong, own=True)
+                write_layer(FolderTarget(tmp_path), segment, "lemma", wrong, has_own_items=True)
     assert not (tmp_path / "lemma").exists()
     check(open_segment(tmp_path), some())
 
@@ -133,7 +139,7 @@ def test_a_layer_is_sorted_afterwards(tmp_path: Path, name: str) -> None:
     part = sort_layer(FolderTarget(tmp_path), segment, name, folder=f"{name}-sorted")
     kept = [other for other in record.parts if other.name != name]
     again = open_segment(tmp_path, (*kept, part))
-    at_once = memory_segment(pieces(some()), layers=LAYERS, sorted_layers=(*SORTED, name))
+    at_once = build_memory_segment(pieces(some()), layers=LAYERS, sorted_layers=(*SORTED, name))
     same_column(again.columns[name], at_once.columns[name])
     assert again.frames.keys() == segment.frames.keys()
 
@@ -141,14 +147,14 @@ def test_a_layer_is_sorted_afterwards(tmp_path: Path, name: str) -> None:
 def test_a_segment_of_layers_alone() -> None:
     word = piece(some()[0])[1].word
     held = {"word": word, "lower": word.map("lower", str.lower)}
-    segment = segment_of_layers(held, sorted_layers=("lower",))
+    segment = build_layer_segment(held, sorted_layers=("lower",))
     assert segment.columns["word"].suffixes is None
     assert segment.columns["lower"].vocabulary.strings() == ["", ".", "cat", "sat", "the"]
     assert segment.columns["lower"].ids.all().tolist() == [4, 2, 3, 1, 0, 0]
     assert segment.documents.ids() == ["0", "1"]
     assert segment.documents.text(0) == ""
     assert segment.documents.find("1") == 1
-    only = segment_of_layers({"pos": word.map("pos", tag)}, sorted_layers=("pos",))
+    only = build_layer_segment({"pos": word.map("pos", tag)}, sorted_layers=("pos",))
     assert only.columns.keys() == {"pos"}
     assert only.frame_of("pos").items == 4
 
@@ -181,12 +187,12 @@ def test_sentences_are_unknown_if_they_are_for_one_piece() -> None:
     made = pieces(some())
     without = layer("word", [[("a", 0, 1)]])
     other = Batch([Document("x", "a")], "file", "label", [1], [])
-    segment = memory_segment(
+    segment = build_memory_segment(
         [made[0], (other, Annotation({"word": without}))], layers=(), sorted_layers=()
     )
     assert segment.frames["word"].sentence_last is None
     target = MemoryTarget()
-    known = memory_segment(made, layers=(), sorted_layers=())
+    known = build_memory_segment(made, layers=(), sorted_layers=())
     merge_segments(target, [known, segment], sorted_layers=())
     assert read_segment("both", target.parts.values()).frames["word"].sentence_last is None
 
@@ -194,7 +200,9 @@ def test_sentences_are_unknown_if_they_are_for_one_piece() -> None:
 def test_another_field_can_name_the_author() -> None:
     batch = Batch([Document("x", "a", {"author": "A", "writer": [1, "B"]})], "f", "l", [1], [])
     made = Annotation({"word": layer("word", [[("a", 0, 1)]])})
-    segment = memory_segment([(batch, made)], layers=(), sorted_layers=(), author_field="writer")
+    segment = build_memory_segment(
+        [(batch, made)], layers=(), sorted_layers=(), author_field="writer"
+    )
     assert segment.documents.author.of(0) == "1; B"
 
 
@@ -202,15 +210,15 @@ def test_annotation_that_came_with_the_input_is_not_kept_twice() -> None:
     meta = {"annotation": ["large"], "date": Path("as it reads")}
     batch = Batch([Document("x", "a", meta)], "f", "l", [1], [])
     made = Annotation({"word": layer("word", [[("a", 0, 1)]])})
-    segment = memory_segment([(batch, made)], layers=(), sorted_layers=())
+    segment = build_memory_segment([(batch, made)], layers=(), sorted_layers=())
     assert segment.documents.meta(0) == {"date": "as it reads"}
 
 
 def test_a_layer_that_is_not_there_is_asked_for_by_name() -> None:
     with pytest.raises(InputError, match="annotated without the layer 'lemma'"):
-        memory_segment(pieces(some()), layers=("lemma",), sorted_layers=())
+        build_memory_segment(pieces(some()), layers=("lemma",), sorted_layers=())
     with pytest.raises(OptionError, match="'lemma' is to be searched but is not among"):
-        memory_segment(pieces(some()), layers=("lower",), sorted_layers=("lemma",))
+        build_memory_segment(pieces(some()), layers=("lower",), sorted_layers=("lemma",))
 
 
 def test_layers_that_do_not_align_are_refused(tmp_path: Path) -> None:
@@ -225,14 +233,14 @@ def test_layers_that_do_not_align_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_segment_that_grows_too_long_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frame, "MOST_PLACES", 5)
+    monkeypatch.setattr(positions, "MAX_POSITIONS", 5)
     with pytest.raises(OptionError, match=r"holds at most 5 .*--memory"):
         in_memory(some())
 
 
 def test_segments_with_different_layers_are_not_merged() -> None:
     one = in_memory(some())
-    other = memory_segment(pieces(some()), layers=("lower",), sorted_layers=())
+    other = build_memory_segment(pieces(some()), layers=("lower",), sorted_layers=())
     with pytest.raises(OptionError, match="rote index add-layer"):
         merge_segments(MemoryTarget(), [one, other], sorted_layers=())
 

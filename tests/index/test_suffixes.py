@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rote.index.sorting import radix, suffixes
-from rote.index.sorting.codes import alphabetic
-from rote.index.sorting.suffixes import (
+from rote.index.sorting import suffix_sort
+from rote.index.sorting.alphabetic_code import build_alphabetic_code
+from rote.index.sorting.suffix_sort import (
     SortedSuffixes,
     pack_suffixes,
     sort_suffixes,
@@ -87,13 +87,13 @@ def same(one: SortedSuffixes, other: SortedSuffixes) -> bool:
 def sais_calls(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of the streams that are handed to `sais` from now on."""
     calls = []
-    by_sais = suffixes._by_sais
+    by_sais = suffix_sort._sort_by_sais
 
     def noted(ids, *rest):  # type: ignore[no-untyped-def]
         calls.append(len(ids))
         return by_sais(ids, *rest)
 
-    monkeypatch.setattr(suffixes, "_by_sais", noted)
+    monkeypatch.setattr(suffix_sort, "_sort_by_sais", noted)
     return calls
 
 
@@ -103,7 +103,7 @@ def test_order_and_table_equal_plain_sorting(stream: tuple[np.ndarray, int]) -> 
     found = sort_suffixes(ids, entries)
     assert found.order.tolist() == twins.sorted_places(ids)
     assert found.table.tolist() == table_by_hand(ids, found)
-    codes, lengths = alphabetic(np.bincount(ids, minlength=entries))
+    codes, lengths = build_alphabetic_code(np.bincount(ids, minlength=entries))
     assert (found.codes == codes).all()
     assert (found.lengths == lengths).all()
     assert ids.flags.writeable
@@ -113,7 +113,7 @@ def test_order_and_table_equal_plain_sorting(stream: tuple[np.ndarray, int]) -> 
 def test_by_sais_the_contents_and_the_table_are_the_same(stream: tuple[np.ndarray, int]) -> None:
     ids, entries = stream
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(suffixes, "_by_radix", lambda *_: None)
+        patch.setattr(suffix_sort, "_sort_by_radix", lambda *_: None)
         found = sort_suffixes(ids, entries)
     expected = sort_suffixes(ids, entries)
     assert sorted(found.order.tolist()) == sorted(expected.order.tolist())
@@ -125,8 +125,8 @@ def test_by_sais_the_contents_and_the_table_are_the_same(stream: tuple[np.ndarra
 def test_the_budget_turns_to_sais(stream: tuple[np.ndarray, int]) -> None:
     ids, entries = stream
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_BUDGET", "_FAIR", "_LEAST_BUDGET"):
-            patch.setattr(suffixes, name, 0)
+        for name in ("_BUDGET", "_FAIR", "_MIN_BUDGET"):
+            patch.setattr(suffix_sort, name, 0)
         found = sort_suffixes(ids, entries)
     assert contents(ids, found.order) == contents(ids, sort_suffixes(ids, entries).order)
 
@@ -153,7 +153,7 @@ def test_a_sample_that_repeats_is_left_to_sais(monkeypatch: pytest.MonkeyPatch) 
 
 def test_work_that_outgrows_its_budget_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = sais_calls(monkeypatch)
-    monkeypatch.setattr(suffixes, "_FAIR", 10**6)
+    monkeypatch.setattr(suffix_sort, "_FAIR", 10**6)
     ids = tiled()
     found = sort_suffixes(ids, 4)
     assert same(found, sort_suffixes(ids, 4, threads=2))
@@ -162,7 +162,7 @@ def test_work_that_outgrows_its_budget_is_dropped(monkeypatch: pytest.MonkeyPatc
 
 def test_without_a_limit_repeats_are_sorted_too(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_BUDGET", "_FAIR"):
-        monkeypatch.setattr(suffixes, name, 10**6)
+        monkeypatch.setattr(suffix_sort, name, 10**6)
     calls = sais_calls(monkeypatch)
     ids = tiled()[:150_000]
     found = sort_suffixes(ids, 4)
@@ -173,7 +173,7 @@ def test_without_a_limit_repeats_are_sorted_too(monkeypatch: pytest.MonkeyPatch)
 
 def test_runs_that_nest_too_deep_are_left_to_sais(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("_BUDGET", "_FAIR"):
-        monkeypatch.setattr(suffixes, name, 10**6)
+        monkeypatch.setattr(suffix_sort, name, 10**6)
     calls = sais_calls(monkeypatch)
     # The smallest suffixes are the nine whole documents, alike for 40,000 items.
     text = [1, *np.random.default_rng(7).integers(2, 200, 40_000), 0]
@@ -191,12 +191,15 @@ def test_one_long_document_of_repeats(text: list[int]) -> None:
 def test_large_ranges_of_keys_are_sorted_in_place() -> None:
     rng = np.random.default_rng(8)
     for high in (2, 2**20, 2**63):
-        keys = rng.integers(0, high, 3 * radix.ROOM, np.uint64)
+        keys = rng.integers(0, high, 3 * suffix_sort.CACHED_KEYS, np.uint64)
         places = np.arange(len(keys), dtype=np.int32)
         expected, held = np.sort(keys), keys.copy()
-        room = np.empty(radix.ROOM, np.uint64), np.empty(radix.ROOM, np.int32)
-        counts = np.empty(1 << radix.DIGIT, np.int32)
-        radix.sort_keys(keys, places, 0, len(keys), *room, counts)
+        room = (
+            np.empty(suffix_sort.CACHED_KEYS, np.uint64),
+            np.empty(suffix_sort.CACHED_KEYS, np.int32),
+        )
+        counts = np.empty(1 << suffix_sort.DIGIT, np.int32)
+        suffix_sort.sort_keys(keys, places, 0, len(keys), *room, counts)
         assert (keys == expected).all()
         assert (held[places] == keys).all()
         assert len(np.unique(places)) == len(places)

@@ -12,18 +12,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
+from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed import bits_for, pack
-from rote.index.columns.parts import Column
-from rote.index.counting import tally as tally_module
-from rote.index.counting.frequent import frequent
-from rote.index.counting.tally import (
-    distinct,
+from rote.index.counting import document_counts as tally_module
+from rote.index.counting.document_counts import (
+    count_by_group,
+    count_documents,
+    count_groups,
     document_table,
-    documents_of,
-    documents_with,
-    first_places,
-    tally,
+    find_documents,
+    first_positions,
 )
+from rote.index.counting.frequent_ngrams import find_frequent
 from tests.examples import drawn, lists, some
 from tests.index import twins
 
@@ -35,7 +35,7 @@ def short_text(chance: Random) -> list[str]:
 short_texts = some(short_text, 12, 1)
 
 
-def grouped_ranges(chance: Random) -> tuple[Column, np.ndarray, np.ndarray, np.ndarray, int]:
+def grouped_ranges(chance: Random) -> tuple[LayerColumn, np.ndarray, np.ndarray, np.ndarray, int]:
     """A column, ranges of its order, a group for each document, and how many groups there are."""
     texts = short_texts(chance)
     column = twins.column(texts)
@@ -47,7 +47,7 @@ def grouped_ranges(chance: Random) -> tuple[Column, np.ndarray, np.ndarray, np.n
     return column, low, high, np.array(of, np.int32), groups
 
 
-def by_hand(column: Column, low: int, high: int, groups: np.ndarray) -> Counter[int]:
+def by_hand(column: LayerColumn, low: int, high: int, groups: np.ndarray) -> Counter[int]:
     assert column.suffixes
     found: Counter[int] = Counter()
     for place in column.suffixes.order.all()[low:high].tolist():
@@ -59,15 +59,17 @@ def by_hand(column: Column, low: int, high: int, groups: np.ndarray) -> Counter[
 
 @given(drawn(grouped_ranges))
 def test_groups_of_ranges(
-    case: tuple[Column, np.ndarray, np.ndarray, np.ndarray, int],
+    case: tuple[LayerColumn, np.ndarray, np.ndarray, np.ndarray, int],
 ) -> None:
     column, low, high, of, groups = case
     expected = [by_hand(column, *pair, of) for pair in zip(low, high, strict=True)]
-    assert distinct(column, low, high, of, groups).tolist() == [len(found) for found in expected]
+    assert count_groups(column, low, high, of, groups).tolist() == [
+        len(found) for found in expected
+    ]
     table = document_table(column.document_ends)
-    assert distinct(column, low, high, of, groups, table).tolist() == list(map(len, expected))
+    assert count_groups(column, low, high, of, groups, table).tolist() == list(map(len, expected))
     for i, found in enumerate(expected):
-        names, occurrences = tally(column, int(low[i]), int(high[i]), of, groups, table)
+        names, occurrences = count_by_group(column, int(low[i]), int(high[i]), of, groups, table)
         assert names.dtype == np.int32
         assert occurrences.dtype == np.int64
         assert list(zip(names.tolist(), occurrences.tolist(), strict=True)) == sorted(found.items())
@@ -80,23 +82,23 @@ def test_documents_of_places(lengths: list[int]) -> None:
     ends = np.cumsum(np.array(lengths, np.int64) + 1) - 1
     places = np.arange(ends[-1] + 1)
     expected = [i for i, length in enumerate(lengths) for _ in range(length + 1)]
-    found = documents_of(document_table(ends), places[::-1])
+    found = find_documents(document_table(ends), places[::-1])
     assert found[::-1].tolist() == expected
 
 
 def test_no_documents() -> None:
     column = twins.column([])
     none = np.empty(0, np.int64)
-    assert len(documents_of(document_table(column.document_ends), none)) == 0
-    assert len(distinct(column, none, none, none.astype(np.int32), 0)) == 0
-    assert len(tally(column, 0, 0, none.astype(np.int32), 0)[0]) == 0
-    assert len(documents_with(column, none, 3)) == 0
-    assert len(first_places(column, 0, 0)) == 0
+    assert len(find_documents(document_table(column.document_ends), none)) == 0
+    assert len(count_groups(column, none, none, none.astype(np.int32), 0)) == 0
+    assert len(count_by_group(column, 0, 0, none.astype(np.int32), 0)[0]) == 0
+    assert len(count_documents(column, none, 3)) == 0
+    assert len(first_positions(column, 0, 0)) == 0
 
 
 def check_documents_with(texts: list[list[str]], n: int) -> None:
     column = twins.column(texts)
-    places, _ = frequent(column, n)
+    places, _ = find_frequent(column, n)
     ids = column.ids.all().tolist()
     grams = [
         tuple(column.vocabulary[number] for number in ids[place : place + n])
@@ -105,7 +107,7 @@ def check_documents_with(texts: list[list[str]], n: int) -> None:
     held = [set(twins.windows(text, n)) for text in texts]
     for take in (slice(None), slice(None, None, 3)):
         expected = [sum(gram in windows for windows in held) for gram in grams[take]]
-        assert documents_with(column, places[take], n).tolist() == expected
+        assert count_documents(column, places[take], n).tolist() == expected
 
 
 @given(drawn(short_texts), st.integers(1, 12))
@@ -135,13 +137,13 @@ def test_first_places_of_a_range(seed: int, data: st.DataObject) -> None:
     column = dataclasses.replace(column, suffixes=suffixes)
     low, high = sorted(data.draw(st.tuples(*2 * [st.integers(0, length)])))
     expected = np.sort(order[low:high])
-    assert np.array_equal(first_places(column, low, high), expected)
+    assert np.array_equal(first_positions(column, low, high), expected)
     limits = st.sampled_from([0, 1, 10, 1 << 17, (1 << 17) + 1]) | st.integers(0, length)
     limit = data.draw(limits)
-    assert np.array_equal(first_places(column, low, high, limit), expected[:limit])
+    assert np.array_equal(first_positions(column, low, high, limit), expected[:limit])
 
 
 def test_ranges_need_sorted_suffixes() -> None:
     column = dataclasses.replace(twins.column([["a"]]), suffixes=None)
     with pytest.raises(OptionError, match="rote index add-layer INDEX lower"):
-        first_places(column, 0, 1)
+        first_positions(column, 0, 1)

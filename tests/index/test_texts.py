@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError
 from rote.core.layer import Layer
-from rote.index.segments import texts as texts_module
-from rote.index.segments.frame import item_places
-from rote.index.segments.part import LAYER, open_part
-from rote.index.segments.spans import Spans, SpansWriter
-from rote.index.segments.target import FolderTarget, MemoryTarget
-from rote.index.segments.texts import Texts, TextsWriter
+from rote.index.segments import documents as texts_module
+from rote.index.segments.documents import CompressedTexts, TextsWriter
+from rote.index.segments.part import LAYER, FolderTarget, MemoryTarget, open_part
+from rote.index.segments.positions import CharacterSpans, CharacterSpansWriter, item_mask
 from tests.examples import dear, lists, some
 
 
@@ -27,32 +25,32 @@ batches = lists(some(odd, 5), 4)
 Text = list[tuple[int, int]]
 
 
-def texts_of(*steps: list[str] | Texts) -> Texts:
+def texts_of(*steps: list[str] | CompressedTexts) -> CompressedTexts:
     target = MemoryTarget()
     part = target.part("some", "some", LAYER)
     writer = TextsWriter(part, "texts")
     for step in steps:
-        if isinstance(step, Texts):
+        if isinstance(step, CompressedTexts):
             writer.copy(step)
         else:
             writer.add(step)
     writer.finish()
     part.seal()
-    return Texts(target.parts["some"], "texts")
+    return CompressedTexts(target.parts["some"], "texts")
 
 
-def spans_of(*steps: list[Text] | Spans) -> Spans:
+def spans_of(*steps: list[Text] | CharacterSpans) -> CharacterSpans:
     target = MemoryTarget()
     part = target.part("some", "some", LAYER)
-    writer = SpansWriter(part)
+    writer = CharacterSpansWriter(part)
     for step in steps:
-        if isinstance(step, Spans):
+        if isinstance(step, CharacterSpans):
             writer.copy(step)
         else:
             layer = layer_of(step)
-            writer.add(layer, item_places(layer))
+            writer.add(layer, item_mask(layer))
     part.seal()
-    return Spans(target.parts["some"])
+    return CharacterSpans(target.parts["some"])
 
 
 def layer_of(texts: list[Text]) -> Layer:
@@ -66,7 +64,7 @@ def places(texts: list[Text]) -> list[tuple[int, int]]:
     return [pair for text in texts for pair in [*text, (0, 0)]]
 
 
-def same(one: Spans, other: Spans) -> bool:
+def same(one: CharacterSpans, other: CharacterSpans) -> bool:
     columns = ((each.steps, each.anchors, *each.exceptions) for each in (one, other))
     return all(np.array_equal(a, b) for a, b in zip(*columns))
 
@@ -97,8 +95,10 @@ def test_joined_columns_hold_the_texts_of_all(batches: list[list[str]], chunk: i
 def test_only_the_chunks_that_are_needed_are_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = texts_of(["x" * 300_000 + "here" + "y" * 300_000])
     opened = []
-    plain = Texts._decompress
-    monkeypatch.setattr(Texts, "_decompress", lambda self, c: opened.append(c) or plain(self, c))
+    plain = CompressedTexts._decompress
+    monkeypatch.setattr(
+        CompressedTexts, "_decompress", lambda self, c: opened.append(c) or plain(self, c)
+    )
     texts = texts_of(texts)
     assert texts.text(0, 299_998, 300_006) == "xxhereyy"
     assert texts.text(0, 299_998, 300_006) == "xxhereyy"
@@ -122,7 +122,7 @@ def test_a_damaged_text_is_an_error_that_names_the_place(tmp_path: Path) -> None
     data = bytearray(place.read_bytes())
     data[-8] ^= 1
     place.write_bytes(bytes(data))
-    texts = Texts(open_part(tmp_path / "some"), "texts")
+    texts = CompressedTexts(open_part(tmp_path / "some"), "texts")
     with pytest.raises(InputError, match=r"some: texts: a text is damaged.*rote index verify"):
         texts.text(0)
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index.columns.packed import Stream, bits_for, pack
-from rote.index.columns.parts import Column, Vocabulary
-from rote.index.counting import frequent as top
-from rote.index.counting import top_keys
-from rote.index.counting.frequent import by_hashing, by_order, frequent
+from rote.index.columns.layer_column import LayerColumn, Vocabulary
+from rote.index.columns.packed import ItemStream, bits_for, pack
+from rote.index.counting import frequent_ngrams
+from rote.index.counting import frequent_ngrams as top
+from rote.index.counting.frequent_ngrams import count_by_hashing, count_by_order, find_frequent
 from tests.examples import lists, some
 from tests.index import twins
 
@@ -46,7 +46,7 @@ def twin(
     return [(gram, count) for gram, count in ordered if count >= least]
 
 
-def shown(column: Column, n: int, found: top.Found) -> list[tuple[Gram, int]]:
+def shown(column: LayerColumn, n: int, found: top.Counted) -> list[tuple[Gram, int]]:
     """Places as the n-grams that stand there; each must be the first place of its n-gram."""
     grams, ids = [], column.ids.all().tolist()
     for place, count in zip(*(array.tolist() for array in found), strict=True):
@@ -57,13 +57,13 @@ def shown(column: Column, n: int, found: top.Found) -> list[tuple[Gram, int]]:
     return grams
 
 
-def without_suffixes(texts: twins.Texts) -> Column:
+def without_suffixes(texts: twins.Texts) -> LayerColumn:
     """For longer texts: the twin that sorts suffixes is slow."""
     vocabulary = Vocabulary.of(sorted({item for text in texts for item in text}))
     ids = twins.stream(texts, vocabulary)
     ends = twins.read_only(np.flatnonzero(ids == 0).astype(np.int64))
-    packed = Stream(pack(ids, bits_for(len(vocabulary) - 1)))
-    return Column("lower", packed, vocabulary, None, ends)
+    packed = ItemStream(pack(ids, bits_for(len(vocabulary) - 1)))
+    return LayerColumn("lower", packed, vocabulary, None, ends)
 
 
 @given(short_texts, lengths, st.integers(1, 4), st.none() | st.integers(0, 20))
@@ -72,13 +72,13 @@ def test_both_ways_equal_counting_one_by_one(
 ) -> None:
     column = twins.column(texts)
     expected = twin(texts, n, least, most)
-    found = frequent(column, n, least=least, most=most)
+    found = find_frequent(column, n, least=least, most=most)
     assert shown(column, n, found) == expected
     if most != 0 and column.items:
         assert column.suffixes
-        assert shown(column, n, by_order(column, column.suffixes, n, least, most)) == expected
+        assert shown(column, n, count_by_order(column, column.suffixes, n, least, most)) == expected
         if n * column.ids.bits <= top.KEY_BITS:
-            hashed = by_hashing(column, n, least, most, part_bits=0, room=1000)
+            hashed = count_by_hashing(column, n, least, most, part_bits=0, room=1000)
             assert shown(column, n, hashed) == expected
 
 
@@ -93,7 +93,7 @@ def test_parts_counted_in_several_rounds_give_the_same(
     texts: twins.Texts, n: int, most: int | None, part_bits: int, room: int
 ) -> None:
     column = twins.column(texts)
-    found = by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
+    found = count_by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
     assert shown(column, n, found) == twin(texts, n, 1, most)
 
 
@@ -104,7 +104,7 @@ def test_tables_and_lists_that_have_to_grow(seed: int, n: int, most: int | None)
     texts = [[f"{number:04}" for number in numbers]]
     column, expected = without_suffixes(texts), twin(texts, n, 1, most)
     for part_bits, room in [(0, 0), (1, 5000), (6, 10**6)]:
-        places, counts = by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
+        places, counts = count_by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
         grams = [tuple(texts[0][place : place + n]) for place in places.tolist()]
         assert list(zip(grams, counts.tolist(), strict=True)) == expected
 
@@ -113,17 +113,17 @@ def test_ties_with_the_last_all_belong_to_the_most_frequent() -> None:
     texts = ["a a a b b c c d".split(), "e".split()]
     column = twins.column(texts)
     for ways in (column, dataclasses.replace(column, suffixes=None)):
-        found = shown(ways, 1, frequent(ways, 1, most=2))
+        found = shown(ways, 1, find_frequent(ways, 1, most=2))
         assert found == [(("a",), 3), (("b",), 2), (("c",), 2)]
-        assert len(frequent(ways, 1, most=4)[0]) == 5
-        assert len(frequent(ways, 1, least=2, most=4)[0]) == 3
+        assert len(find_frequent(ways, 1, most=4)[0]) == 5
+        assert len(find_frequent(ways, 1, least=2, most=4)[0]) == 3
 
 
 def test_counts_beyond_those_that_are_tallied_one_by_one() -> None:
     texts = [["a"] * 1500 + ["b"] * 1400, ["c"] * 1400 + ["d"] * 1300 + ["e"] * 5]
     column = without_suffixes(texts)
     for most in (1, 2, 3, 4, 5):
-        found = by_hashing(column, 1, 1, most, part_bits=0, room=0)
+        found = count_by_hashing(column, 1, 1, most, part_bits=0, room=0)
         assert shown(column, 1, found) == twin(texts, 1, 1, most)
 
 
@@ -134,7 +134,7 @@ def test_more_ngrams_than_are_read_off_at_a_time(most: int | None) -> None:
     column = twins.column(texts)
     for n in (1, 2):
         assert column.suffixes
-        places, counts = by_order(column, column.suffixes, n, 1, most)
+        places, counts = count_by_order(column, column.suffixes, n, 1, most)
         grams = [
             tuple(column.vocabulary[column.ids[place + i]] for i in range(n))
             for place in places.tolist()
@@ -148,38 +148,38 @@ def test_numbers_that_fill_all_64_bits() -> None:
     column = dataclasses.replace(twins.column(texts), suffixes=None)
     assert column.ids.bits * 8 == 64
     for part_bits in (0, 3):
-        found = by_hashing(column, 8, 1, None, part_bits=part_bits, room=100)
+        found = count_by_hashing(column, 8, 1, None, part_bits=part_bits, room=100)
         assert shown(column, 8, found) == twin(texts, 8)
 
 
 def test_hashes_can_be_turned_back() -> None:
-    assert top_keys.SCATTER * top_keys.GATHER % 2**64 == 1
+    assert frequent_ngrams.SCATTER * frequent_ngrams.GATHER % 2**64 == 1
 
 
 def test_memory_only_changes_the_number_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(top, "_PART", 4)
-    monkeypatch.setattr(top, "_FEW", 0)
+    monkeypatch.setattr(top, "_PART_WINDOWS", 4)
+    monkeypatch.setattr(top, "_FEW_NGRAMS", 0)
     texts = [list("abracadabra" * 3), [], list("abc"), ["d"]]
     column = dataclasses.replace(twins.column(texts), suffixes=None)
     for memory in (0, 80, 200, 10_000):
-        assert shown(column, 3, frequent(column, 3, memory=memory)) == twin(texts, 3)
+        assert shown(column, 3, find_frequent(column, 3, memory=memory)) == twin(texts, 3)
 
 
 def test_long_ngrams_need_sorted_suffixes() -> None:
     column = dataclasses.replace(twins.column([["a", "b"] * 40]), suffixes=None)
-    assert len(frequent(column, 32)[0]) == 2
+    assert len(find_frequent(column, 32)[0]) == 2
     with pytest.raises(OptionError, match="rote index add-layer INDEX lower"):
-        frequent(column, 33)
+        find_frequent(column, 33)
 
 
 @pytest.mark.parametrize("wrong", [{"n": 0}, {"least": 0}, {"most": -1}])
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(OptionError, match="begin at 1"):
-        frequent(twins.column([["a"]]), **{"n": 1, **wrong})
+        find_frequent(twins.column([["a"]]), **{"n": 1, **wrong})
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[], ["a"], []]])
 def test_nothing_to_count(texts: list[list[str]]) -> None:
-    places, counts = frequent(twins.column(texts), 2)
+    places, counts = find_frequent(twins.column(texts), 2)
     assert len(places) == len(counts) == 0
     assert places.dtype == counts.dtype == np.int64

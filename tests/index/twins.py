@@ -9,11 +9,16 @@ from dataclasses import replace
 import numpy as np
 
 from rote.core.layer import Layer
-from rote.index.columns.compact import ChainedPlaces, ChainedStream, chained, encode
-from rote.index.columns.packed import Stream, bits_for, pack
-from rote.index.columns.parts import Column, Suffixes, Vocabulary
+from rote.index.columns.compressed_suffix_array import (
+    CompressedOrder,
+    CompressedStream,
+    encode_suffix_array,
+    open_compressed,
+)
+from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
+from rote.index.columns.packed import ItemStream, bits_for, pack
 from rote.index.index import Index
-from rote.index.segments.write import segment_of_layers
+from rote.index.segments.writers import build_layer_segment
 
 Texts = Sequence[Sequence[str]]
 
@@ -57,12 +62,12 @@ def suffixes(ids: np.ndarray, entries: int, table_bits: int = 4) -> Suffixes:
     )
 
 
-def column(texts: Texts, table_bits: int = 4) -> Column:
+def column(texts: Texts, table_bits: int = 4) -> LayerColumn:
     vocabulary = Vocabulary.of(sorted({item for text in texts for item in text}))
     ids = stream(texts, vocabulary)
-    return Column(
+    return LayerColumn(
         name="lower",
-        ids=Stream(pack(ids, bits_for(len(vocabulary) - 1))),
+        ids=ItemStream(pack(ids, bits_for(len(vocabulary) - 1))),
         vocabulary=vocabulary,
         suffixes=suffixes(ids, len(vocabulary), table_bits),
         document_ends=read_only(np.flatnonzero(ids == 0).astype(np.int64)),
@@ -71,12 +76,12 @@ def column(texts: Texts, table_bits: int = 4) -> Column:
 
 def chain_of(
     ids: np.ndarray, order: list[int], entries: int
-) -> tuple[ChainedStream, ChainedPlaces]:
+) -> tuple[CompressedStream, CompressedOrder]:
     """A stream and its sorted places in the compact form."""
     blocks = [np.empty(0, np.uint32)]
     held = np.array(order, np.int32)
-    coded = encode(ids, held, entries, lambda piece: blocks.append(piece.copy()))
-    return chained(
+    coded = encode_suffix_array(ids, held, entries, lambda piece: blocks.append(piece.copy()))
+    return open_compressed(
         read_only(coded.begins),
         read_only(np.concatenate(blocks)),
         read_only(coded.firsts),
@@ -87,7 +92,7 @@ def chain_of(
     )
 
 
-def as_chain(column: Column) -> Column:
+def as_chain(column: LayerColumn) -> LayerColumn:
     """The same column in the compact form."""
     assert column.suffixes is not None
     ids, order = column.ids.all().astype(np.int32), column.suffixes.order.all().tolist()
@@ -125,4 +130,4 @@ def longest(texts: Texts, tokens: Sequence[str]) -> list[tuple[int, int]]:
 
 def index_layers(layers: Mapping[str, Layer]) -> Index:
     """An index in memory over layers that are there already and align; it holds no texts."""
-    return Index([segment_of_layers(layers, sorted_layers=tuple(layers))])
+    return Index([build_layer_segment(layers, sorted_layers=tuple(layers))])

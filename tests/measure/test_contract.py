@@ -24,7 +24,7 @@ from rote.core.registry import title_of
 from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.measure import Settings, _collect, panel, style
 from rote.measure._compute import compute
 from rote.measure._matched import compared_names

@@ -16,8 +16,8 @@ from rote.compare.log_odds import contrast
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.measure._keyness import Where, ngrams, phrases
-from rote.search.association import log_likelihood
 from rote.search.patterns import KNOWN, read_patterns
+from rote.search.rows.collocates import log_likelihood
 
 from .samples import layer_of
 

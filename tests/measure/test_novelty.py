@@ -14,8 +14,8 @@ from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
+from rote.index.factory import build_index
 from rote.index.index import Index
-from rote.index.opening import build_index
 from rote.measure import Settings
 from rote.measure._against import annotator_signature, check_against, longest_in, open_against
 from rote.measure._compute import compute

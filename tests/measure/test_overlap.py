@@ -22,7 +22,7 @@ from rote.compare.ranks import rank_estimate
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.measure._overlap.partition import (

@@ -6,8 +6,8 @@ import numpy as np
 
 from rote.annotate.words import get as tokenizer
 from rote.core.sample import RawText
+from rote.index.factory import index_texts
 from rote.index.index import Index
-from rote.index.opening import index_texts
 from rote.measure._templates.lookup import texts_in_corpus
 
 FERRY = (

@@ -50,7 +50,7 @@ def _gguf(folder: Path) -> str:
 
 
 def _index(folder: Path) -> str:
-    from rote.index.opening import build_index
+    from rote.index.factory import build_index
 
     path = folder / "texts.jsonl"
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), "utf-8")

@@ -15,7 +15,7 @@ from rote import templates
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.measure import Settings, panel
 from rote.report import reading
 from rote.report.make import ROWS, make_report

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from rich.console import Console
 
 from rote.corpus import open_corpus
-from rote.index.opening import index_texts
+from rote.index.factory import index_texts
 from rote.report.texts.trace import page, summary, terminal
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.trace import Trace, trace

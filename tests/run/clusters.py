@@ -29,7 +29,7 @@ from rote.curate.dedup_folder import dedup
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
 from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.options import BYTES_PER_PLACE, BuildOptions
+from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions
 from rote.run import Engine, get, spark
 from tests.index.folders import NOUNS, tree
 
@@ -39,7 +39,7 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
 
 LOCAL = "spark:local[1]"
 """Spark in one process and one worker, which start quickly."""
-MEMORY = 400 * BYTES_PER_PLACE
+MEMORY = 400 * BYTES_PER_POSITION
 Make = Callable[..., dict[str, bytes]]
 
 

@@ -33,10 +33,10 @@ from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus._shard import SHARD_BYTES
+from rote.index.distributed_index import DistributedIndex
+from rote.index.factory import open_index
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
-from rote.index.opening import open_index
-from rote.index.spread import Spread
 from rote.measure import Settings
 from rote.measure._compute import compute
 from rote.run import Engine, get
@@ -177,7 +177,7 @@ def test_an_index_answers_alike(spark: Engine, tmp_path: Path) -> None:
     assert len(index.segments) > 2
     asked = [("the",), ("the", "ferry"), ("nobody", "was"), ("never", "there")]
     for engine in (spark, get("serial")):
-        spread = Spread(index, engine)
+        spread = DistributedIndex(index, engine)
         held, other = spread.held(asked), index.held(asked)
         for name in ("occurrences", "documents", "authors"):
             assert np.array_equal(getattr(held, name), getattr(other, name))

@@ -14,7 +14,7 @@ from rote.core.document import Document
 from rote.core.layer import Layer, number
 from rote.corpus import Batch
 from rote.index.index import Index
-from rote.index.segments.write import memory_segment
+from rote.index.segments.writers import build_memory_segment
 from rote.search.originality.authors import normalize, split_names
 from tests.examples import lists, some
 
@@ -149,7 +149,7 @@ def index_of(truth: Truth) -> Index:
         batch = Batch(held, "file", "label", list(range(len(held))), [])
         made = Annotation(layers([text.sentences for text in texts]))
         segments.append(
-            memory_segment(
+            build_memory_segment(
                 [(batch, made)] if held else [],
                 layers=("lower", "pos"),
                 sorted_layers=("lower",),

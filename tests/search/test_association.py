@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, chi2_contingency
 
-from rote.search.association import (
+from rote.search.rows.collocates import (
     collocation,
     deviation,
     juilland,

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import InputError
-from rote.search.originality.authors import merge, normalize, read_given, signed_authors
-from rote.search.originality.sources import components
+from rote.search.originality.authors import (
+    authors_signature,
+    merge_authors,
+    normalize,
+    read_author_names,
+)
+from rote.search.originality.sources import connected_components
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_a_name_has_one_form(name: str, form: str) -> None:
 
 
 def test_initials_alone_are_too_little_to_go_by_and_are_listed() -> None:
-    found = merge(["T. H. White", "Theodore H. White", "G. B. Shaw", "George Bernard Shaw"])
+    found = merge_authors(["T. H. White", "Theodore H. White", "G. B. Shaw", "George Bernard Shaw"])
     assert len(found.names) == 4
     assert not found.merged
     assert found.ambiguous == {
@@ -65,26 +70,26 @@ def test_initials_alone_are_too_little_to_go_by_and_are_listed() -> None:
 
 
 def test_a_name_joins_the_one_fuller_name_with_which_it_shares_two() -> None:
-    found = merge(
+    found = merge_authors(
         ["Bernard Shaw", "George Bernard Shaw", "G. Bernard Shaw", "Shaw", "Sir Bernard Shaw"]
     )
     assert found.names == ["George Bernard Shaw", "Shaw"]
     assert set(found.guessed) == {"Bernard Shaw", "G. Bernard Shaw", "Sir Bernard Shaw"}
     assert set(found.guessed.values()) == {"George Bernard Shaw"}
     # Titles, case and accents are no guess.
-    sure = merge(["Sir Winston Churchill", "Winston Churchill", "CHURCHILL, Winston"])
+    sure = merge_authors(["Sir Winston Churchill", "Winston Churchill", "CHURCHILL, Winston"])
     assert sure.names == ["Winston Churchill"]
     assert not sure.guessed
 
 
 def test_father_and_son_stay_apart_and_so_do_longer_descriptions() -> None:
-    found = merge(["Henry James", "Henry James Sr.", "A letter of praise for Henry James"])
+    found = merge_authors(["Henry James", "Henry James Sr.", "A letter of praise for Henry James"])
     assert len(found.names) == 3
     assert not found.guessed
 
 
 def test_names_of_several_people_stay_alone_and_are_reported() -> None:
-    found = merge(["Jo Doe", "Jo Ann Doe", "Jo Beth Doe", "J. Doe"])
+    found = merge_authors(["Jo Doe", "Jo Ann Doe", "Jo Beth Doe", "J. Doe"])
     assert len({found.of[name] for name in found.of}) == 4
     assert found.ambiguous["Jo Doe"] == ("Jo Ann Doe", "Jo Beth Doe")
     assert not found.merged
@@ -102,20 +107,20 @@ def test_a_file_overrides_all(tmp_path: Path) -> None:
     )
     names = ["T. H. White", "t white", "Theodore H. White", "Charles Darwin", "Old Saying"]
     names += ["Charles Galton Darwin", "Sir Richard Burton", "Richard Burton", "Charles R. Darwin"]
-    found = merge(names, read_given(file))
+    found = merge_authors(names, read_author_names(file))
     assert found.merged == {"Terence Hanbury White": ("T. H. White", "t white")}
     assert len(found.names) == 7
     assert found.of["Old Saying"] == ()
     assert not found.guessed
-    without = merge(names)
+    without = merge_authors(names)
     assert without.of["Sir Richard Burton"] == without.of["Richard Burton"]
     # The signature tells files apart by what they say, and the rules by their version.
     again = tmp_path / "again.csv"
     again.write_text("author,name\n" + "\n".join(reversed("A,B C\nD,E F".split("\n"))))
     other = tmp_path / "other.csv"
     other.write_text("name,author\nB C,A\nE F,D\n\n")
-    assert signed_authors(again) == signed_authors(other) != signed_authors(file)
-    assert signed_authors("") == "2"
+    assert authors_signature(again) == authors_signature(other) != authors_signature(file)
+    assert authors_signature("") == "2"
 
 
 @pytest.mark.parametrize(
@@ -138,15 +143,15 @@ def test_a_file_that_cannot_be_used_says_where_and_why(
     if content is not None:
         file.write_bytes(content.encode("utf-8", "surrogateescape"))
     if says is None:
-        assert len(read_given(file)) == 2
+        assert len(read_author_names(file)) == 2
         return
     with pytest.raises(InputError, match=says) as raised:
-        read_given(file)
+        read_author_names(file)
     assert str(file) in str(raised.value)
 
 
 def test_a_field_that_lists_authors_names_them_all() -> None:
-    found = merge(["Ann Lee; Bo", "LEE, ANN", "bo", "anonymous", "Anon.; Bo", "; "])
+    found = merge_authors(["Ann Lee; Bo", "LEE, ANN", "bo", "anonymous", "Anon.; Bo", "; "])
     (ann,), (bo,) = found.of["LEE, ANN"], found.of["bo"]
     assert set(found.of["Ann Lee; Bo"]) == {ann, bo}
     assert found.of["Anon.; Bo"] == (bo,)
@@ -155,20 +160,20 @@ def test_a_field_that_lists_authors_names_them_all() -> None:
 
 
 def test_no_names_are_no_authors() -> None:
-    found = merge([])
+    found = merge_authors([])
     assert not found.of
     assert not found.names
 
 
 @given(st.lists(st.sampled_from(["J. Doe", "John Doe", "Doe, J. K.", "John K. Doe", "?", "A; B"])))
 def test_merging_does_not_depend_on_the_order(names: list[str]) -> None:
-    expected = merge(names)
-    assert merge(reversed(names)) == expected
-    assert merge([*names[1:], *names[:1]]) == expected
+    expected = merge_authors(names)
+    assert merge_authors(reversed(names)) == expected
+    assert merge_authors([*names[1:], *names[:1]]) == expected
 
 
 def test_components_are_numbered_by_their_first_documents() -> None:
-    of, count = components(6, [(4, "x"), (1, "x"), (1, "y"), (3, "y"), (5, "z")])
+    of, count = connected_components(6, [(4, "x"), (1, "x"), (1, "y"), (3, "y"), (5, "z")])
     assert of.tolist() == [0, 1, 2, 1, 1, 3]
     assert count == 4
-    assert components(0, [])[1] == 0
+    assert connected_components(0, [])[1] == 0

@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.http import Patience
 from rote.core.progress import Silent
+from rote.index.factory import build_index
 from rote.index.grams import Grams
-from rote.index.opening import build_index
 from rote.search.backends import BackendOptions, open_backend
-from rote.search.backends._suffix_kernels import pointers, search
-from rote.search.backends.infini_gram import pointer_width
+from rote.search.backends.infini_gram import _read_pointers, _search_ranks, pointer_width
 from tests.search.infini_gram_made import (
     Answer,
     Documents,
@@ -101,7 +100,7 @@ def test_the_search_finds_every_suffix_that_begins_with_a_query(
     text = bytes(byte % 3 for byte in text)
     order = sorted(range(len(text)), key=lambda place: text[place:])
     asked = [bytes(byte % 4 for byte in query) for query in [*queries, text[:3]]]
-    found = search(
+    found = _search_ranks(
         np.frombuffer(text, np.uint8),
         np.array(order, "<u2").view(np.uint8),
         2,
@@ -111,7 +110,9 @@ def test_the_search_finds_every_suffix_that_begins_with_a_query(
     for query, (low, high) in zip(asked, found.tolist()):
         starts = [place for place in order if text[place:].startswith(query)]
         assert order[low:high] == starts
-        assert pointers(np.array(order, "<u2").view(np.uint8), 2, low, high).tolist() == starts
+        assert (
+            _read_pointers(np.array(order, "<u2").view(np.uint8), 2, low, high).tolist() == starts
+        )
 
 
 def test_an_index_that_holds_documents_backwards_is_asked_backwards(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
+from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
-from rote.index.opening import build_index, index_texts
-from rote.search.rows.collocates import collocates, dispersion
-from rote.search.rows.found import find
-from rote.search.rows.groups import chosen_groups, tally
-from rote.search.rows.named import in_all, in_groups
+from rote.search.patterns import count_patterns, count_patterns_by_group
+from rote.search.rows.collocates import dispersion, find_collocates
+from rote.search.rows.groups import count_by_group, groups_by_field
+from rote.search.rows.match_arrays import find_matches
 
 WORDS = list("abcdef")
 
@@ -37,7 +37,7 @@ def test_collocates_are_counted_as_in_plain_python(window: int) -> None:
     rng = np.random.default_rng(window)
     texts = [list(rng.choice(WORDS, rng.integers(1, 30))) for _ in range(12)]
     index = index_texts([" ".join(text) for text in texts])
-    rows = collocates(find(index, index.parse("a")), window, least=1)
+    rows = find_collocates(find_matches(index, index.parse("a")), window, least=1)
     expected = near_by_hand(texts, "a", window)
     assert {row["word"]: row["near"] for row in rows} == expected
     total, places = sum(map(len, texts)), sum(expected.values())
@@ -48,7 +48,7 @@ def test_collocates_are_counted_as_in_plain_python(window: int) -> None:
         assert row["pmi"] == pytest.approx(math.log2(row["near"] / row["expected"]))
     assert [row["g2"] for row in rows] == sorted((row["g2"] for row in rows), reverse=True)
     with pytest.raises(OptionError, match="collocates"):
-        collocates(find(index, index.parse("a")), 17)
+        find_collocates(find_matches(index, index.parse("a")), 17)
 
 
 @pytest.fixture
@@ -66,23 +66,23 @@ def index(tmp_path: Path) -> Index:
 
 
 def test_matches_by_any_field_and_their_dispersion(index: Index) -> None:
-    groups = chosen_groups(index, "year")
-    rows = tally(find(index, index.parse("tea")), groups)
+    groups = groups_by_field(index, "year")
+    rows = count_by_group(find_matches(index, index.parse("tea")), groups)
     assert [(row["group"], row["matches"], row["words"]) for row in rows] == [("1900", 3, 7)]
     # All of it in 7 of 11 words: DP = (4/11 + 4/11) / 2; one of two groups has it.
     spread = dispersion(rows, groups)
     assert spread["dp"] == pytest.approx(4 / 11)
     assert spread["juilland_d"] == pytest.approx(0)
     with pytest.raises(UnknownName, match="year"):
-        chosen_groups(index, "yaer")
+        groups_by_field(index, "yaer")
 
 
 def test_named_patterns_in_an_index(index: Index) -> None:
     named = {"tea": ["tea"], "both": ['"red|blue"', '"red" "but"'], "none": ["coffee"]}
-    rows = {row["pattern"]: row for row in in_all(index, named, "lower")}
+    rows = {row["pattern"]: row for row in count_patterns(index, named, "lower")}
     assert {name: row["matches"] for name, row in rows.items()} == {"tea": 3, "both": 2, "none": 0}
     assert rows["tea"]["documents"] == 2
     assert math.isnan(rows["none"]["dp"])
-    grouped = in_groups(index, named, "lower", chosen_groups(index, "author"))
+    grouped = count_patterns_by_group(index, named, "lower", groups_by_field(index, "author"))
     found = {(row["pattern"], row["group"]): row["matches"] for row in grouped}
     assert found == {("tea", "x"): 2, ("tea", "y"): 1, ("both", "y"): 2}

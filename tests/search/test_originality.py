@@ -13,17 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
+from rote.index.factory import index_texts
 from rote.index.index import Index
-from rote.index.opening import index_texts
-from rote.search.originality import merging, stretches
 from rote.search.originality import reach as reaches
+from rote.search.originality import suffix_blocks, suffix_merge
 from rote.search.originality.edges import edges_of_text, rule_for
-from rote.search.originality.generated import Verdicts, citations, judge
-from rote.search.originality.held_out import HeldOut, held_out
 from rote.search.originality.originals import find_originals
-from rote.search.originality.reach import GroundTruth, Reach
-from rote.search.originality.reach_kernels import reach_along, reach_of_two
+from rote.search.originality.reach import GroundTruth, Reach, _reach_along, reach_of_two
 from rote.search.originality.sources import sources_of
+from rote.search.originality.verdicts import (
+    HeldOut,
+    SentenceVerdicts,
+    find_citations,
+    judge,
+    judge_held_out,
+)
 from tests.examples import dear, lists, some
 from tests.index.twins import index_layers
 from tests.search import originality_twins as twins
@@ -37,17 +41,17 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small pieces, so that all seams are met; large ones; suffixes compared in text order."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "large":
-            patch.setattr(stretches, "SIZE", 4)
-            patch.setattr(merging, "_LEAST_SIZE", 2)
-            patch.setattr(merging, "_LEAST_PART", 2)
+            patch.setattr(suffix_blocks, "BLOCK_SIZE", 4)
+            patch.setattr(suffix_merge, "_MIN_BUFFER", 2)
+            patch.setattr(suffix_merge, "_MIN_PART", 2)
             patch.setattr(reaches, "_AT_ONCE", 12)
             patch.setattr(reaches, "_GAP", 0)
             # One step is enough for some places; the others are left to the walk.
             patch.setattr(reaches, "_SPARSE", 0)
             patch.setattr(reaches, "_STEPS", 1)
         if request.param == "deep":
-            patch.setattr(stretches, "_BUDGET", 0)
-            patch.setattr(stretches, "_LEAST_BUDGET", 0)
+            patch.setattr(suffix_blocks, "_BUDGET", 0)
+            patch.setattr(suffix_blocks, "_MIN_BUDGET", 0)
         yield
 
 
@@ -161,7 +165,7 @@ def test_generated_sentences_are_judged_by_the_sources_of_their_fragments(
     assert list(zip(found.shortest.starts.tolist(), found.shortest.ends.tolist())) == shortest
     assert list(zip(found.longest.starts.tolist(), found.longest.ends.tolist())) == longest
     words = [word.lower() for sentence in sentences for word in sentence]
-    cited = citations(ground, made["lower"], found.longest, limit=relax)
+    cited = find_citations(ground, made["lower"], found.longest, limit=relax)
     of = np.concatenate(ground.sources.of) if truth else np.empty(0)
     for (a, b), places in zip(longest, cited):
         assert {int(of[int(p.document)]) for p in places} == by[tuple(words[a:b])]
@@ -184,7 +188,7 @@ def test_a_walk_over_many_blocks_equals_comparing_all_pairs(
     most = chance.integers(2, 9, 40).astype(np.int32)
     found_sources, found = np.zeros((40, width), np.int32), np.zeros((40, width), np.int32)
     before, alone = np.empty(size, np.int32), np.empty(size, np.int32)
-    reach_along(shared, rests, of, width, ranks, most, found_sources, found, before, alone)
+    _reach_along(shared, rests, of, width, ranks, most, found_sources, found, before, alone)
     two = tuple(np.empty(size, np.int32) for _ in range(3))
     reach_of_two(shared, rests, of, *two)
     for q, rank in enumerate(ranks.tolist()):
@@ -242,7 +246,7 @@ def test_long_sentences_and_copies_in_several_segments_are_counted_as_in_one(
     assert {f.words for f in found.fragments()} == originals
 
 
-def judged(index: Index, texts: list[list[twins.Sentence]], relax: int = 1) -> Verdicts:
+def judged(index: Index, texts: list[list[twins.Sentence]], relax: int = 1) -> SentenceVerdicts:
     made = twins.layers(texts)
     edges = edges_of_text(made["word"], made["pos"], "tags")
     return judge(GroundTruth(index, "lower", sources_of(index)), made["lower"], edges, relax=relax)
@@ -347,7 +351,7 @@ def test_reach_gives_the_two_lengths_of_each_word() -> None:
 def test_held_out_sentences_are_judged_by_all_other_sources(truth: twins.Truth, relax: int) -> None:
     by, index = twins.held_by(truth).sources, twins.index_of(truth)
     ground = GroundTruth(index, "lower", sources_of(index))
-    found = held_out(ground, "tags", relax=relax, min_words=2, chance=0)
+    found = judge_held_out(ground, "tags", relax=relax, min_words=2, chance=0)
     if ground.sources.count < 2:
         assert found is None
         return

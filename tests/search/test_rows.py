@@ -16,24 +16,31 @@ from hypothesis import strategies as st
 
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.index.answers import Place
+from rote.index.answers import Occurrence
+from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
-from rote.index.opening import build_index, index_texts
-from rote.search.rows import found as arrays
-from rote.search.rows.collocates import next_to
+from rote.search.rows import match_arrays as arrays
+from rote.search.rows.collocates import count_neighbours
 from rote.search.rows.counts import (
     COUNT_COLUMNS,
     FREQUENT_COLUMNS,
-    counted,
-    cut,
-    frequent,
+    count_phrases,
+    count_query,
     has_authors,
-    matched,
+    list_frequent,
     per_million,
+    split_phrases,
 )
-from rote.search.rows.groups import DOCUMENT, Groups, fields_of, groups_by, tally
-from rote.search.rows.lacking import lacking
-from rote.search.rows.matches import COLUMNS, forms, look_up, ordered, row_of, rows_in_blocks
+from rote.search.rows.groups import DOCUMENT, Groups, count_by_group, fields_of, groups_by
+from rote.search.rows.matches import (
+    COLUMNS,
+    count_forms,
+    find_missing,
+    read_row_blocks,
+    row_of,
+    search_index,
+    sort_matches,
+)
 from tests.examples import lists, some
 
 SORTS = ["place", "left", "left3", "right", "right2", "document", "form"]
@@ -59,16 +66,16 @@ def test_orders_and_tallies_are_those_of_a_plain_sort(
     index = joined(segments)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(arrays, "_AT_ONCE", at_once)
-        found = look_up(index, query)
-        order = ordered(found.matches, sort)
+        found = search_index(index, query)
+        order = sort_matches(found.matches, sort)
     places = index.search(query)
     assert (found.total, found.limited) == (len(places), False)
     assert found.documents == len({(place.segment, place.number) for place in places})
 
-    def form(place: Place) -> str:
+    def form(place: Occurrence) -> str:
         return " ".join(index.context(place, 0).match.lower().split())
 
-    def words(place: Place) -> list[str]:
+    def words(place: Occurrence) -> list[str]:
         context = index.context(place, 1000)
         nth = int(sort[-1]) if sort[-1].isdigit() else 1
         if sort.startswith("left"):
@@ -76,7 +83,7 @@ def test_orders_and_tallies_are_those_of_a_plain_sort(
         return re.findall(r"\w+", context.after.lower())[nth - 1 : 10]
 
     counts = Counter(map(form, places))
-    keys: dict[str, Callable[[Place], Any]] = {
+    keys: dict[str, Callable[[Occurrence], Any]] = {
         "place": lambda place: 0,
         "left": words,
         "right": words,
@@ -86,10 +93,10 @@ def test_orders_and_tallies_are_those_of_a_plain_sort(
         "form": lambda place: (-counts[form(place)], form(place)),
     }
     assert found.matches.places(order) == sorted(places, key=keys[sort])
-    assert dict(forms(found.matches)) == dict(counts)
+    assert dict(count_forms(found.matches)) == dict(counts)
     by_document = [segment.documents.ids() for segment in index.segments]
     shown = Counter(place.document for place in places)
-    rows = tally(found.matches, Groups(by_document, dict.fromkeys(shown, 10)))
+    rows = count_by_group(found.matches, Groups(by_document, dict.fromkeys(shown, 10)))
     assert {row["group"]: row["matches"] for row in rows} == dict(shown)
 
 
@@ -99,8 +106,8 @@ def test_a_limit_gives_the_first_matches_and_the_number_of_all(
     segments: list[list[list[str]]], query: str, limit: int
 ) -> None:
     index = joined(segments)
-    found = look_up(index, query, limit=limit)
-    assert found.matches.places(ordered(found.matches, "place")) == index.search(query, limit)
+    found = search_index(index, query, limit=limit)
+    assert found.matches.places(sort_matches(found.matches, "place")) == index.search(query, limit)
     assert found.total == len(index.search(query))
     holding = {(place.segment, place.number) for place in index.search(query)}
     if found.limited and query != "a":
@@ -115,7 +122,7 @@ def test_blocks_of_rows_are_the_rows_of_a_search(
     segments: list[list[list[str]]], query: str, around: int, limit: int
 ) -> None:
     index = joined(segments)
-    blocks = rows_in_blocks(index, index.parse(query), around, limit)
+    blocks = read_row_blocks(index, index.parse(query), around, limit)
     assert [row for block in blocks for row in block] == [
         row_of(place, index.context(place, around)) for place in index.search(query, limit)
     ]
@@ -134,7 +141,7 @@ def test_what_is_next_and_only_some_documents_are_those_of_a_plain_count(
         np.array([number % 4 != kept for number in range(len(segment.documents))])
         for segment in index.segments
     ]
-    found = look_up(index, query, kept=flags)
+    found = search_index(index, query, selected=flags)
     places = [place for place in index.search(query) if flags[place.segment][place.number]]
     assert found.matches.places(np.arange(len(found.matches))) == places
     assert found.documents == len({(place.segment, place.number) for place in places})
@@ -145,7 +152,7 @@ def test_what_is_next_and_only_some_documents_are_those_of_a_plain_count(
         if side == "left":
             beside = context.before.split()[-words:]
         counts[" ".join(beside).lower(), len(beside) < words] += 1
-    rows = next_to(found.matches, side, words)
+    rows = count_neighbours(found.matches, side, words)
     assert {(row["words"], row["ends"]): row["count"] for row in rows} == dict(counts)
     assert [row["count"] for row in rows] == sorted(counts.values(), reverse=True)
 
@@ -161,7 +168,7 @@ def test_what_is_lacking_is_that_of_a_plain_search(
     def count(part: list[str]) -> int:
         return sum(text[i : i + len(part)] == part for text in texts for i in range(len(text)))
 
-    found = lacking(index, " ".join(phrase))
+    found = find_missing(index, " ".join(phrase))
     parts = [phrase[i:j] for i in range(len(phrase)) for j in range(i + 1, len(phrase) + 1)]
     held = [part for part in parts if count(part)]
     most = max(map(len, held), default=0)
@@ -171,7 +178,7 @@ def test_what_is_lacking_is_that_of_a_plain_search(
     }
     asked = " ".join(f'"{word}"' for word in phrase)
     if not count(phrase):
-        assert [n for *_, n in lacking(index, asked).longest] == [n for *_, n in found.longest]
+        assert [n for *_, n in find_missing(index, asked).longest] == [n for *_, n in found.longest]
 
 
 def test_a_row_holds_every_column() -> None:
@@ -186,8 +193,8 @@ def test_beside_subwords_the_words_of_the_text_are_compared(tmp_path: Path) -> N
     """Pieces in their order would be `c`, `zz`, `##ab`, ...: no order that anybody looks for."""
     texts = ["x zzab", "x c", "x Zza", "x b c", "x b, a"]
     index = build_index(texts, tmp_path / "IDX", layers=("lower", f"subwords:{pieces(tmp_path)}"))
-    found = look_up(index, "x", "subwords")
-    places = found.matches.places(ordered(found.matches, "right"))
+    found = search_index(index, "x", "subwords")
+    places = found.matches.places(sort_matches(found.matches, "right"))
     shown = [index.context(place, 20).after.strip() for place in places]
     assert shown == ["b, a", "b c", "c", "Zza", "zzab"]
 
@@ -227,7 +234,7 @@ def test_phrases_are_counted_as_by_hand(
     index = joined(segments)
     texts = [[word.lower() for word in text] for part in segments for text in part]
     phrases = [" ".join(words) for words in asked]
-    rows = counted(index, phrases, cut(index, phrases, "lower"), "lower")
+    rows = count_phrases(index, phrases, split_phrases(index, phrases, "lower"), "lower")
     assert len(rows) == len(phrases)
     for row, words in zip(rows, asked):
         assert tuple(row) == COUNT_COLUMNS
@@ -243,14 +250,14 @@ def test_phrases_are_counted_as_by_hand(
 
 def test_a_phrase_without_items_is_refused() -> None:
     index = index_texts(["a b"])
-    grams = cut(index, ["a", " "], "lower")
+    grams = split_phrases(index, ["a", " "], "lower")
     assert [len(grams[number]) for number in range(2)] == [1, 0]
     with pytest.raises(OptionError, match="at least one item"):
-        counted(index, ["a", " "], grams, "lower")
+        count_phrases(index, ["a", " "], grams, "lower")
 
 
 def test_a_query_is_counted_and_read_back() -> None:
-    row = matched(index_texts(["a b, a c", "b a"]), '"a" []')
+    row = count_query(index_texts(["a b, a c", "b a"]), '"a" []')
     assert tuple(row) == COUNT_COLUMNS
     assert (row["occurrences"], row["query"], row["layer"]) == (2, '[lower="a"] []', "lower")
     assert row["per_million"] == pytest.approx(2 / 7 * 1e6)
@@ -271,7 +278,7 @@ def test_the_most_frequent_are_those_of_a_plain_count(
         counts.update(grams)
         holding.update(set(grams))
     best = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:k]
-    rows = frequent(index, n, k)
+    rows = list_frequent(index, n, k)
     assert [(tuple(row["items"]), row["count"]) for row in rows] == best
     assert [row["rank"] for row in rows] == list(range(1, len(best) + 1))
     for row in rows:
@@ -279,11 +286,11 @@ def test_the_most_frequent_are_those_of_a_plain_count(
         assert row["documents"] == holding[tuple(row["items"])]
         assert row["example"].lower().split() == row["items"]
         assert row["per_million"] == pytest.approx(row["count"] / sum(map(len, texts)) * 1e6)
-    assert {row["example"] for row in frequent(index, n, k, examples=False)} <= {None}
+    assert {row["example"] for row in list_frequent(index, n, k, examples=False)} <= {None}
 
 
 def test_where_places_are_not_sorted_there_are_no_examples() -> None:
-    (row,) = frequent(index_texts(["a a"]), 2, 5, "word")
+    (row,) = list_frequent(index_texts(["a a"]), 2, 5, "word")
     assert (row["items"], row["example"]) == (["a", "a"], None)
 
 
@@ -308,14 +315,14 @@ def written(tmp_path: Path) -> Index:
 def test_matches_are_grouped_by_any_plain_field(written: Index) -> None:
     assert has_authors(written)
     assert fields_of(written) == [DOCUMENT, "author", "year"]  # a list is no plain value
-    found = look_up(written, "a").matches
+    found = search_index(written, "a").matches
 
     def rows(field: str) -> list[tuple[Any, ...]]:
-        listed = tally(found, groups_by(written, field))
+        listed = count_by_group(found, groups_by(written, field))
         return [(r["group"], r["matches"], r["documents"], r["words"]) for r in listed]
 
     assert rows(DOCUMENT) == [("d0", 2, 1, 3), ("d2", 1, 1, 1)]
     assert rows("author") == [("Ada", 2, 1, 3), ("", 1, 1, 1)]
     assert rows("year") == [("1901", 3, 2, 4)]
-    (only,) = tally(found, groups_by(written, "year"))
+    (only,) = count_by_group(found, groups_by(written, "year"))
     assert only["per_million"] == pytest.approx(3 / 4 * 1e6)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Prompt
-from rote.index.columns.parts import ABSENT, END
-from rote.index.opening import build_index, index_texts
+from rote.index.columns.layer_column import ABSENT, END
+from rote.index.factory import build_index, index_texts
 from rote.search.model.back_off import BackOff
-from rote.search.model.speaker import Speaker, open_speaker
+from rote.search.model.index_language_model import IndexLanguageModel, open_index_model
 from tests.examples import lists
 from tests.index import twins
 from tests.index.test_index import index_of, texts
@@ -88,7 +88,7 @@ def test_mixtures_that_are_forgotten_are_made_again(monkeypatch: pytest.MonkeyPa
 
 
 def test_tokens_are_words_with_the_space_before_them() -> None:
-    speaker = Speaker(index_texts(PARABLE), "lower", "parable")
+    speaker = IndexLanguageModel(index_texts(PARABLE), "lower", "parable")
     text = "  Some seed, unheard of, fell.\n"
     found = speaker.score([Continuation("And", text)])[0]
     tokens = [text[start:end] for start, end in zip(found.starts, found.ends)]
@@ -98,7 +98,7 @@ def test_tokens_are_words_with_the_space_before_them() -> None:
 
 
 def test_a_word_that_begins_in_the_context_starts_at_0() -> None:
-    speaker = Speaker(index_texts(PARABLE), "lower", "parable")
+    speaker = IndexLanguageModel(index_texts(PARABLE), "lower", "parable")
     whole = speaker.score([Continuation("", "Some seed fell")])[0]
     parted = speaker.score([Continuation("Some se", "ed fell")])[0]
     assert parted.starts.tolist() == [0, 2]
@@ -107,14 +107,16 @@ def test_a_word_that_begins_in_the_context_starts_at_0() -> None:
 
 
 def test_what_holds_no_word_has_no_score() -> None:
-    found = Speaker(index_texts(PARABLE), "lower", "parable").score([Continuation("Some", "  ")])[0]
+    found = IndexLanguageModel(index_texts(PARABLE), "lower", "parable").score(
+        [Continuation("Some", "  ")]
+    )[0]
     assert len(found.logprobs) == len(found.starts) == len(found.spread) == 0
     assert found.total == 0
 
 
 def test_scores_are_those_of_the_back_off_model_but_for_the_start() -> None:
     index = index_texts(PARABLE)
-    speaker = Speaker(index, "lower", "parable")
+    speaker = IndexLanguageModel(index, "lower", "parable")
     text = "Some seed fell into the sea"
     expected = speaker._model.probabilities(text)
     found = speaker.score([Continuation("", text)])[0]
@@ -124,7 +126,7 @@ def test_scores_are_those_of_the_back_off_model_but_for_the_start() -> None:
 
 
 def test_the_likeliest_words_are_marked_greedy_and_written_as_they_stand() -> None:
-    speaker = Speaker(index_texts(PARABLE), "lower", "parable")
+    speaker = IndexLanguageModel(index_texts(PARABLE), "lower", "parable")
     made = speaker.generate([Prompt("Other seed fell into")], Decoding(5))[0]
     assert made.text == " good ground, and brought"
     assert (made.tokens, made.ended) == (5, "length")
@@ -136,7 +138,7 @@ def test_the_likeliest_words_are_marked_greedy_and_written_as_they_stand() -> No
 
 
 def test_capitals_and_spaces_are_those_of_the_index() -> None:
-    speaker = Speaker(index_texts(PARABLE), "lower", "parable")
+    speaker = IndexLanguageModel(index_texts(PARABLE), "lower", "parable")
     made = speaker.generate([Prompt("it withered. Dr. Sower")], Decoding(7))[0]
     assert made.text == ' said, "Other seed fell well'
     start = speaker.generate([Prompt("")], Decoding(3))[0]
@@ -145,7 +147,7 @@ def test_capitals_and_spaces_are_those_of_the_index() -> None:
 
 
 def test_a_text_ends_where_a_document_would_or_before_a_stop() -> None:
-    speaker = Speaker(index_texts(["One two three four."]), "lower", "count")
+    speaker = IndexLanguageModel(index_texts(["One two three four."]), "lower", "count")
     whole = speaker.generate([Prompt("One two")], Decoding(50))[0]
     assert (whole.text, whole.tokens, whole.ended) == (" three four.", 4, "end")
     stopped = speaker.generate([Prompt("One two")], Decoding(50, stop=("four", "our")))[0]
@@ -153,7 +155,7 @@ def test_a_text_ends_where_a_document_would_or_before_a_stop() -> None:
 
 
 def test_draws_depend_on_the_seed_alone() -> None:
-    speaker = Speaker(index_texts(PARABLE), "lower", "parable")
+    speaker = IndexLanguageModel(index_texts(PARABLE), "lower", "parable")
     decoding = Decoding(20, temperature=1.0, top_k=8, top_p=0.9, constraint=3)
     prompts = [Prompt("Some seed", seed) for seed in range(6)]
     together = speaker.generate(prompts, decoding)
@@ -165,7 +167,7 @@ def test_draws_depend_on_the_seed_alone() -> None:
 def test_draws_follow_the_distribution() -> None:
     index = index_of([list("abac"), list("abab"), list("ca")], 2)
     following = BackOff(index, "lower")
-    speaker = Speaker(index_texts(["a b a c", "a b a b", "c a"]), "lower", "letters")
+    speaker = IndexLanguageModel(index_texts(["a b a c", "a b a b", "c a"]), "lower", "letters")
     drawn = speaker.generate(
         [Prompt("a", seed) for seed in range(2000)], Decoding(1, temperature=1.0)
     )
@@ -181,23 +183,23 @@ def test_draws_follow_the_distribution() -> None:
 
 def test_a_folder_speaks_in_words_if_they_are_sorted(tmp_path: Path) -> None:
     build_index(PARABLE, tmp_path / "both", layers=("word", "lower"))
-    both = open_speaker(str(tmp_path / "both"))
+    both = open_index_model(str(tmp_path / "both"))
     assert "-word-" in both.signature
-    assert "-lower-" in open_speaker(f"{tmp_path / 'both'}#lower").signature
+    assert "-lower-" in open_index_model(f"{tmp_path / 'both'}#lower").signature
     assert both.generate([Prompt("Other seed fell")], Decoding(2))[0].text == " into good"
     build_index(PARABLE[:2], tmp_path / "lower", layers=("lower",))
-    lower = open_speaker(str(tmp_path / "lower"))
+    lower = open_index_model(str(tmp_path / "lower"))
     assert "-lower-" in lower.signature
-    assert lower.signature != open_speaker(f"{tmp_path / 'both'}#lower").signature
+    assert lower.signature != open_index_model(f"{tmp_path / 'both'}#lower").signature
 
 
 def test_what_cannot_speak_is_refused(tmp_path: Path) -> None:
     build_index(PARABLE, tmp_path / "tags", layers=("pos",))
     with pytest.raises(OptionError, match=r"rote index add-layer .* lower"):
-        open_speaker(str(tmp_path / "tags"))
+        open_index_model(str(tmp_path / "tags"))
     with pytest.raises(OptionError, match="speaks in words"):
-        open_speaker(f"{tmp_path / 'tags'}#pos")
+        open_index_model(f"{tmp_path / 'tags'}#pos")
     with pytest.raises(InputError, match="no index"):
-        open_speaker(str(tmp_path / "nowhere"))
+        open_index_model(str(tmp_path / "nowhere"))
     with pytest.raises(OptionError, match="without documents"):
-        Speaker(index_of([], 1), "lower", "empty")
+        IndexLanguageModel(index_of([], 1), "lower", "empty")

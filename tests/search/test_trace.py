@@ -16,21 +16,34 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
+from rote.index.factory import build_index, index_texts, open_index
 from rote.index.folders.build import add_to_index
-from rote.index.folders.merge import merge_index
+from rote.index.folders.maintenance import merge_index
 from rote.index.index import Index
-from rote.index.opening import build_index, index_texts, open_index
-from rote.index.segments.write import segment_of_layers
-from rote.search.trace.alignment import alignments
-from rote.search.trace.bounds import EDIT, Bar
-from rote.search.trace.capitals import as_the_corpus_spells
+from rote.index.segments.writers import build_layer_segment
+from rote.search.trace.alignment import (
+    EDIT,
+    AlignmentThreshold,
+    Runs,
+    find_alignments,
+    find_shared_runs,
+)
+from rote.search.trace.boundary_joins import join_boundaries
 from rote.search.trace.evidence import Span
-from rote.search.trace.match import Copy, Likelihood, Match, edits_of
 from rote.search.trace.options import TraceOptions
-from rote.search.trace.runs import Runs, shared_runs
-from rote.search.trace.seams import joined
-from rote.search.trace.spans import Asked, exact, gapped, matches, maximal, telling_part
-from rote.search.trace.trace import Trace, best, trace
+from rote.search.trace.spans import (
+    Copy,
+    Likelihood,
+    Match,
+    QueryLayer,
+    count_edits,
+    find_exact,
+    find_gapped,
+    find_matches,
+    informative_part,
+    maximal_spans,
+)
+from rote.search.trace.trace import Trace, respell_lemmas, select_best, trace
 from tests.examples import dear, drawn, lists, some
 from tests.search import trace_twins as twins
 from tests.search.trace_twins import layer_of
@@ -52,7 +65,7 @@ def index_of(*segments: Sequence[Sequence[str]]) -> Index:
     """An index in memory, one segment for each list of documents."""
     return Index(
         [
-            segment_of_layers(
+            build_layer_segment(
                 {"word": layer_of(s, "word"), "lower": layer_of(s)}, sorted_layers=["lower"]
             )
             for s in segments
@@ -77,7 +90,7 @@ def test_exact_spans_are_all_that_lie_in_no_other(
     texts: list[list[str]], documents: list[list[str]]
 ) -> None:
     index, layer = index_of(documents), layer_of(texts)
-    first, last = maximal(index.longest(layer).lengths, layer)
+    first, last = maximal_spans(index.longest(layer).lengths, layer)
     starts = layer.text_starts
     expected = [
         (int(starts[t]) + i, int(starts[t]) + j)
@@ -98,7 +111,7 @@ def test_runs_are_those_that_hold_a_rare_window(
 ) -> None:
     index, layer = index_of(documents, more), layer_of(texts)
     found = set()
-    for segment, runs in enumerate(shared_runs(index.lookups("lower"), layer, seed, most)):
+    for segment, runs in enumerate(find_shared_runs(index.lookups("lower"), layer, seed, most)):
         frame = index.segments[segment].frame_of("lower")
         for i, place, length in zip(*(c.tolist() for c in (runs.first, runs.place, runs.length))):
             text = int(np.searchsorted(layer.text_ends, i, side="right"))
@@ -122,13 +135,13 @@ def aligned(
     index, layer = index_of([text, document, text]), layer_of([text, text])
     (lookup,) = index.lookups("lower")
     weights = np.array([weight[word] for word in [*text, *text]], float)
-    bar = Bar(weights, least, drop)
-    (runs,) = shared_runs([lookup], layer, 1, 1000, lengths=index.lengths(layer), bar=bar)
+    bar = AlignmentThreshold(weights, least, drop)
+    (runs,) = find_shared_runs([lookup], layer, 1, 1000, lengths=index.lengths(layer), bar=bar)
     frame = index.segments[0].frame_of("lower")
     holders = frame.document_of(runs.place)
     own = (holders == 1) & (runs.first >= len(text))
     runs = Runs(runs.first[own], runs.place[own], runs.length[own])
-    found = alignments(lookup, layer, runs, holders[own], bar)
+    found = find_alignments(lookup, layer, runs, holders[own], bar)
     at = frame.start_of(1)
     return [
         [(i - len(text), p - at, n) for i, p, n in found.runs(number)]
@@ -171,7 +184,7 @@ def test_without_bounds_an_extension_is_the_best_of_all(
     assert score == twins.best_prefixes(text, document, weight, EDIT)
     assert all(text[i] == document[j] for i, j in pairs)
     runs = [(0, 0, 0), *((i, j, 1) for i, j in pairs)]
-    assert score == weight * len(pairs) - EDIT * sum(edits_of(tuple(runs)))
+    assert score == weight * len(pairs) - EDIT * sum(count_edits(tuple(runs)))
 
 
 @dear(40)
@@ -181,13 +194,16 @@ def test_several_segments_give_the_spans_of_one(
 ) -> None:
     layer = layer_of(texts)
     one, two = index_of([*documents, *more]), index_of(documents, more)
-    assert exact(one, Asked.of(one, layer), "verbatim", EVERY) == exact(
-        two, Asked.of(two, layer), "verbatim", EVERY
+    assert find_exact(one, QueryLayer.of(one, layer), "verbatim", EVERY) == find_exact(
+        two, QueryLayer.of(two, layer), "verbatim", EVERY
     )
     options = replace(EVERY, seed_words=2, min_words=2)
 
     def found(index: Index) -> list[tuple[int, int, int]]:
-        return [(m.first, m.last, m.words) for m in gapped(index, Asked.of(index, layer), options)]
+        return [
+            (m.first, m.last, m.words)
+            for m in find_gapped(index, QueryLayer.of(index, layer), options)
+        ]
 
     assert found(one) == found(two)
 
@@ -197,7 +213,9 @@ def test_gapped_spans_tell_something_each_and_have_the_words_that_they_say(
     texts: list[list[str]], documents: list[list[str]]
 ) -> None:
     index, layer = index_of(documents), layer_of(texts)
-    found = gapped(index, Asked.of(index, layer), replace(EVERY, min_words=2, seed_words=2, gap=2))
+    found = find_gapped(
+        index, QueryLayer.of(index, layer), replace(EVERY, min_words=2, seed_words=2, gap=2)
+    )
     for match in found:
         assert sum(match.edits) > 0
         assert match.words - 2 * sum(match.edits) >= 2
@@ -209,7 +227,7 @@ def test_gapped_spans_tell_something_each_and_have_the_words_that_they_say(
             assert sum(length for _, _, length in copy.runs) == match.words
             assert copy.runs[0][0] == match.first
             assert copy.runs[-1][0] + copy.runs[-1][2] == match.last
-            assert edits_of(copy.runs) == match.edits
+            assert count_edits(copy.runs) == match.edits
 
 
 # -- by hand ---------------------------------------------------------------------------------
@@ -238,7 +256,7 @@ def test_added_left_out_and_exchanged_words_make_a_gapped_span() -> None:
     found = {
         name: [
             (m.first, m.last, m.words, m.edits)
-            for m in gapped(index, Asked.of(index, layer_of([t])), options)
+            for m in find_gapped(index, QueryLayer.of(index, layer_of([t])), options)
         ]
         for name, t in texts.items()
     }
@@ -249,15 +267,15 @@ def test_added_left_out_and_exchanged_words_make_a_gapped_span() -> None:
         "all": [(0, 12, 10, (1, 1, 1))],
         "too far": [],
     }
-    (match,) = gapped(index, Asked.of(index, layer_of([texts["all"]])), options)
+    (match,) = find_gapped(index, QueryLayer.of(index, layer_of([texts["all"]])), options)
     # Each of 10 words stands once in 515; three edits of 6 bits each.
     assert match.bits == pytest.approx(10 * np.log2(515) - np.log2(515) - 3 * 6)
 
 
 def test_a_repeated_word_at_the_seam_is_added() -> None:
     index = index_of(["he said that he would go".split()], [["."]] * 100)
-    asked = Asked.of(index, layer_of(["he said that that he would go".split()]))
-    (match,) = gapped(index, asked, replace(EVERY, seed_words=2))
+    asked = QueryLayer.of(index, layer_of(["he said that that he would go".split()]))
+    (match,) = find_gapped(index, asked, replace(EVERY, seed_words=2))
     assert (match.first, match.last, match.words, match.edits) == (0, 7, 6, (0, 1, 0))
 
 
@@ -266,7 +284,7 @@ def test_a_long_copy_with_edits_is_one_match() -> None:
     text = [f"x{i}" if i % 11 == 5 else word for i, word in enumerate(document)]
     index = index_of([["a"], document], [["b"] * 9])
     options = TraceOptions(seed_count=1000)
-    (match,) = gapped(index, Asked.of(index, layer_of([text])), options)
+    (match,) = find_gapped(index, QueryLayer.of(index, layer_of([text])), options)
     assert (match.first, match.last) == (0, 300)
     assert match.edits == (len(range(5, 300, 11)), 0, 0)
 
@@ -274,10 +292,10 @@ def test_a_long_copy_with_edits_is_one_match() -> None:
 def test_an_alignment_with_too_many_edits_is_cut_to_its_best_part() -> None:
     runs = ((0, 0, 4), (6, 7, 10), (17, 17, 2), (23, 23, 9), (36, 36, 1))
     whole = 4 + 10 + 2 + 9 + 1 - 2 * (3 + 1 + 4 + 4)
-    assert telling_part(runs, whole) == runs
+    assert informative_part(runs, whole) == runs
     # 10 - 2 + 2 - 8 + 9 = 11 words, less two for each of five edits.
-    assert telling_part(runs, 11) == runs[1:4]
-    assert telling_part(runs, 12) == ()
+    assert informative_part(runs, 11) == runs[1:4]
+    assert informative_part(runs, 12) == ()
 
 
 def test_a_looser_span_that_adds_little_is_left_out() -> None:
@@ -290,12 +308,12 @@ def test_a_looser_span_that_adds_little_is_left_out() -> None:
         layers = {"lower": layer_of([exactly]), "lemma": layer_of([held], "lemma")}
         index = Index(
             [
-                segment_of_layers(
+                build_layer_segment(
                     {"word": layers["lower"], **layers}, sorted_layers=["lower", "lemma"]
                 )
             ]
         )
-        found = matches(index, {"lower": lower, "lemma": lemma}, options)
+        found = find_matches(index, {"lower": lower, "lemma": lemma}, options)
         assert [match.kind for match in found] == expected
 
 
@@ -304,7 +322,9 @@ def test_a_full_stop_may_belong_to_the_word_before_it_or_not() -> None:
     text = "so he met mr . q . at the gate of the old mill and said yes".split()
     for own, other in ((text, document), (document, text)):
         index, layer = index_of([other]), layer_of([own])
-        (match,) = exact(index, Asked.of(index, layer), "verbatim", TraceOptions(min_bits=-100))
+        (match,) = find_exact(
+            index, QueryLayer.of(index, layer), "verbatim", TraceOptions(min_bits=-100)
+        )
         assert (match.first, match.last) == (0, len(own) - 1)
         assert match.copies == (Copy(0, 0, len(other) - 1),)
 
@@ -342,7 +362,7 @@ def test_spans_across_seams_are_those_that_are_followed_word_by_word(
         for documents in held
     ]
     index, layer = index_of(*segments), layer_of(texts)
-    found = joined(index, layer, *maximal(index.lengths(layer), layer))
+    found = join_boundaries(index, layer, *maximal_spans(index.lengths(layer), layer))
     expected = twins.joined(texts, segments, least=4)
     assert [(s.first, s.last, s.segment, s.start, s.end) for s in found] == expected
 
@@ -351,10 +371,10 @@ def test_spans_across_seams_are_those_that_are_followed_word_by_word(
 def test_spans_across_seams_have_the_same_characters(documents: list[list[str]]) -> None:
     text = "b a . b a b . a a b a a. b .".split()
     index, layer = index_of([*documents, ["a", "b", "a", "b."]]), layer_of([text, text])
-    first, last = maximal(index.longest(layer).lengths, layer)
+    first, last = maximal_spans(index.longest(layer).lengths, layer)
     column = index.columns("lower")[0]
     both = [*text, *text]
-    for span in joined(index, layer, first, last):
+    for span in join_boundaries(index, layer, first, last):
         held = [column.vocabulary[column.ids[p]] for p in range(span.start, span.end)]
         assert "".join(both[span.first : span.last]) == "".join(held)
         assert (span.first < len(text)) == (span.last <= len(text))
@@ -369,8 +389,8 @@ def test_the_spelling_of_a_lemma_follows_from_its_definition(
     texts: list[list[str]], documents: list[list[str]]
 ) -> None:
     held = layer_of(documents, "lemma")
-    index = Index([segment_of_layers({"word": held, "lemma": held}, sorted_layers=["lemma"])])
-    found = as_the_corpus_spells(index, layer_of(texts, "lemma"))
+    index = Index([build_layer_segment({"word": held, "lemma": held}, sorted_layers=["lemma"])])
+    found = respell_lemmas(index, layer_of(texts, "lemma"))
     every = [word for document in documents for word in document]
 
     def changed(word: str) -> str:
@@ -438,19 +458,19 @@ def test_other_forms_are_a_lemma_match_in_capitals_too() -> None:
 
 def test_a_lemma_in_capitals_or_unknown_takes_the_spelling_that_the_corpus_has_most() -> None:
     held = layer_of([["God", "God", "god", "NATO", "nato", "II", "rose", "rose", "Rose"]], "lemma")
-    index = Index([segment_of_layers({"word": held, "lemma": held}, sorted_layers=["lemma"])])
+    index = Index([build_layer_segment({"word": held, "lemma": held}, sorted_layers=["lemma"])])
     lemmas = layer_of([["GOD", "God", "god", "NATO", "Ii", "II", "Rose", "Nowhere", "I"]], "lemma")
-    found = as_the_corpus_spells(index, lemmas)
+    found = respell_lemmas(index, lemmas)
     assert found.items(0) == ["God", "God", "god", "NATO", "II", "II", "Rose", "Nowhere", "I"]
     assert found.text_ends is lemmas.text_ends
     # In a longer match than the other spelling has, a word stays as it is.
     held = layer_of([["a", "GOD", "b"], ["God", "c"], ["God"]], "lemma")
-    index = Index([segment_of_layers({"word": held, "lemma": held}, sorted_layers=["lemma"])])
+    index = Index([build_layer_segment({"word": held, "lemma": held}, sorted_layers=["lemma"])])
     lemmas = layer_of([["a", "GOD", "b"], ["a", "GOD", "c"], ["GOD"]], "lemma")
-    found = as_the_corpus_spells(index, lemmas)
+    found = respell_lemmas(index, lemmas)
     assert [found.items(t) for t in range(3)] == [["a", "GOD", "b"], ["a", "God", "c"], ["God"]]
     nothing = layer_of([[]], "lemma")
-    assert len(as_the_corpus_spells(index, nothing).ids) == 0
+    assert len(respell_lemmas(index, nothing).ids) == 0
 
 
 def test_a_changed_passage_is_a_gapped_match_with_its_parts() -> None:
@@ -600,9 +620,9 @@ def test_spans_are_sorted_by_length_or_by_how_unlikely_they_are() -> None:
         return Span("verbatim", 0, "t", 0, 1, "t", words, bits, (), match, ())
 
     long, rare = span(12, 30.0), span(9, 80.0)
-    assert best([rare, long], TraceOptions()) == [long, rare]
-    assert best([long, rare], TraceOptions(sort="unlikely")) == [rare, long]
-    assert best([long, rare], TraceOptions(limit=1)) == [long]
+    assert select_best([rare, long], TraceOptions()) == [long, rare]
+    assert select_best([long, rare], TraceOptions(sort="unlikely")) == [rare, long]
+    assert select_best([long, rare], TraceOptions(limit=1)) == [long]
 
 
 @pytest.mark.parametrize("texts", [["\u200b"], ["word"], ["!"], ["\u200b", DEEP, "a"]])
@@ -654,4 +674,4 @@ def test_a_layer_without_texts_has_no_spans() -> None:
     nothing = np.empty(0, np.int32)
     empty = Layer("lower", nothing, (), nothing, nothing, np.empty(0, np.int64))
     index = index_of([["a"]])
-    assert matches(index, {"lower": empty}, TraceOptions(kinds=("verbatim", "gapped"))) == []
+    assert find_matches(index, {"lower": empty}, TraceOptions(kinds=("verbatim", "gapped"))) == []

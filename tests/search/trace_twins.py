@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from rote.core.layer import Layer, number
-from rote.search.trace.bounds import EDIT
+from rote.search.trace.alignment import EDIT
 
 Texts = Sequence[Sequence[str]]
 Run = tuple[int, int, int]

@@ -21,8 +21,8 @@ from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.index.answers import Counts
+from rote.index.factory import build_index
 from rote.index.grams import Grams
-from rote.index.opening import build_index
 from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies._items import HIGH, LOW, NEITHER, Share, correctness, halves
 from rote.studies._memorization.scores import member

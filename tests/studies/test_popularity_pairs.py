@@ -18,8 +18,8 @@ import rote
 from rote.core.errors import InputError, OptionError
 from rote.core.progress import Silent
 from rote.corpus.items import Item
+from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
-from rote.index.opening import build_index, index_texts
 from rote.search.backends import open_backend
 from rote.studies._popularity import pairs
 from rote.studies.popularity import Options

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.web.app import make_app
 from rote.web.workspace import Workspace
 

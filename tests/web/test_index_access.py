@@ -11,7 +11,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.corpus import open_corpus
 from rote.index.folders.build import add_to_index
-from rote.index.folders.merge import merge_index
+from rote.index.folders.maintenance import merge_index
 from rote.web.indexes import Indexes, Recent
 from tests.web.asked import made_index
 

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.index.opening import open_index
+from rote.index.factory import open_index
 from rote.web.forms.index import IndexForm
 from rote.web.forms.run import form_of
 from rote.web.jobs import worker

@@ -20,8 +20,8 @@ from fastapi.testclient import TestClient
 from rote.core.errors import InputError
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
+from rote.index.factory import build_index
 from rote.index.folders.build import add_to_index
-from rote.index.opening import build_index
 from rote.web.app import make_app
 from rote.web.forms.compare import CompareForm
 from rote.web.forms.templates import TemplatesForm

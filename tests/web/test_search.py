@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rote.index.opening import index_texts, open_index
+from rote.index.factory import index_texts, open_index
 from rote.web import api as answers
 from rote.web import state as threads
 from rote.web.indexes import OpenIndex

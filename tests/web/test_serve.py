@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rote.core.errors import MissingExtra, OptionError, RoteError
-from rote.index.opening import build_index
+from rote.index.factory import build_index
 from rote.web import serving
 from rote.web.jobs.ledger import Ledger
 from rote.web.serving import ServeOptions, default_store, listen

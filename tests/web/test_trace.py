@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
-from rote.index.opening import open_index
+from rote.index.factory import open_index
 from rote.measure._originality.text import Fragment, ground_of, judged
 from rote.report.texts.trace import UNLIKELY, colour
 from rote.web.pages.trace import KINDS, cited, fragment_paragraphs

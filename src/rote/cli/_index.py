@@ -23,9 +23,9 @@ from rote.index.folders.options import BuildOptions
 if TYPE_CHECKING:
     from rote.annotate.store import Store
     from rote.corpus import Corpus, Input, ReadOptions
-    from rote.index.folders.build import Written
-    from rote.index.folders.estimate import Plan
+    from rote.index.folders.build import IndexChange
     from rote.index.folders.manifest import Manifest
+    from rote.index.folders.source import BuildEstimate
     from rote.index.index import Index
 
 
@@ -35,12 +35,12 @@ def index_argument() -> click.Argument:
 
 def opened(index: Index | str | Path, reporter: Reporter, engine: str | None = None) -> Index:
     """The index, or the one at this path, asked by an engine where one is named."""
-    from rote.index.opening import to_index
-    from rote.index.spread import Spread
+    from rote.index.distributed_index import DistributedIndex
+    from rote.index.factory import to_index
     from rote.run import get
 
     index = to_index(index, "index", reporter)
-    return index if engine is None else Spread(index, get(engine))
+    return index if engine is None else DistributedIndex(index, get(engine))
 
 
 def source_of(
@@ -121,9 +121,9 @@ def about(index: Index) -> dict[str, Any]:
 def signed(index: Index, options: Any) -> dict[str, Any]:
     """What an answer of the index depends on, for its signature."""
     from rote.core.signature import option_settings
-    from rote.search.backends.rote import signed_index
+    from rote.search.backends.rote import index_signature
 
-    return {**option_settings(options), "corpus": signed_index(index)}
+    return {**option_settings(options), "corpus": index_signature(index)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +136,12 @@ class UseOptions:
     engine: str | None = engine_option()
 
 
-Change: TypeAlias = "Callable[[], Written | Manifest]"
+Change: TypeAlias = "Callable[[], IndexChange | Manifest]"
 
 
 def changed(path: Path, work: Change) -> Index:
     """Do what changes the index at `path`, and open it as it is then."""
-    from rote.index.opening import open_index
+    from rote.index.factory import open_index
 
     work()
     return open_index(path)
@@ -152,17 +152,17 @@ def carry_out(
     path: Path,
     options: SummaryOptions,
     reporter: TerminalReporter,
-    plan: Plan | None = None,
+    plan: BuildEstimate | None = None,
 ) -> None:
     """Say what is expected, change the index at `path`, and say in a line what became of it."""
-    from rote.index.folders.build import Written
+    from rote.index.folders.build import IndexChange
 
     for line in plan.lines() if plan else ():
         reporter.say(line)
     start = time.monotonic()
     written, added, removed = work(), None, None
     seconds = time.monotonic() - start
-    if isinstance(written, Written):
+    if isinstance(written, IndexChange):
         added, removed = written.added, written.removed
         for line in written.problems.listed():
             reporter.say(line)
@@ -191,8 +191,8 @@ def carry_out(
 
 def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
     """All that is to be known of an index, as JSON holds it."""
+    from rote.index.factory import open_index
     from rote.index.folders.manifest import FORMAT
-    from rote.index.opening import open_index
 
     index = open_index(path, reporter)
     manifest = index.manifest

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.curate._repeat_kernels import ONCE
-from rote.index.columns.parts import END
+from rote.index.columns.layer_column import END
 
 Array: TypeAlias = NDArray[Any]
 CUT, GONE = 1, 2

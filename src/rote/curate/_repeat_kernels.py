@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.index.columns.parts import END
+from rote.index.columns.layer_column import END
 
 Array: TypeAlias = NDArray[Any]
 ONCE = -1

@@ -18,7 +18,7 @@ from rote.annotate import words
 from rote.annotate.folded_words import fold_words
 from rote.core.layer import Ids
 from rote.corpus.items import Item, ItemPart
-from rote.index.columns.parts import END
+from rote.index.columns.layer_column import END
 from rote.search.part_matcher import MatchOptions, PartMatcher, holds_run
 
 _ANSWER_WITHIN = 50

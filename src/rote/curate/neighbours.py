@@ -99,7 +99,7 @@ class ByIndex:
     seed: int
 
     def __call__(self, texts: Sequence[str], reporter: Reporter) -> list[list[str]]:
-        from rote.index.opening import open_index
+        from rote.index.factory import open_index
 
         index = open_index(self.path, reporter)
         found = []

@@ -286,7 +286,7 @@ class UniqueIds:
     """One record for each id: a file made of several must not hold the same id twice."""
 
     def __init__(self, corpus: Corpus) -> None:
-        from rote.index.folders.ids import KnownIds
+        from rote.index.folders.source import KnownIds
 
         self._skip = corpus.options.on_error == "skip"
         self._in_file, self._in_all = DuplicateIds(corpus.options.on_error), KnownIds()

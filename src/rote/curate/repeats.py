@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.curate._repeat_kernels import ONCE, deal, match, renumber
-from rote.index.columns.parts import MOST_PLACES
-from rote.index.sorting.suffixes import workers
+from rote.index.columns.layer_column import MAX_POSITIONS
+from rote.index.sorting.suffix_sort import thread_map
 
 Array = NDArray[Any]
 DEFAULT = 4 * 2**30
@@ -57,7 +57,7 @@ class Room:
 
 def kind_of_places(places: int) -> Any:
     """The type of numbers that stand for places of a stream."""
-    return np.int32 if places <= MOST_PLACES else np.int64
+    return np.int32 if places <= MAX_POSITIONS else np.int64
 
 
 def number_runs(ids: Array, length: int, numbers: Array, room: Room, *, threads: int = 1) -> int:
@@ -70,7 +70,7 @@ def number_runs(ids: Array, length: int, numbers: Array, room: Room, *, threads:
     parts = list(pairwise(len(ids) * i // threads for i in range(threads + 1)))
     nothing = np.empty(0, np.uint64), np.empty(0, numbers.dtype)
 
-    with workers(threads) as each:
+    with thread_map(threads) as each:
         for number in range(passes):
             first, of = number * buckets, passes * buckets
             ends = np.zeros((threads, buckets), np.int64)

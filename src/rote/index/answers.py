@@ -1,4 +1,7 @@
-"""What an index answers with: places, matches, frequent n-grams, what comes next."""
+"""What an index answers with: places, matches, frequent n-grams, what comes next.
+
+From places in a segment's stream to documents and characters.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import InputError, OptionError
+from rote.index.columns.packed import OUT_OF_RANGE
 from rote.index.grams import Grams
+from rote.index.segments.documents import Documents
+from rote.index.segments.segment import Segment
 
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Occurrence:
     """Where a match stands: its document, its first item there, its characters in the text.
 
     `segment` and `number` say where the index keeps the document; `Index.context` takes a
@@ -32,7 +39,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class MatchContext:
     """A match and the text around it."""
 
     before: str
@@ -41,7 +48,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Longest:
+class LongestMatches:
     """For every item of a text the longest run that begins there and occurs in the index.
 
     `lengths[i]` is 0 and `counts[i]` too where not even the item itself occurs.
@@ -52,7 +59,7 @@ class Longest:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class NgramCounts:
     """Of each n-gram of a batch how often it occurs, in how many documents, by how many authors.
 
     Authors are those that are known: 0 where no document names one.
@@ -78,7 +85,7 @@ class Holders:
 
 
 @dataclass(frozen=True, slots=True)
-class Frequent:
+class FrequentNgrams:
     """N-grams by falling count, equal counts in the order of their items."""
 
     grams: Grams
@@ -102,3 +109,51 @@ class Continuations:
     @property
     def total(self) -> int:
         return sum(self.items.values()) + self.ends
+
+
+def occurrences_in(
+    segment: Segment,
+    number: int,
+    layer: str,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> list[Occurrence]:
+    """The matches [start, end) of a layer in segment `number`, as places in documents."""
+    frame, documents = segment.frame_of(layer), segment.documents
+    if frame.spans is None:
+        raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
+    if len(starts) and not 0 <= int(starts.min()) < int(ends.max()) <= len(frame):
+        raise InputError(OUT_OF_RANGE)
+    holders = frame.document_of(starts)
+    first, _ = frame.spans.spans(starts)
+    _, last = frame.spans.spans(ends - 1)
+    known = {
+        holder: (
+            documents.id(holder),
+            documents.author.of(holder),
+            documents.source.of(holder),
+            frame.start_of(holder),
+        )
+        for holder in set(holders.tolist())
+    }
+    occurrences = []
+    for holder, start, begin, end in zip(*(c.tolist() for c in (holders, starts, first, last))):
+        name, author, source, base = known[holder]
+        occurrences.append(
+            Occurrence(name, author, source, start - base, begin, end, number, holder)
+        )
+    return occurrences
+
+
+def context_of(documents: Documents, place: Occurrence, around: int) -> MatchContext:
+    """The text of a place, with so many characters before and after it."""
+    start = max(0, place.start - around)
+    text = documents.text(place.number, start, place.end + around)
+    match, end = place.start - start, place.end - start
+    return MatchContext(text[:match], text[match:end], text[end:])
+
+
+def check_limit(limit: int | None) -> None:
+    """How many places, how many characters: never a negative number."""
+    if limit is not None and limit < 0:
+        raise OptionError(f"a limit must not be negative, and {limit} is")

@@ -25,27 +25,26 @@ from rote.core.layer import Layer
 from rote.core.progress import several
 from rote.index import query as queries
 from rote.index.answers import (
-    Context,
     Continuations,
     Counts,
-    Frequent,
-    Held,
+    FrequentNgrams,
     Holders,
-    Longest,
-    Place,
+    LongestMatches,
+    MatchContext,
+    NgramCounts,
+    Occurrence,
+    check_limit,
+    context_of,
+    occurrences_in,
 )
+from rote.index.columns.layer_column import LayerColumn, SharedVocabulary, share_vocabulary
 from rote.index.columns.packed import Packed
-from rote.index.columns.parts import Column
-from rote.index.columns.shared import Shared, share
-from rote.index.counting.batch import Asked, at_once, in_each, ranges_in
-from rote.index.counting.extend import continuations
-from rote.index.counting.lookup import Lookup
-from rote.index.counting.tally import first_places
-from rote.index.counting.top_all import most_frequent
+from rote.index.counting.batch import TextQuery, find_all_ranges, map_segments, threads_for
+from rote.index.counting.document_counts import DocumentCounts, NgramRanges, first_positions
+from rote.index.counting.frequent_ngrams import most_frequent
+from rote.index.counting.lookup import Lookup, continuations
 from rote.index.grams import Grams
-from rote.index.places import check_limit, context_of, places_in
 from rote.index.segments.segment import Segment
-from rote.index.tallies import Found, Tallies
 from rote.run import cores
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ Gram: TypeAlias = "str | Sequence[str]"
 Batch: TypeAlias = "Grams | Sequence[Gram]"
 DEFAULT = "lower"
 # What one count needs of a segment, at hand: looking up attributes takes as long as the search.
-_Asker: TypeAlias = (
+_Counter: TypeAlias = (
     "tuple[Callable[[str], int], Callable[[Sequence[int]], int], Callable[[str], int]]"
 )
 
@@ -88,10 +87,10 @@ class Index:
         """So many segments are asked at a time."""
         self._recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
-        self._askers: dict[str, list[_Asker]] = {}
-        self._tallies = Tallies(self.segments)
-        self._shared: dict[str, Shared] = {}
-        self._memos = [queries.Memo() for _ in self.segments]
+        self._askers: dict[str, list[_Counter]] = {}
+        self._tallies = DocumentCounts(self.segments)
+        self._shared: dict[str, SharedVocabulary] = {}
+        self._memos = [queries.RegexMemo() for _ in self.segments]
 
     def __repr__(self) -> str:
         where, documents = self.path or "in memory", several(self.documents_held, "document")
@@ -101,7 +100,11 @@ class Index:
     def sorted_layers(self) -> tuple[str, ...]:
         """Layers that can be counted: their places are sorted."""
         columns = {name: self.columns(name) for name in self.layers}
-        return tuple(n for n, held in columns.items() if all(c.suffixes is not None for c in held))
+        return tuple(
+            n
+            for n, columns_of_layer in columns.items()
+            if all(c.suffixes is not None for c in columns_of_layer)
+        )
 
     @property
     def plain_glyphs(self) -> bool:
@@ -116,7 +119,7 @@ class Index:
     def items_held(self, layer: str = "word") -> int:
         return sum(column.items for column in self.columns(layer))
 
-    def columns(self, layer: str) -> list[Column]:
+    def columns(self, layer: str) -> list[LayerColumn]:
         """The layer's column in each segment."""
         if layer not in self.layers:
             raise UnknownName("layer of the index", layer, self.layers)
@@ -165,11 +168,11 @@ class Index:
         """How many known authors used each of many n-grams."""
         return self._tallies.author_counts(self._find(batch, layer))
 
-    def held(self, batch: Batch, layer: str = DEFAULT) -> Held:
+    def held(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
         """All three of many n-grams, which are looked for once."""
-        found, tallies = self._find(batch, layer), self._tallies
-        documents = tallies.document_counts(found, self.threads)
-        return Held(found.occurrences, documents, tallies.author_counts(found))
+        ranges, tallies = self._find(batch, layer), self._tallies
+        documents = tallies.document_counts(ranges, self.threads)
+        return NgramCounts(ranges.occurrences, documents, tallies.author_counts(ranges))
 
     def holders(self, batch: Batch, layer: str = DEFAULT, *, within: int | None = None) -> Holders:
         """Which documents hold each of many n-grams; with `within`, each document is cut into
@@ -188,29 +191,37 @@ class Index:
         """The authors who used the n-gram, and how often; texts without one are not counted."""
         return self._tallied(self._tallies.authors, gram, layer)
 
-    def places(self, gram: Gram, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
+    def places(
+        self, gram: Gram, limit: int | None = None, layer: str = DEFAULT
+    ) -> list[Occurrence]:
         """Where the n-gram stands, in the order of the documents; the first `limit` places."""
         check_limit(limit)
         length = len(self.items(gram, layer))
-        found: list[Place] = []
+        occurrences: list[Occurrence] = []
         for number, (low, high) in enumerate(self._one(gram, layer)):
-            left = None if limit is None else limit - len(found)
+            left = None if limit is None else limit - len(occurrences)
             if left == 0:
                 break
-            starts = first_places(self.columns(layer)[number], low, high, left)
-            found += places_in(self.segments[number], number, layer, starts, starts + length)
-        return found
+            starts = first_positions(self.columns(layer)[number], low, high, left)
+            occurrences += occurrences_in(
+                self.segments[number], number, layer, starts, starts + length
+            )
+        return occurrences
 
-    def search(self, query: str, limit: int | None = None, layer: str = DEFAULT) -> list[Place]:
+    def search(
+        self, query: str, limit: int | None = None, layer: str = DEFAULT
+    ) -> list[Occurrence]:
         """Where a query matches (`[pos="JJ"] "dog"`); a plain phrase stands for its items."""
         check_limit(limit)
         if queries.is_plain(query) and layer in self.sorted_layers:
             return self.places(query, limit, layer)
         parsed = self.parse(query, layer)
-        found: list[Place] = []
+        occurrences: list[Occurrence] = []
         for number, starts, ends in self.find(parsed, limit):
-            found += places_in(self.segments[number], number, parsed.layers[0], starts, ends)
-        return found
+            occurrences += occurrences_in(
+                self.segments[number], number, parsed.layers[0], starts, ends
+            )
+        return occurrences
 
     def find(
         self, parsed: queries.Query, limit: int | None = None
@@ -244,45 +255,45 @@ class Index:
             queries.check(parsed, {n: n if n in frames else "word" for n in self.layers})
         return parsed
 
-    def context(self, place: Place, around: int = 60) -> Context:
+    def context(self, place: Occurrence, around: int = 60) -> MatchContext:
         """The text of a place, with so many characters before and after it."""
         check_limit(around)
         return context_of(self.segments[place.segment].documents, place, around)
 
-    def longest(self, text: Layer | Gram, layer: str = DEFAULT) -> Longest:
+    def longest(self, text: Layer | Gram, layer: str = DEFAULT) -> LongestMatches:
         """For every item of a text the longest match that begins there, and its count.
 
         A Layer may hold many texts: no match crosses the end of one.
         """
-        asked = self._text(text, layer)
-        lengths, counts = np.zeros(asked.size, np.int32), np.zeros(asked.size, np.int64)
-        threads = at_once(self.threads, asked.size)
-        for found, low, high in in_each(asked.longest, self.lookups(layer), threads):
-            counts = np.where(found > lengths, 0, counts) + np.where(
-                found >= lengths, high - low, 0
+        query = self._text(text, layer)
+        lengths, counts = np.zeros(query.size, np.int32), np.zeros(query.size, np.int64)
+        threads = threads_for(self.threads, query.size)
+        for segment_lengths, low, high in map_segments(query.longest, self.lookups(layer), threads):
+            counts = np.where(segment_lengths > lengths, 0, counts) + np.where(
+                segment_lengths >= lengths, high - low, 0
             )
-            lengths = np.maximum(lengths, found)
-        return Longest(lengths, counts)
+            lengths = np.maximum(lengths, segment_lengths)
+        return LongestMatches(lengths, counts)
 
     def lengths(self, text: Layer | Gram, layer: str = DEFAULT) -> NDArray[np.int32]:
         """The lengths of the longest matches alone, in half the time."""
-        asked = self._text(text, layer)
-        none, threads = np.zeros(asked.size, np.int32), at_once(self.threads, asked.size)
-        return reduce(np.maximum, in_each(asked.lengths, self.lookups(layer), threads), none)
+        query = self._text(text, layer)
+        none, threads = np.zeros(query.size, np.int32), threads_for(self.threads, query.size)
+        return reduce(np.maximum, map_segments(query.lengths, self.lookups(layer), threads), none)
 
     # -- what is frequent, what comes next ---------------------------------------------------
 
     def top(
         self, n: int, k: int | None = None, layer: str = DEFAULT, *, documents: bool = False
-    ) -> Frequent:
+    ) -> FrequentNgrams:
         """The k most frequent n-grams of a layer (all without k), exactly.
 
         With `documents`, also in how many documents each occurs.
         """
-        columns, one = self.columns(layer), len(self.segments) == 1
-        lookups = self.lookups(layer) if not one and layer in self.sorted_layers else None
-        shared = None if one else self.shared(layer)
-        threads = at_once(self.threads, self.items_held(layer))
+        columns, is_single = self.columns(layer), len(self.segments) == 1
+        lookups = self.lookups(layer) if not is_single and layer in self.sorted_layers else None
+        shared = None if is_single else self.shared(layer)
+        threads = threads_for(self.threads, self.items_held(layer))
         return most_frequent(columns, shared, lookups, n, k, documents=documents, threads=threads)
 
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
@@ -315,11 +326,11 @@ class Index:
     def layer_of(self, texts: Sequence[str], layer: str = DEFAULT) -> Layer:
         """The layer of these texts, made as the index's own was."""
         self.columns(layer)
-        own = tuple(pair for pair in self.recipe.subwords if pair[0] == layer)
-        wanted = () if own or layer == "word" else (layer,)
+        subwords = tuple(pair for pair in self.recipe.subwords if pair[0] == layer)
+        wanted = () if subwords or layer == "word" else (layer,)
         documents = [Document(str(i), text) for i, text in enumerate(texts)]
-        made = replace(self.recipe, layers=wanted, subwords=own).annotate(documents)
-        return made.trees[layer] if layer in made.trees else made.layers[layer]
+        annotation = replace(self.recipe, layers=wanted, subwords=subwords).annotate(documents)
+        return annotation.trees[layer] if layer in annotation.trees else annotation.layers[layer]
 
     # -- machinery ---------------------------------------------------------------------------
 
@@ -337,23 +348,26 @@ class Index:
             self._lookups[layer] = [Lookup(column) for column in columns]
         return self._lookups[layer]
 
-    def shared(self, layer: str) -> Shared:
+    def shared(self, layer: str) -> SharedVocabulary:
         """The vocabulary that all segments share."""
         if layer not in self._shared:
-            self._shared[layer] = share(self.columns(layer))
+            self._shared[layer] = share_vocabulary(self.columns(layer))
         return self._shared[layer]
 
-    def _make_askers(self, layer: str) -> list[_Asker]:
-        held = [(lookup.column.vocabulary, lookup) for lookup in self.lookups(layer)]
-        self._askers[layer] = [(v.known.__getitem__, lookup.count, v.find) for v, lookup in held]
+    def _make_askers(self, layer: str) -> list[_Counter]:
+        lookups = [(lookup.column.vocabulary, lookup) for lookup in self.lookups(layer)]
+        self._askers[layer] = [(v.known.__getitem__, lookup.count, v.find) for v, lookup in lookups]
         return self._askers[layer]
 
     def _asked(
         self, parsed: queries.Query
-    ) -> list[tuple[Mapping[str, Column], Packed | None, queries.Memo]]:
+    ) -> list[tuple[Mapping[str, LayerColumn], Packed | None, queries.RegexMemo]]:
         """What a query needs of each segment."""
-        layer, held = parsed.layers[0], zip(self.segments, self._memos)
-        return [(one.columns, one.frame_of(layer).sentence_last, memo) for one, memo in held]
+        layer, segments = parsed.layers[0], zip(self.segments, self._memos)
+        return [
+            (segment.columns, segment.frame_of(layer).sentence_last, memo)
+            for segment, memo in segments
+        ]
 
     def _grams(self, batch: Batch, layer: str) -> Grams:
         if isinstance(batch, str):
@@ -362,30 +376,32 @@ class Index:
             grams = batch
         elif batch and all(isinstance(gram, str) for gram in batch):
             # One call of the annotator for all of them.
-            made = self.layer_of([str(gram) for gram in batch], layer)
-            grams = Grams(made.ids, made.text_ends, made.vocabulary)
+            annotated = self.layer_of([str(gram) for gram in batch], layer)
+            grams = Grams(annotated.ids, annotated.text_ends, annotated.vocabulary)
         else:
             grams = Grams.of([self.items(gram, layer) for gram in batch])
         if (np.diff(grams.ends, prepend=0) < 1).any():
             raise OptionError("one of the n-grams is empty: an n-gram has at least one item")
         return grams
 
-    def _find(self, batch: Batch, layer: str) -> Found:
+    def _find(self, batch: Batch, layer: str) -> NgramRanges:
         grams = self._grams(batch, layer)
-        return Found(layer, len(grams), ranges_in(self.lookups(layer), grams, self.threads))
+        return NgramRanges(
+            layer, len(grams), find_all_ranges(self.lookups(layer), grams, self.threads)
+        )
 
-    def _text(self, text: Layer | Gram, layer: str) -> Asked:
+    def _text(self, text: Layer | Gram, layer: str) -> TextQuery:
         if isinstance(text, Layer):
-            return Asked(text.ids, text.vocabulary, text.text_ends)
+            return TextQuery(text.ids, text.vocabulary, text.text_ends)
         grams = Grams.of([self.items(text, layer) if len(text) else ()])
-        return Asked(grams.ids, grams.vocabulary, np.empty(0, np.int64))
+        return TextQuery(grams.ids, grams.vocabulary, np.empty(0, np.int64))
 
     def _tallied(
         self, tally: Callable[..., Counter[str]], gram: Gram, layer: str
     ) -> dict[str, int]:
         ranges = enumerate(self._one(gram, layer))
-        found = sum((tally(layer, number, *each) for number, each in ranges), Counter[str]())
-        return dict(found.most_common())
+        totals = sum((tally(layer, number, *each) for number, each in ranges), Counter[str]())
+        return dict(totals.most_common())
 
     def _one(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
         """The n-gram's range in each segment."""

@@ -26,7 +26,7 @@ from rote.corpus import Corpus, ReadOptions, open_corpus
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
-    from rote.index.answers import Place
+    from rote.index.answers import Occurrence
     from rote.index.folders.manifest import Manifest
     from rote.index.index import Index
     from rote.measure._passages import Passage
@@ -144,8 +144,8 @@ def open_against(
     against: Reference, layers: Sequence[str], reporter: Reporter | None = None
 ) -> Index:
     """The index, or one in memory of the texts; from Python one that is open already."""
+    from rote.index.factory import index_corpus, open_index
     from rote.index.folders.options import BuildOptions
-    from rote.index.opening import index_corpus, open_index
 
     against = open_reference(against)
     if isinstance(against, str):
@@ -174,9 +174,9 @@ def signed_against(against: Reference | None) -> str | None:
         return f"{path.resolve().name}={read_manifest(path).fingerprint[:12]}"
     if isinstance(against, Corpus):
         return f"{against.short_name}={against.fingerprint[:12]}"
-    from rote.search.backends.rote import signed_index
+    from rote.search.backends.rote import index_signature
 
-    return signed_index(against)
+    return index_signature(against)
 
 
 def name_of(against: Reference) -> str:
@@ -195,8 +195,8 @@ def named_indexes(given: Any) -> list[tuple[str, Path | Index]]:
 
 def _named(entry: Any) -> tuple[str, Path | Index]:
     """NAME=IDX, or a path alone, which is named by its folder."""
+    from rote.index.factory import to_index
     from rote.index.folders.manifest import is_index
-    from rote.index.opening import to_index
 
     if not isinstance(entry, (str, Path)):
         index = to_index(entry, "corpus")
@@ -254,7 +254,7 @@ def _lengths(state: tuple[Path, Manifest], name: str, part: Layer) -> Integers:
 
 @lru_cache(maxsize=1)
 def _opened(path: Path, manifest: Manifest) -> Index:
-    from rote.index.opening import open_state
+    from rote.index.factory import open_state
 
     return open_state(path, manifest)
 
@@ -268,15 +268,15 @@ def stands(index: Index, layer: Layer, first: int, last: int, around: int = 60) 
 
 def passed(index: Index, layer: str, passage: Passage, around: int = 60) -> dict[str, Any]:
     """A passage of the corpus: where it stands, once, and the text around it."""
-    from rote.index.places import places_in
+    from rote.index.answers import occurrences_in
 
     segment, number = index.segments[passage.segment], passage.segment
     ends = (np.array([place], np.int64) for place in (passage.first, passage.last))
-    (place,) = places_in(segment, number, layer, *ends)
+    (place,) = occurrences_in(segment, number, layer, *ends)
     return _shown(index, place, 1, around)
 
 
-def _shown(index: Index, place: Place, count: int, around: int) -> dict[str, Any]:
+def _shown(index: Index, place: Occurrence, count: int, around: int) -> dict[str, Any]:
     context = index.context(place, around)
     return {
         "count": count,

@@ -18,14 +18,8 @@ from rote.compare.permutation import Groups, as_many_in_order, exchanges
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.sample import Take
-from rote.search.association import (
-    deviation,
-    juilland,
-    likelihood_p,
-    log_likelihood,
-    log_ratio,
-)
 from rote.search.originality.edges import DETERMINERS, FORMS, PREPOSITIONS
+from rote.search.rows.collocates import deviation, juilland, likelihood_p, log_likelihood, log_ratio
 
 # A window of another one is the same phrase, unless it occurs clearly more often alone.
 _SAME = 0.75
@@ -135,9 +129,9 @@ def _counted(text: Integers, item: Integers, shape: tuple[int, int]) -> Any:
 def matched(index: Any, patterns: Any, words: Integers) -> Items:
     """Named patterns as items; of each the matches in every text."""
     from rote.index.index import DEFAULT
-    from rote.search.rows.named import matches_of
+    from rote.search.patterns import find_pattern
 
-    found = [matches_of(index, queries, DEFAULT).documents for queries in patterns.values()]
+    found = [find_pattern(index, queries, DEFAULT).documents for queries in patterns.values()]
     item = np.repeat(np.arange(len(found)), [len(one) for one in found])
     text = np.concatenate(found) if found else np.empty(0, np.int64)
     counts = _counted(text, item, (len(words), len(found)))

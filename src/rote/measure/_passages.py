@@ -18,12 +18,12 @@ from rote.annotate.folded_words import FoldedWords, fold_words
 from rote.core.array_types import Integers
 from rote.core.layer import Layer, concatenate
 from rote.core.sample import SEVERAL, RawText, some_texts
-from rote.index.columns.parts import END, Column
+from rote.index.columns.layer_column import END, LayerColumn
 from rote.search.part_matcher import SAMPLE, MatchOptions, PartMatcher, holds_run
 
 if TYPE_CHECKING:
     from rote.index.index import Index
-    from rote.search.trace.runs import Runs
+    from rote.search.trace.alignment import Runs
 
 
 EXACT, FOLDED, NEAR = "exact", "folded", "near"
@@ -98,7 +98,7 @@ def _sample(index: Index, layer: str) -> FoldedWords:
     return fold_words(concatenate(layers) if layers else _layer(layer, (), _NO_IDS, _NO_IDS))
 
 
-def _windows(column: Column, name: str, low: Integers, high: Integers) -> Layer:
+def _windows(column: LayerColumn, name: str, low: Integers, high: Integers) -> Layer:
     """Places `low` to `high` of a segment, which lie within documents, each as a text."""
     ids = [column.ids.slice(first, last) for first, last in zip(low.tolist(), high.tolist())]
     return _layer(name, column.vocabulary, np.concatenate([_NO_IDS, *ids]), np.cumsum(high - low))
@@ -115,9 +115,9 @@ def _nearest(
     index: Index, layer: Layer, parts: Integers, matcher: PartMatcher
 ) -> dict[int, Passage]:
     """Of each text of a layer the passage with the highest score, by the part that it is."""
-    from rote.search.trace.runs import shared_runs
+    from rote.search.trace.alignment import find_shared_runs
 
-    shared = shared_runs(index.lookups(layer.name), layer, SEED, _MOST)
+    shared = find_shared_runs(index.lookups(layer.name), layer, SEED, _MOST)
     best = _best(
         [_candidates(index, layer, number, runs) for number, runs in enumerate(shared) if len(runs)]
     )

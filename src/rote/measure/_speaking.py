@@ -28,12 +28,12 @@ class Named:
 def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`index:FOLDER`, or a model of one of the backends."""
     if named.startswith(_INDEX):
-        from rote.search.model.speaker import open_speaker
+        from rote.search.model.index_language_model import open_index_model
 
         folder = named.removeprefix(_INDEX)
         if not folder.partition("#")[0]:
             raise OptionError(f"'{named}' names no model: index:FOLDER")
-        return open_speaker(folder)
+        return open_index_model(folder)
     return opening.open_model(named, options, reporter)
 
 

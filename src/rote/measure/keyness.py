@@ -281,14 +281,14 @@ def _patterns(sample: Sample, options: Options) -> Items | None:
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.index.index import Index
-    from rote.index.segments.write import segment_of_layers
+    from rote.index.segments.writers import build_layer_segment
     from rote.search.patterns import layers_of, read_patterns
 
     named = read_patterns(options.patterns)
     names = layers_of(named)
     layers = {name: sample.layer(Need(name)) for name in names}
     whole = {"word": sample.layer(Need("word", spans=True)), **layers}
-    segment = segment_of_layers(whole, sorted_layers=names)
+    segment = build_layer_segment(whole, sorted_layers=names)
     recipe = Recipe(annotators.DEFAULT, annotators.get().signature, names)
     return matched(Index([segment], recipe), named, sample.words)
 

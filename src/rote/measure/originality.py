@@ -67,9 +67,9 @@ def _unsigned(setting: object) -> None:
 
 
 def _signed_authors(authors: str) -> str:
-    from rote.search.originality.authors import signed_authors
+    from rote.search.originality.authors import authors_signature
 
-    return signed_authors(authors)
+    return authors_signature(authors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +169,9 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if is_given(options.authors):
-        from rote.search.originality.authors import read_given
+        from rote.search.originality.authors import read_author_names
 
-        read_given(options.authors)
+        read_author_names(options.authors)
     if options.corpus:
         from rote.measure._against import check_against
 
@@ -186,14 +186,14 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.measure._against import open_against
     from rote.measure._originality.bleu import matches
     from rote.search.originality.algorithm1 import algorithm1
-    from rote.search.originality.authors import read_given
+    from rote.search.originality.authors import read_author_names
     from rote.search.originality.edges import edges_of_text, rule_for
-    from rote.search.originality.generated import judge
     from rote.search.originality.reach import GroundTruth
     from rote.search.originality.sources import sources_of
+    from rote.search.originality.verdicts import judge
 
     index = open_against(options.corpus, (options.layer, "pos"), work.reporter)
-    given = read_given(options.authors) if is_given(options.authors) else None
+    given = read_author_names(options.authors) if is_given(options.authors) else None
     sources = sources_of(index, options.document_field, given)
     ground = GroundTruth(index, options.layer, sources)
     rule = rule_for(index)
@@ -267,7 +267,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.ground is None or rows.verdicts is None:
         return [WITHOUT]
-    from rote.search.originality.generated import remarks
+    from rote.search.originality.verdicts import remarks
 
     # Algorithm 1 knows no sources.
     relax = options.relax if options.variant == "exact" else -1

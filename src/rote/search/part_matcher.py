@@ -22,7 +22,7 @@ from rote.annotate.folded_words import FoldedWords
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, starts_of
 from rote.core.metric import LONGEST_NGRAM, check_options, option
-from rote.index.columns.parts import END
+from rote.index.columns.layer_column import END
 
 Array: TypeAlias = NDArray[Any]
 VERSION = f"parts/2+{folded_words.VERSION}"
@@ -372,11 +372,14 @@ def _align_all(
             hit += 1
         low = max(text_starts[text], begin - slack)
         high = min(text_ends[text], last + length + slack)
-        own, window = ids[starts[part] : ends[part]], words[low:high]
+        part_words, window = ids[starts[part] : ends[part]], words[low:high]
         needed = max(least, score * totals[part])
-        if _most_shared(own, weights[starts[part] : ends[part]], window, marked) < needed - 1e-9:
+        if (
+            _most_shared(part_words, weights[starts[part] : ends[part]], window, marked)
+            < needed - 1e-9
+        ):
             continue
-        weight, first, stop, matched = align(own, weights[starts[part] : ends[part]], window)
+        weight, first, stop, matched = align(part_words, weights[starts[part] : ends[part]], window)
         if matched and weight >= needed - 1e-9:
             out[count, 0], out[count, 1], out[count, 2] = part, text, matched
             out[count, 3], out[count, 4] = low + first, low + stop

@@ -162,7 +162,7 @@ def _results(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> li
 
 
 def _index(inputs: Any, options: Mapping[type, Any], reporter: Reporter) -> Any:
-    from rote.index.opening import to_index
+    from rote.index.factory import to_index
 
     return to_index(inputs, "index", reporter)
 

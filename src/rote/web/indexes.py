@@ -16,9 +16,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from rote.index.factory import open_index
 from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
-from rote.index.opening import open_index
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int]

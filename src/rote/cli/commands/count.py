@@ -122,9 +122,14 @@ def _named(index: Index, asked: Sequence[Phrase], options: CountOptions) -> tupl
     """Phrases, queries and named patterns, in all documents or group by group."""
     from rote.index.index import DEFAULT
     from rote.report.texts.concordance import named_table
-    from rote.search.patterns import layers_of, read_patterns
-    from rote.search.rows.groups import GROUPED, chosen_groups
-    from rote.search.rows.named import NAMED, in_all, in_groups
+    from rote.search.patterns import (
+        PATTERN_COLUMNS,
+        count_patterns,
+        count_patterns_by_group,
+        layers_of,
+        read_patterns,
+    )
+    from rote.search.rows.groups import GROUPED, groups_by_field
 
     if options.items:
         raise OptionError("--items does not go with --by and --patterns: write a query")
@@ -133,9 +138,9 @@ def _named(index: Index, asked: Sequence[Phrase], options: CountOptions) -> tupl
     default = options.layer[0] if options.layer else DEFAULT
     check_layers(index, layers_of(named, default))
     if options.by is None:
-        rows, columns = in_all(index, named, default), NAMED
+        rows, columns = count_patterns(index, named, default), PATTERN_COLUMNS
     else:
-        rows = in_groups(index, named, default, chosen_groups(index, options.by))
+        rows = count_patterns_by_group(index, named, default, groups_by_field(index, options.by))
         columns = ("pattern", *GROUPED)
     listing = Listing("counts", rows, columns, about(index))
     return listing, lambda console: console.print(named_table(rows, options.by))
@@ -152,26 +157,26 @@ def _counted(
 ) -> list[dict[str, Any]]:
     """One row for each phrase, all counted at once."""
     from rote.index.grams import Grams
-    from rote.search.rows.counts import counted, cut
+    from rote.search.rows.counts import count_phrases, split_phrases
 
     texts = [phrase.text for phrase in phrases]
     if options.items:
         grams = Grams.of([text.split() for text in texts])
     else:
-        grams = cut(index, texts, layer)
+        grams = split_phrases(index, texts, layer)
     for number, phrase in enumerate(phrases):
         if not grams[number]:
             problem = f"{phrase.text!r} holds nothing to count"
             raise InputError(problem, file=phrase.file, line=phrase.line)
-    return counted(index, texts, grams, layer)
+    return count_phrases(index, texts, grams, layer)
 
 
 def _matched(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
     """The row of a query, which names its layers itself."""
     from rote.index.index import DEFAULT
     from rote.index.query import parse
-    from rote.search.rows.counts import matched
+    from rote.search.rows.counts import count_query
 
     default = layers[0] if layers else DEFAULT
     check_layers(index, parse(phrase.text, default).layers)
-    return matched(index, phrase.text, default)
+    return count_query(index, phrase.text, default)

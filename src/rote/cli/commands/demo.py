@@ -236,8 +236,8 @@ def _show(study: Report, console: Console) -> None:
 def _index(path: Path, original: Path, jobs: int, reporter: TerminalReporter) -> str:
     """The revision added to a copy of the original's index; one count in words."""
     from rote.corpus import open_corpus
+    from rote.index.factory import open_index
     from rote.index.folders.build import add_to_index
-    from rote.index.opening import open_index
 
     if not path.exists():
         copy = path.with_name(f".{path.name}.copy")
@@ -270,7 +270,7 @@ def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str
 
     from rote.core.files import write_atomically
     from rote.corpus import open_corpus
-    from rote.index.opening import open_index
+    from rote.index.factory import open_index
     from rote.report.texts import trace as shown
     from rote.search.trace.options import TraceOptions
     from rote.search.trace.trace import trace

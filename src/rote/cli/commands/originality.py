@@ -109,10 +109,10 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
 
 def _accept(verdicts: Iterable[Row], given: Given) -> None:
     from rote.measure._originality.accepting import accept
-    from rote.search.originality.authors import read_given
+    from rote.search.originality.authors import read_author_names
 
     path, authors = Path(given.options["corpus"]), given.options["authors"]
-    known = read_given(authors) if authors else None
+    known = read_author_names(authors) if authors else None
     found = accept(path, verdicts, _records(given), given.reporter, known)
     if found.documents:
         line = (

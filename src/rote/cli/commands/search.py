@@ -34,9 +34,9 @@ from rote.corpus._select import where_option
 
 if TYPE_CHECKING:
     from rote.core.array_types import Flags
-    from rote.index.answers import Place
+    from rote.index.answers import Occurrence
     from rote.index.index import Index
-    from rote.search.rows.matches import Found
+    from rote.search.rows.matches import SearchResult
 
 
 class ItemsUnder:
@@ -51,10 +51,10 @@ class ItemsUnder:
         # The words come first: the others stand below them.
         self.columns = tuple(dict.fromkeys(("word", *layers))) if layers else ()
 
-    def __call__(self, place: Place) -> dict[str, list[str]]:
+    def __call__(self, place: Occurrence) -> dict[str, list[str]]:
         return {layer: self._items(place, layer) for layer in self.columns}
 
-    def _items(self, place: Place, layer: str) -> list[str]:
+    def _items(self, place: Occurrence, layer: str) -> list[str]:
         import numpy as np
 
         segment = self._index.segments[place.segment]
@@ -129,7 +129,7 @@ def _answer(
 ) -> tuple[Listing, Draw]:
     """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain, parse
-    from rote.search.rows.matches import COLUMNS, look_up, row_of
+    from rote.search.rows.matches import COLUMNS, row_of, search_index
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
@@ -141,7 +141,7 @@ def _answer(
         return _counted(index, query, options)
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
-    found = look_up(index, query, options.layer, limit or None, _kept(index, options))
+    found = search_index(index, query, options.layer, limit or None, _kept(index, options))
     under = ItemsUnder(index, options.show)
     rows = [
         {**row_of(place, index.context(place, options.context)), **under(place)}
@@ -155,20 +155,20 @@ def _answer(
 def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
     """Matches by a field with their dispersion, or the words beside them, in place of matches."""
     from rote.report.texts.concordance import collocate_table, group_table
-    from rote.search.rows.collocates import COLLOCATES, collocates, dispersion
-    from rote.search.rows.groups import GROUPED, chosen_groups, tally
-    from rote.search.rows.matches import look_up
+    from rote.search.rows.collocates import COLLOCATES, dispersion, find_collocates
+    from rote.search.rows.groups import GROUPED, count_by_group, groups_by_field
+    from rote.search.rows.matches import search_index
 
-    found = look_up(index, query, options.layer, kept=_kept(index, options))
+    found = search_index(index, query, options.layer, selected=_kept(index, options))
     held = {**about(index), "query": str(found.parsed), "matches": found.total}
     limit = options.limit or None
     if options.by:
-        groups = chosen_groups(index, options.by)
-        rows = tally(found.matches, groups)
+        groups = groups_by_field(index, options.by)
+        rows = count_by_group(found.matches, groups)
         held |= {"by": options.by, "dispersion": dispersion(rows, groups)}
         listing = Listing("groups", rows[:limit], GROUPED, held)
         return listing, lambda console: group_table(listing, console)
-    rows = collocates(found.matches, options.collocates, options.layer)
+    rows = find_collocates(found.matches, options.collocates, options.layer)
     listing = Listing("collocates", rows[:limit], COLLOCATES, held)
     return listing, lambda console: console.print(collocate_table(listing.rows))
 
@@ -179,11 +179,11 @@ def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
     return documents_where(index, options.where) if options.where else None
 
 
-def _shown(found: Found, options: SearchOptions, reporter: Reporter) -> list[Place]:
+def _shown(found: SearchResult, options: SearchOptions, reporter: Reporter) -> list[Occurrence]:
     """The places that are shown, in the order asked for."""
-    from rote.search.rows.matches import ordered
+    from rote.search.rows.matches import sort_matches
 
-    order = ordered(found.matches, options.sort, reporter, options.seed)
+    order = sort_matches(found.matches, options.sort, reporter, options.seed)
     return found.matches.places(order[: options.limit or None])
 
 

@@ -131,7 +131,7 @@ def _words(
 
 
 def _document(path: Path, options: ShowOptions) -> Document:
-    from rote.index.opening import open_index
+    from rote.index.factory import open_index
 
     if options.id is None:
         raise OptionError(f"{path} is an index: --id names the document to show")

@@ -51,12 +51,12 @@ def command(idx: Path, options: TopOptions, output: Output, reporter: TerminalRe
 def _answer(index: Index, options: TopOptions, reporter: Reporter) -> tuple[Listing, Draw]:
     """What is listed, and how a terminal shows it."""
     from rote.report.texts.concordance import frequent_table
-    from rote.search.rows.counts import FREQUENT_COLUMNS, frequent
+    from rote.search.rows.counts import FREQUENT_COLUMNS, list_frequent
 
     check_layers(index, [options.layer])
     if options.examples and options.layer not in index.sorted_layers:
         reporter.say(f"no examples: the places of the layer '{options.layer}' are not sorted")
-    rows = frequent(
+    rows = list_frequent(
         index, options.n, options.k, options.layer, examples=options.examples, reporter=reporter
     )
     asked = {**about(index), "layer": options.layer, "n": options.n}

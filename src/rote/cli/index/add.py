@@ -34,14 +34,14 @@ from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
     from rote.annotate.store import Store
-    from rote.index.folders.build import Written
+    from rote.index.folders.build import IndexChange
     from rote.index.index import Index
 
-TextsChange: TypeAlias = "Callable[..., Written]"
+TextsChange: TypeAlias = "Callable[..., IndexChange]"
 """Puts texts into the index at a path: adds them, or replaces those with the same ids."""
 
 
-def _add(*where: Any, **how: Any) -> Written:
+def _add(*where: Any, **how: Any) -> IndexChange:
     from rote.index.folders.build import add_to_index
 
     return add_to_index(*where, **how)
@@ -81,8 +81,8 @@ def texts_command(help: str | None, change: TextsChange) -> click.Command:
         summary: SummaryOptions,
         reporter: TerminalReporter,
     ) -> None:
-        from rote.index.folders.estimate import estimate
         from rote.index.folders.manifest import read_manifest
+        from rote.index.folders.source import estimate_build
 
         manifest = read_manifest(idx)
         source = source_of(places_of(inputs), idx, read, reporter)
@@ -97,7 +97,7 @@ def texts_command(help: str | None, change: TextsChange) -> click.Command:
             engine=options.engine,
         )
         work = _work(change, idx, source, options, reporter)
-        carry_out(work, idx, summary, reporter, estimate(source, as_built))
+        carry_out(work, idx, summary, reporter, estimate_build(source, as_built))
 
     return command
 

@@ -44,7 +44,7 @@ def command(
 
 
 def _work(path: Path, layer: str, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.add_layer import add_layer
+    from rote.index.folders.maintenance import add_layer
 
     return partial(
         add_layer, path, layer, jobs=options.jobs, engine=options.engine, reporter=reporter

@@ -50,8 +50,8 @@ def index(
     read: ReadOptions,
     reporter: Reporter,
 ) -> Index:
+    from rote.index.factory import index_corpus
     from rote.index.folders.build import build_index
-    from rote.index.opening import index_corpus
 
     source = source_of(texts, target.output, read, reporter)
     if target.output is not None:
@@ -72,10 +72,10 @@ def command(
     reporter: TerminalReporter,
 ) -> None:
     from rote.index.folders.build import build_index
-    from rote.index.folders.estimate import estimate
+    from rote.index.folders.source import estimate_build
 
     path = target.output or Path("rote-index")
     source = source_of(places_of(inputs), path, read, reporter)
 
     work = partial(build_index, source, path, options, reporter)
-    carry_out(work, path, summary, reporter, estimate(source, options))
+    carry_out(work, path, summary, reporter, estimate_build(source, options))

@@ -34,7 +34,7 @@ def command(
 
 
 def _work(path: Path, options: UseOptions, reporter: Reporter) -> Change:
-    from rote.index.folders.merge import merge_index
+    from rote.index.folders.maintenance import merge_index
 
     return partial(
         merge_index, path, memory=options.memory, threads=options.jobs, reporter=reporter

@@ -36,8 +36,8 @@ from rote.core.result import Result
 if TYPE_CHECKING:
     from rote.index.index import Index
     from rote.search.originality.edges import Rule
-    from rote.search.originality.originals import Fragment
-    from rote.search.originality.sources import Sources
+    from rote.search.originality.originals import OriginalFragment
+    from rote.search.originality.sources import DocumentSources
 
 _EXACT = ("length", "fragments", "original", "occurrences", "original_occurrences", "once")
 _PAPER = ("length", "fragments", "original")
@@ -132,11 +132,11 @@ def _by_definition(
     file: TextIO | None,
     reporter: Reporter,
 ) -> Listing:
-    from rote.search.originality.authors import read_given
+    from rote.search.originality.authors import read_author_names
     from rote.search.originality.originals import find_originals
     from rote.search.originality.sources import sources_of
 
-    given = read_given(options.authors) if options.authors else None
+    given = read_author_names(options.authors) if options.authors else None
     sources = sources_of(index, options.document_field, given)
     _say_merged(sources, reporter)
     found = find_originals(
@@ -188,7 +188,7 @@ def _by_algorithm(
     return Listing("lengths", [asdict(row) for row in rows], _PAPER, held)
 
 
-def _say_merged(sources: Sources, reporter: Reporter) -> None:
+def _say_merged(sources: DocumentSources, reporter: Reporter) -> None:
     """Which spellings were taken for one author: a wrong merge hides a source."""
     authors = sources.authors
     said = {
@@ -245,7 +245,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (str(length), *(f"{n:,}" for n in counts), f"{row['original'] / row['fragments']:.1%}")
 
 
-def _write(fragments: Iterable[Fragment], file: TextIO) -> None:
+def _write(fragments: Iterable[OriginalFragment], file: TextIO) -> None:
     for fragment in fragments:
         place = fragment.place
         where = {name: getattr(place, name) for name in ("document", "author", "start", "end")}

@@ -74,7 +74,7 @@ def command(
 def _work(
     path: Path, ids: Sequence[str], chosen: RemoveOptions, options: UseOptions, reporter: Reporter
 ) -> Change:
-    from rote.index.folders.remove import remove_documents
+    from rote.index.folders.maintenance import remove_documents
 
     given = [ids] if isinstance(ids, str) else list(ids)
     listed = [line.strip() for _, line in lines_of(chosen.ids, "ids")] if chosen.ids else []

@@ -19,12 +19,12 @@ from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 
 if TYPE_CHECKING:
-    from rote.index.folders.build import Written
+    from rote.index.folders.build import IndexChange
     from rote.index.index import Index
 
 
-def _replace(*where: Any, **how: Any) -> Written:
-    from rote.index.folders.remove import replace_documents
+def _replace(*where: Any, **how: Any) -> IndexChange:
+    from rote.index.folders.maintenance import replace_documents
 
     return replace_documents(*where, **how)
 

@@ -46,8 +46,8 @@ def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> N
 
 
 def _problems(path: Path, reporter: Reporter) -> list[str]:
+    from rote.index.folders.folder import verify_index
     from rote.index.folders.manifest import is_index, read_manifest
-    from rote.index.folders.verify import verify_index
 
     if not is_index(path):
         read_manifest(path)  # says what it is instead

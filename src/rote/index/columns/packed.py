@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.kernels import njit
-from rote.index.columns import memory
+from rote.index.columns import intrinsics
 
 Bytes = NDArray[np.uint8]
 # numba hides the first argument, which type checkers do not know.
-load64: Any = memory.load64
-ask_ahead: Any = memory.ask_ahead
+load64: Any = intrinsics.load64
+prefetch_array: Any = intrinsics.prefetch_array
 # `read` loads eight bytes at once, also for the last number of a column.
 PADDING = 8
 # Numbers of more bits could reach into a ninth byte.
-MOST_BITS = 57
+MAX_BITS = 57
 _CHUNK = 1 << 20
-OUTSIDE = (
+OUT_OF_RANGE = (
     "the index leads to places that it does not have, so it was not written by rote, or is "
     "damaged. `rote index verify` names all damage; restore a copy, or build the index again"
 )
@@ -62,7 +62,7 @@ class Packed:
     def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """The numbers at these places, which must be within the column."""
         if len(places) and not 0 <= places.min() <= places.max() < self.length:
-            raise InputError(OUTSIDE)
+            raise InputError(OUT_OF_RANGE)
         out = np.empty(len(places), np.int64)
         _gather(self.data, self.bits, places, out)
         return out
@@ -75,7 +75,7 @@ NO_TABLE = np.empty(0, np.int32)
 NO_TABLE.flags.writeable = False
 
 
-class Items(NamedTuple):
+class StreamItems(NamedTuple):
     """A `Stream` as kernels take it."""
 
     data: Bytes
@@ -83,7 +83,7 @@ class Items(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ItemStream:
     """The items of a layer: packed numbers, and what each stands for; without a table itself.
 
     Kernels take `data` and `bits`, as of a packed column; no item has more bits.
@@ -93,8 +93,8 @@ class Stream:
     table: NDArray[np.int32] = field(default_factory=lambda: NO_TABLE)
 
     @property
-    def data(self) -> Items:
-        return Items(self.packed.data, self.table)
+    def data(self) -> StreamItems:
+        return StreamItems(self.packed.data, self.table)
 
     @property
     def bits(self) -> int:
@@ -134,8 +134,8 @@ class Stream:
 def bits_for(largest: int) -> int:
     """How many bits the numbers up to `largest` need; at least one."""
     bits = max(1, int(largest).bit_length())
-    if bits > MOST_BITS:
-        raise ValueError(f"{largest} does not fit {MOST_BITS} bits")
+    if bits > MAX_BITS:
+        raise ValueError(f"{largest} does not fit {MAX_BITS} bits")
     return bits
 
 
@@ -175,7 +175,7 @@ def read(data: Any, bits: Any, i: Any) -> Any:
 def _read_of(data, bits, i):  # type: ignore[no-untyped-def]
     if isinstance(data, types.Array):
         return _read_packed
-    return _read_item if getattr(data, "instance_class", None) is Items else None
+    return _read_item if getattr(data, "instance_class", None) is StreamItems else None
 
 
 def _read_packed(data, bits, i):  # type: ignore[no-untyped-def]
@@ -189,10 +189,10 @@ def _read_item(data, bits, i):  # type: ignore[no-untyped-def]
     return np.int64(data.table[number]) if len(data.table) else number
 
 
-@overload(memory.prefetch)
+@overload(intrinsics.prefetch)
 def _prefetch_of(array, index):  # type: ignore[no-untyped-def]
-    if getattr(array, "instance_class", None) is Items:
-        return lambda array, index: ask_ahead(array.data, index)
+    if getattr(array, "instance_class", None) is StreamItems:
+        return lambda array, index: prefetch_array(array.data, index)
     return None
 
 
@@ -215,14 +215,14 @@ def _gather(data, bits, places, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _pack(values, bits, out):  # type: ignore[no-untyped-def]
-    held, filled, at = np.uint64(0), 0, 0
+    pending, filled, at = np.uint64(0), 0, 0
     for i in range(len(values)):
-        held |= np.uint64(values[i]) << np.uint64(filled)
+        pending |= np.uint64(values[i]) << np.uint64(filled)
         filled += bits
         while filled >= 8:
-            out[at] = np.uint8(held & np.uint64(255))
-            held >>= np.uint64(8)
+            out[at] = np.uint8(pending & np.uint64(255))
+            pending >>= np.uint64(8)
             filled -= 8
             at += 1
     if filled:
-        out[at] = np.uint8(held)
+        out[at] = np.uint8(pending)

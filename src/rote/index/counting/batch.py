@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.index.answers import Counts
-from rote.index.columns.parts import ABSENT
-from rote.index.counting.longest import longest, longest_lengths
+from rote.index.columns.layer_column import ABSENT
+from rote.index.counting.longest_match import longest_matches, match_lengths
 from rote.index.counting.lookup import Lookup
 from rote.index.grams import Grams
 
-Part = TypeVar("Part")
+In = TypeVar("In")
 Out = TypeVar("Out")
 Range = tuple[Counts, Counts]
 """From where to where in the sorted places of a segment each n-gram stands."""
@@ -27,12 +27,12 @@ FEW = 512
 """So many n-grams are found, or items counted, before a thread has begun."""
 
 
-def at_once(threads: int, size: int) -> int:
+def threads_for(threads: int, size: int) -> int:
     """How many threads are worth starting for a question of this size."""
     return threads if size > FEW else 1
 
 
-def in_each(work: Callable[[Part], Out], parts: Sequence[Part], threads: int) -> Iterator[Out]:
+def map_segments(work: Callable[[In], Out], parts: Sequence[In], threads: int) -> Iterator[Out]:
     """The work on each part, in their order; only so many are at work, or wait to be taken."""
     threads = min(threads, len(parts))
     if threads < 2:
@@ -43,7 +43,7 @@ def in_each(work: Callable[[Part], Out], parts: Sequence[Part], threads: int) ->
             yield from pool.map(work, parts[first : first + threads])
 
 
-def ranges_of(lookup: Lookup, grams: Grams) -> Range:
+def find_ranges(lookup: Lookup, grams: Grams) -> Range:
     """Where each n-gram of a batch stands in one segment."""
     if grams.vocabulary is lookup.column.vocabulary:
         return lookup.ranges(grams.ids, grams.ends)
@@ -51,13 +51,13 @@ def ranges_of(lookup: Lookup, grams: Grams) -> Range:
     return lookup.ranges(table[grams.ids] if len(table) else grams.ids, grams.ends)
 
 
-def ranges_in(lookups: Sequence[Lookup], grams: Grams, threads: int) -> list[Range]:
+def find_all_ranges(lookups: Sequence[Lookup], grams: Grams, threads: int) -> list[Range]:
     """Where each n-gram of a batch stands in every segment."""
-    some = at_once(threads, len(grams))
-    return list(in_each(lambda lookup: ranges_of(lookup, grams), lookups, some))
+    some = threads_for(threads, len(grams))
+    return list(map_segments(lambda lookup: find_ranges(lookup, grams), lookups, some))
 
 
-class Asked:
+class TextQuery:
     """The items of texts, for their longest matches: between two texts nothing matches."""
 
     def __init__(self, ids: NDArray[np.int32], vocabulary: Sequence[str], ends: Counts) -> None:
@@ -67,13 +67,13 @@ class Asked:
 
     def longest(self, lookup: Lookup) -> tuple[NDArray[np.int32], Counts, Counts]:
         """The longest matches in one segment: their lengths and ranges."""
-        lengths, low, high = longest(lookup, self._numbers(lookup))
+        lengths, low, high = longest_matches(lookup, self._numbers(lookup))
         inside = self._inner >= 0
         return lengths[inside], low[inside], high[inside]
 
     def lengths(self, lookup: Lookup) -> NDArray[np.int32]:
         """The lengths alone."""
-        return longest_lengths(lookup, self._numbers(lookup))[self._inner >= 0]
+        return match_lengths(lookup, self._numbers(lookup))[self._inner >= 0]
 
     def _numbers(self, lookup: Lookup) -> NDArray[np.int32]:
         numbers = lookup.column.vocabulary.numbers(self._vocabulary)

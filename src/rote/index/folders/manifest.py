@@ -3,6 +3,11 @@
 Everything else in the folder is immutable or unimportant. A command that changes an index
 writes new parts first and then replaces this file, so that a reader, or a crash, meets either
 the old index or the new one.
+
+Which documents went into a segment: the part `origin`, which only writers read.
+
+It lets a command that was interrupted, or is run twice, recognize what is done already, and
+gives the fingerprint of all documents without reading a text.
 """
 
 from __future__ import annotations
@@ -10,28 +15,42 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rote.annotate import annotators, words
 from rote.annotate.pieces import Recipe
 from rote.core.annotation import Annotator
+from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.files import read_regular
 from rote.core.json_reader import JsonObject, parse_json
-from rote.index.segments.part import DOCUMENTS, RESTORE, PartRecord, name_in
+from rote.corpus import Fingerprint, digest
+from rote.index.segments.part import (
+    DOCUMENTS,
+    RESTORE,
+    PartRecord,
+    Target,
+    describe_part,
+    open_part,
+    read_name,
+)
 from rote.index.segments.segment import SegmentRecord
 
 FORMAT = 2
-READ = (1, FORMAT)
+READABLE = (1, FORMAT)
 """Formats that can be read; the first one knew no form but the plain one."""
 PLAIN, COMPACT = "plain", "compact"
 MANIFEST = "rote-index.json"
 SEGMENTS = "segments"
 TOKENIZERS = "tokenizers"
-ORIGIN = "origin"
+PROVENANCE = "origin"
 
 _TOKENIZER = re.compile(rf"{TOKENIZERS}/[0-9a-f]+\.json")
 
@@ -46,7 +65,7 @@ class Subwords:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSegment:
     """A segment of the index; `origin` is the part that says which documents went in."""
 
     name: str
@@ -69,7 +88,7 @@ class Manifest:
     layers: tuple[str, ...]
     sorted_layers: tuple[str, ...]
     author_field: str
-    segments: tuple[Listed, ...]
+    segments: tuple[ListedSegment, ...]
     documents: int
     words: int
     fingerprint: str
@@ -98,9 +117,9 @@ def is_index(path: Path) -> bool:
     return os.path.isfile(path / MANIFEST)
 
 
-def render(manifest: Manifest, version: int = FORMAT) -> str:
+def render_manifest(manifest: Manifest, version: int = FORMAT) -> str:
     """The manifest as it stands in the file, with a checksum of itself."""
-    held: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "format": version,
         **({"form": manifest.form} if version > 1 else {}),
         "generation": manifest.generation,
@@ -122,9 +141,9 @@ def render(manifest: Manifest, version: int = FORMAT) -> str:
             for listed in manifest.segments
         ],
     }
-    body = json.dumps(held, indent=1)
-    held["checksum"] = blake2b(body.encode(), digest_size=16).hexdigest()
-    return json.dumps(held, indent=1) + "\n"
+    body = json.dumps(fields, indent=1)
+    fields["checksum"] = blake2b(body.encode(), digest_size=16).hexdigest()
+    return json.dumps(fields, indent=1) + "\n"
 
 
 def read_manifest(path: Path) -> Manifest:
@@ -133,92 +152,96 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_regular(place)
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError("this is no index", file=str(path), remedy=_remedy(path)) from None
+        raise InputError("this is no index", file=str(path), remedy=_missing_remedy(path)) from None
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
-    held = JsonObject.of(
+    json_object = JsonObject.of(
         parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
     )
-    version = held.get("format")
-    if version not in READ:
-        known = " and ".join(map(str, READ))
+    version = json_object.get("format")
+    if version not in READABLE:
+        known = " and ".join(map(str, READABLE))
         raise InputError(
             f"the index has format {version}, this version of rote reads {known}",
             file=str(place),
             remedy="Build the index again, or use the version that made it",
         )
-    manifest = _parsed(held)
+    manifest = _parse_manifest(json_object)
     # Written again it must be the same, to the last byte: so the checksum is checked too.
-    if render(manifest, version).encode("utf-8", "surrogatepass") != data:
-        raise _damaged(place, "its checksum does not fit")
+    if render_manifest(manifest, version).encode("utf-8", "surrogatepass") != data:
+        raise _damage_error(place, "its checksum does not fit")
     return manifest
 
 
-def _parsed(held: JsonObject) -> Manifest:
+def _parse_manifest(json_object: JsonObject) -> Manifest:
     manifest = Manifest(
-        generation=held.count("generation"),
-        annotator=held.text("annotator"),
-        signature=held.text("signature"),
-        subwords=_subwords(held),
-        layers=held.texts("layers"),
-        sorted_layers=held.texts("sorted_layers"),
-        author_field=held.text("author_field"),
-        segments=tuple(map(_listed, held.objects("segments"))),
-        documents=held.count("documents"),
-        words=held.count("words"),
-        fingerprint=held.text("fingerprint"),
-        form=held.text("form") if "form" in held.values else PLAIN,
+        generation=json_object.count("generation"),
+        annotator=json_object.text("annotator"),
+        signature=json_object.text("signature"),
+        subwords=_parse_subwords(json_object),
+        layers=json_object.texts("layers"),
+        sorted_layers=json_object.texts("sorted_layers"),
+        author_field=json_object.text("author_field"),
+        segments=tuple(map(_parse_segment, json_object.objects("segments"))),
+        documents=json_object.count("documents"),
+        words=json_object.count("words"),
+        fingerprint=json_object.text("fingerprint"),
+        form=json_object.text("form") if "form" in json_object.values else PLAIN,
     )
     if manifest.form not in (PLAIN, COMPACT):
-        raise held.error("form", f"is {manifest.form!r}, not {PLAIN!r} or {COMPACT!r}")
+        raise json_object.error("form", f"is {manifest.form!r}, not {PLAIN!r} or {COMPACT!r}")
     segments = manifest.segments
-    held.check_names((each.name for each in segments), "segments", ".name")
+    json_object.check_names((each.name for each in segments), "segments", ".name")
     # Documents have one id each, so that no two segments hold the same, by whichever names.
-    held.check_once((each.origin.checksum for each in segments), "segments", ".origin.checksum")
+    json_object.check_once(
+        (each.origin.checksum for each in segments), "segments", ".origin.checksum"
+    )
     texts = [
         next((part.checksum for part in each.record.parts if part.kind == DOCUMENTS), each.name)
         for each in segments
     ]
-    held.check_once(texts, "segments", ".record.parts[documents].checksum")
+    json_object.check_once(texts, "segments", ".record.parts[documents].checksum")
     for name, total, parts in (
         ("documents", manifest.documents, [each.record.documents for each in segments]),
         ("words", manifest.words, [each.record.tokens for each in segments]),
     ):
         if sum(parts) != total:
-            raise held.error(name, f"is {total}, and the segments have {sum(parts)}")
+            raise json_object.error(name, f"is {total}, and the segments have {sum(parts)}")
     return manifest
 
 
-def _subwords(held: JsonObject) -> tuple[Subwords, ...]:
-    rows = held.array("subwords")
+def _parse_subwords(json_object: JsonObject) -> tuple[Subwords, ...]:
+    rows = json_object.array("subwords")
     for place, row in enumerate(rows):
         if not isinstance(row, list) or [type(each) for each in row] != [str] * 3:
             problem = "is no list of a layer, a file and a signature"
-            raise held.error(f"subwords[{place}]", problem)
+            raise json_object.error(f"subwords[{place}]", problem)
         # A stranger's manifest must not lead out of the folder.
         if not _TOKENIZER.fullmatch(row[1]):
-            raise held.error(f"subwords[{place}]", f"{row[1]!r} is no name of a tokenizer's file")
+            raise json_object.error(
+                f"subwords[{place}]", f"{row[1]!r} is no name of a tokenizer's file"
+            )
     for number in (0, 1):
-        held.check_once((row[number] for row in rows), "subwords", f"[{number}]")
+        json_object.check_once((row[number] for row in rows), "subwords", f"[{number}]")
     return tuple(Subwords(*row) for row in rows)
 
 
-def _listed(held: JsonObject) -> Listed:
-    record, origin = held.object("record"), held.object("origin")
-    if (folder := origin.text("folder")) != ORIGIN:
-        raise origin.error("folder", f"is {folder!r}, not {ORIGIN!r}")
+def _parse_segment(json_object: JsonObject) -> ListedSegment:
+    record, origin = json_object.object("record"), json_object.object("origin")
+    if (folder := origin.text("folder")) != PROVENANCE:
+        raise origin.error("folder", f"is {folder!r}, not {PROVENANCE!r}")
     listed = SegmentRecord.from_json(record)
-    if ORIGIN in (part.folder for part in listed.parts):
-        raise record.error("parts", f"one of them has the folder {ORIGIN!r}")
-    return Listed(name_in(held, "name"), listed, PartRecord.from_json(origin))
+    if PROVENANCE in (part.folder for part in listed.parts):
+        raise record.error("parts", f"one of them has the folder {PROVENANCE!r}")
+    return ListedSegment(read_name(json_object, "name"), listed, PartRecord.from_json(origin))
 
 
-def annotator_of(path: Path, manifest: Manifest, asked: str | None = None) -> Annotator:
+def annotator_of(path: Path, manifest: Manifest, annotator_name: str | None = None) -> Annotator:
     """Who annotated an index; refuses if that is not here. The user may ask for it by a name of
     their own, which then need not be that of an installed one."""
-    if asked is not None:
-        annotator = annotators.get(asked)
+    if annotator_name is not None:
+        annotator = annotators.get(annotator_name)
     else:
         annotator = annotators.get_recorded(manifest.annotator, path / MANIFEST)
     # Layers that were made by another tokenizer or tagger do not compare.
@@ -231,26 +254,139 @@ def annotator_of(path: Path, manifest: Manifest, asked: str | None = None) -> An
     return annotator
 
 
-def recipe_of(path: Path, manifest: Manifest, asked: str | None = None) -> Recipe:
+def recipe_of(path: Path, manifest: Manifest, annotator_name: str | None = None) -> Recipe:
     """What annotates a text exactly as the index was annotated."""
-    annotator = annotator_of(path, manifest, asked)
+    annotator = annotator_of(path, manifest, annotator_name)
     for each in manifest.subwords:
         if words.get(str(path / each.file)).signature != each.signature:
-            raise _damaged(path / each.file, f"it was {each.signature} when the index was made")
-    own = {each.layer for each in manifest.subwords}
+            raise _damage_error(
+                path / each.file, f"it was {each.signature} when the index was made"
+            )
+    subword_layers = {each.layer for each in manifest.subwords}
     return Recipe(
         annotator=annotator.name,
         signature=" ".join((manifest.signature, *(s.signature for s in manifest.subwords))),
-        layers=tuple(name for name in manifest.layers if name not in own and name != "word"),
+        layers=tuple(
+            name for name in manifest.layers if name not in subword_layers and name != "word"
+        ),
         subwords=tuple((each.layer, str(path / each.file)) for each in manifest.subwords),
     )
 
 
-def _damaged(place: Path, why: str) -> InputError:
+def _damage_error(place: Path, why: str) -> InputError:
     return InputError(f"the file is damaged ({why})", file=str(place), remedy=RESTORE)
 
 
-def _remedy(path: Path) -> str:
+def _missing_remedy(path: Path) -> str:
     if (path / SEGMENTS).is_dir():
         return "Building it was interrupted: run the same `rote index build` again, it goes on"
     return "Make one with `rote index build`"
+
+
+_DIGEST_BYTES, _CONTENT_BYTES, _KEY_BYTES = 16, 12, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """The pieces of a segment by their content, and its documents by their hashes.
+
+    `key` stands for the settings that the segment was made with; `places` is the length of its
+    longest stream; `digests` holds one row for each document in order.
+    """
+
+    key: str
+    contents: tuple[str, ...]
+    words: int
+    places: int
+    digests: NDArray[np.uint8]
+
+    @property
+    def documents(self) -> int:
+        return len(self.digests)
+
+
+def document_digests(documents: Iterable[Document]) -> NDArray[np.uint8]:
+    """One row for each document."""
+    return np.frombuffer(b"".join(map(digest, documents)), np.uint8).reshape(-1, _DIGEST_BYTES)
+
+
+def join_provenances(origins: Sequence[Provenance], key: str) -> Provenance:
+    """The origin of a segment that holds the documents of several."""
+    return Provenance(
+        key=key,
+        contents=tuple(content for origin in origins for content in origin.contents),
+        words=sum(origin.words for origin in origins),
+        places=sum(origin.places for origin in origins),
+        digests=np.concatenate([origin.digests for origin in origins]),
+    )
+
+
+def write_provenance(target: Target, origin: Provenance) -> PartRecord:
+    """Write the part; the last one of a segment."""
+    part = target.part(PROVENANCE, PROVENANCE, DOCUMENTS)
+    columns: dict[str, tuple[str, NDArray[Any]]] = {
+        "key": ("uint8", _hex_bytes(origin.key)),
+        "contents": ("uint8", _hex_bytes("".join(origin.contents))),
+        "size": ("int64", np.array([origin.words, origin.places], np.int64)),
+        "digests": ("uint8", origin.digests.reshape(-1)),
+    }
+    for name, (kind, values) in columns.items():
+        part.column(name, kind)(values)
+    return part.seal()
+
+
+def read_provenance(folder: Path, expected: str | None = None) -> Provenance:
+    """Map the part of a segment's folder."""
+    part = open_part(folder / PROVENANCE, expected)
+    try:
+        words, places = part["size"].tolist()
+        contents = part["contents"].reshape(-1, _CONTENT_BYTES)
+        digests = part["digests"].reshape(-1, _DIGEST_BYTES)
+    except ValueError as error:
+        problem = f"what it says of the documents makes no sense ({error})"
+        raise InputError(problem, file=str(folder / PROVENANCE), remedy=RESTORE) from None
+    return Provenance(
+        key=part["key"].tobytes().hex(),
+        contents=tuple(row.tobytes().hex() for row in contents),
+        words=words,
+        places=places,
+        digests=digests,
+    )
+
+
+def read_sealed_segment(folder: Path) -> tuple[ListedSegment, Provenance]:
+    """A whole segment as a manifest lists it; the same whether it was made now or found."""
+    origin = read_provenance(folder)
+    places = (place for place in folder.iterdir() if place.is_dir())
+    parts = sorted(place.name for place in places if place.name != PROVENANCE)
+    record = SegmentRecord(
+        documents=origin.documents,
+        tokens=origin.words,
+        places=origin.words + origin.documents,
+        parts=tuple(describe_part(folder / name) for name in parts),
+    )
+    return ListedSegment(folder.name, record, describe_part(folder / PROVENANCE)), origin
+
+
+def settings_hash(*settings: object) -> str:
+    """One short name for everything that changes a segment beside its documents."""
+    return blake2b(repr(settings).encode(), digest_size=_KEY_BYTES).hexdigest()
+
+
+def _hex_bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(bytes.fromhex(text), np.uint8)
+
+
+def read_provenances(path: Path, segments: Sequence[ListedSegment]) -> list[Provenance]:
+    return [
+        read_provenance(path / SEGMENTS / listed.name, listed.origin.checksum)
+        for listed in segments
+    ]
+
+
+def fingerprint_of(provenances: Sequence[Provenance]) -> str:
+    """That of all documents in order, as a corpus of them would have it."""
+    fingerprint = Fingerprint()
+    for origin in provenances:
+        fingerprint.add(row.tobytes() for row in origin.digests)
+    return fingerprint.hexdigest()

@@ -12,10 +12,10 @@ from rote.core.errors import OptionError
 from rote.core.metric import check_options, engine_option, option
 
 SUBWORDS = "subwords"
-BYTES_PER_PLACE = 17
+BYTES_PER_POSITION = 17
 """Memory that writing a segment may take for each place of its stream, input included."""
 
-_RESERVED = 2**30
+_MAX_RESERVED = 2**30
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
@@ -46,7 +46,7 @@ class BuildOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenLayers:
     """Layers as they were asked for: those of the annotator, and a tokenizer's file if any."""
 
     layers: tuple[str, ...]
@@ -57,7 +57,7 @@ class Chosen:
         return self.layers if self.tokenizer is None else (*self.layers, SUBWORDS)
 
 
-def choose(layers: Sequence[str]) -> Chosen:
+def parse_layers(layers: Sequence[str]) -> ChosenLayers:
     """Read the names of layers; `subwords:PATH` is the layer `subwords` by that file."""
     files = [name for name in layers if name.partition(":")[0] == SUBWORDS]
     if len(files) > 1:
@@ -66,27 +66,27 @@ def choose(layers: Sequence[str]) -> Chosen:
         raise OptionError(
             "the layer 'subwords' needs a tokenizer: write it as subwords:PATH/tokenizer.json"
         )
-    own = tuple(dict.fromkeys(name for name in layers if name not in files))
-    if not own and not files:
+    annotated = tuple(dict.fromkeys(name for name in layers if name not in files))
+    if not annotated and not files:
         raise OptionError("an index needs at least one layer, such as lower")
-    return Chosen(own, Path(files[0].partition(":")[2]) if files else None)
+    return ChosenLayers(annotated, Path(files[0].partition(":")[2]) if files else None)
 
 
 def parse_memory(text: str) -> int:
     """Bytes, from a size as people write it: 512M, 4G, 1.5 GiB."""
-    found = _SIZE.fullmatch(text.strip())
-    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found else 0
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
     if not size:
         raise OptionError(f"'{text}' is no amount of memory: write 512M or 4G")
     return size
 
 
-def most_places(memory: int) -> int:
+def max_positions(memory: int) -> int:
     """How long the stream of one segment may be within this much memory."""
-    from rote.index.columns.parts import MOST_PLACES
+    from rote.index.columns.layer_column import MAX_POSITIONS
 
     if memory <= 0:
         raise OptionError(f"building needs memory, and {memory} bytes are none")
     # What is there before the first word: the interpreter, the kernels, the models of two workers.
-    reserved = min(memory // 4, _RESERVED)
-    return max(1, min((memory - reserved) // BYTES_PER_PLACE, MOST_PLACES))
+    reserved = min(memory // 4, _MAX_RESERVED)
+    return max(1, min((memory - reserved) // BYTES_PER_POSITION, MAX_POSITIONS))

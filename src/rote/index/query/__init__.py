@@ -15,29 +15,28 @@ from dataclasses import replace
 from typing import NoReturn, TypeVar
 
 from rote.annotate.glyphs import FOLDS
-from rote.index.query.automaton import automaton
+from rote.index.query.automaton import build_automaton
+from rote.index.query.conditions import NotARegex, RegexMemo, check_test
 from rote.index.query.plan import count, find
-from rote.index.query.regexes import NotARegex
-from rote.index.query.tables import Memo, checked
 from rote.index.query.tree import (
     SIGNS,
+    Alternation,
     And,
-    Chain,
+    Concatenation,
     Condition,
-    Either,
-    Item,
+    ItemPattern,
     Not,
     Or,
     Pattern,
     Query,
     Repeat,
     Test,
+    alignment_error,
     check_layers,
     error_at,
-    not_aligned,
 )
 
-__all__ = ["Memo", "Query", "check", "count", "find", "is_plain", "parse"]
+__all__ = ["Query", "RegexMemo", "check", "count", "find", "is_plain", "parse"]
 
 _T = TypeVar("_T")
 _MOST_NESTED = 50
@@ -78,8 +77,8 @@ def check(query: Query, frames: Mapping[str, str]) -> None:
     first = query.layers[0]
     for test in query.tests:
         if frames[test.layer] != frames[first]:
-            raise not_aligned(query, test)
-    automaton(query)  # which refuses what needs too many states
+            raise alignment_error(query, test)
+    build_automaton(query)  # which refuses what needs too many states
 
 
 def _folded(pattern: str) -> str:
@@ -130,15 +129,17 @@ class _Reader:
 
     def either(self) -> Pattern:
         parts = self.separated("|", self.chain)
-        flat = [p for part in parts for p in (part.parts if isinstance(part, Either) else (part,))]
-        return flat[0] if len(flat) == 1 else Either(tuple(flat))
+        flat = [
+            p for part in parts for p in (part.parts if isinstance(part, Alternation) else (part,))
+        ]
+        return flat[0] if len(flat) == 1 else Alternation(tuple(flat))
 
     def chain(self) -> Pattern:
         parts: list[Pattern] = []
         while not parts or (self.next() not in ("", "|", ")") and self.word() != "within"):
             part = self.repeated()
-            parts += part.parts if isinstance(part, Chain) else (part,)
-        return parts[0] if len(parts) == 1 else Chain(tuple(parts))
+            parts += part.parts if isinstance(part, Concatenation) else (part,)
+        return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
 
     def repeated(self) -> Pattern:
         part = self.token()
@@ -152,12 +153,12 @@ class _Reader:
         return part if (least, most) == (1, 1) else Repeat(part, least, most)
 
     def bounds(self, start: int, sign: str) -> tuple[int, int | None]:
-        given = re.fullmatch(r"\{\s*(\d*)\s*(,?)\s*(\d*)\s*\}", sign, re.ASCII)
-        if not given or not (given[1] or given[3]):
+        match = re.fullmatch(r"\{\s*(\d*)\s*(,?)\s*(\d*)\s*\}", sign, re.ASCII)
+        if not match or not (match[1] or match[3]):
             self.at = start
             self.expected("how often, as in {2}, {1,3} or {2,}")
-        least = int(given[1] or 0)
-        most = (int(given[3]) if given[3] else None) if given[2] else least
+        least = int(match[1] or 0)
+        most = (int(match[3]) if match[3] else None) if match[2] else least
         if most is not None and not max(1, least) <= most:
             self.at = start
             self.fail("the largest number must be at least 1, and no smaller than the first")
@@ -166,13 +167,13 @@ class _Reader:
     def token(self) -> Pattern:
         sign = self.next()
         if sign in ('"', "'"):
-            return Item(self.test(self.default_layer, self.at))
+            return ItemPattern(self.test(self.default_layer, self.at))
         if self.took(r"\["):
             if self.took(r"\]"):
-                return Item(None)
+                return ItemPattern(None)
             condition = self.some()
             self.closed("]", "&, | or ]")
-            return Item(condition)
+            return ItemPattern(condition)
         if self.took(r"\("):
             pattern = self.nested(self.either)
             self.closed(")", "a token, a quantifier, | or )")
@@ -230,10 +231,10 @@ class _Reader:
         pattern = _folded(pattern) if layer == _FOLDED else pattern
         test = Test(layer, pattern, bool(flag), at)
         try:
-            checked(test)
+            check_test(test)
             if self.plain_glyphs and layer in _SPELLED:
                 test = replace(test, pattern=_in_plain_glyphs(pattern))
-                checked(test)
+                check_test(test)
         except NotARegex as error:
             self.at = start + 1 + error.at
             self.fail(f"not a regular expression: {error}")
@@ -249,9 +250,9 @@ class _Reader:
         self.depth += 1
         if self.depth > _MOST_NESTED:
             self.fail(f"more than {_MOST_NESTED} parentheses inside each other")
-        found = form()
+        parsed = form()
         self.depth -= 1
-        return found
+        return parsed
 
     def closed(self, sign: str, otherwise: str) -> None:
         if not self.took(re.escape(sign)):
@@ -267,14 +268,14 @@ class _Reader:
 
     def word(self) -> str:
         self.space()
-        found = re.compile(r"\w+").match(self.text, self.at)
-        return found[0] if found else ""
+        match = re.compile(r"\w+").match(self.text, self.at)
+        return match[0] if match else ""
 
     def took(self, form: str) -> str:
         self.space()
-        found = re.compile(form, re.DOTALL).match(self.text, self.at)
-        self.at += len(found[0]) if found else 0
-        return found[0] if found else ""
+        match = re.compile(form, re.DOTALL).match(self.text, self.at)
+        self.at += len(match[0]) if match else 0
+        return match[0] if match else ""
 
     def expected(self, what: str) -> NoReturn:
         self.fail(f"expected {what}")

@@ -3,6 +3,13 @@
 Glushkov's construction: a state for each item of the pattern, repetitions written out, so that
 every step reads an item. `[pos="JJ" | lower="x"]` becomes two states, so that a state asks every
 layer for one thing. Made once for a query; the tables of a segment come later (`plan.py`).
+
+Kernels of the query language: does the pattern match here, and up to where?
+
+A pattern is a machine with at most 64 states, held as the bits of one number: state s is "the
+item just read was the one at position s of the pattern". For every number of a layer's
+vocabulary a table says at which positions it may stand; an item of several layers may stand
+where all of them allow it. The document's end may stand nowhere, so no match crosses it.
 """
 
 from __future__ import annotations
@@ -10,15 +17,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
-from rote.index.query.match import MOST_STATES
+from rote.core.kernels import njit
+from rote.index.columns.packed import Bytes, load64, read
 from rote.index.query.tree import (
     And,
-    Chain,
+    Concatenation,
     Condition,
-    Item,
+    ItemPattern,
     Not,
     Or,
     Pattern,
@@ -41,15 +52,15 @@ class Automaton:
     last: int
 
 
-def automaton(query: Query) -> Automaton:
+def build_automaton(query: Query) -> Automaton:
     """The pattern as a machine; refused if it needs too many states."""
-    building = _Building(query)
+    building = _AutomatonBuilder(query)
     part = building.part(query.pattern)
     return Automaton(tuple(building.asked), tuple(building.follow), part.first, part.last)
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StateSet:
     """A part of the machine: whether it can be nothing, its first states, its last."""
 
     nothing: bool
@@ -58,66 +69,66 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Building:
+class _AutomatonBuilder:
     query: Query
     asked: list[Conjunct] = field(default_factory=list)
     follow: list[int] = field(default_factory=list)
 
-    def part(self, pattern: Pattern) -> _Part:
-        if isinstance(pattern, Item):
+    def part(self, pattern: Pattern) -> _StateSet:
+        if isinstance(pattern, ItemPattern):
             states = 0
-            for conjunct in asked_of(pattern):
+            for conjunct in conjuncts_of(pattern):
                 states |= self.state(conjunct)
-            return _Part(False, states, states)
+            return _StateSet(False, states, states)
         if isinstance(pattern, Repeat):
             return self.repeated(pattern)
-        if isinstance(pattern, Chain):
-            whole = _Part(True, 0, 0)
+        if isinstance(pattern, Concatenation):
+            states_so_far = _StateSet(True, 0, 0)
             for part in pattern.parts:
-                whole = self.joined(whole, self.part(part))
-            return whole
+                states_so_far = self.joined(states_so_far, self.part(part))
+            return states_so_far
         parts = [self.part(part) for part in pattern.parts]
         first = last = 0
-        for one in parts:
-            first, last = first | one.first, last | one.last
-        return _Part(any(one.nothing for one in parts), first, last)
+        for states_of_part in parts:
+            first, last = first | states_of_part.first, last | states_of_part.last
+        return _StateSet(any(states_of_part.nothing for states_of_part in parts), first, last)
 
-    def state(self, asked: Conjunct) -> int:
-        if len(self.asked) == MOST_STATES:
+    def state(self, conjunct: Conjunct) -> int:
+        if len(self.asked) == MAX_STATES:
             raise OptionError(
-                f"the query needs more than {MOST_STATES} items, repetitions written out"
+                f"the query needs more than {MAX_STATES} items, repetitions written out"
                 f" ([]{{1,3}} counts as 3); ask for less\n  {self.query.text}"
             )
-        self.asked.append(asked)
+        self.asked.append(conjunct)
         self.follow.append(0)
         return 1 << (len(self.asked) - 1)
 
-    def joined(self, left: _Part, right: _Part) -> _Part:
+    def joined(self, left: _StateSet, right: _StateSet) -> _StateSet:
         self.lead(left.last, right.first)
         first = left.first | right.first if left.nothing else left.first
         last = left.last | right.last if right.nothing else right.last
-        return _Part(left.nothing and right.nothing, first, last)
+        return _StateSet(left.nothing and right.nothing, first, last)
 
     def lead(self, states: int, following: int) -> None:
         for state in range(len(self.follow)):
             if states >> state & 1:
                 self.follow[state] |= following
 
-    def repeated(self, pattern: Repeat) -> _Part:
+    def repeated(self, pattern: Repeat) -> _StateSet:
         """As x x (x (x)?)?: what may be left out is nested, so that few states are on at once."""
         copies = max(1, pattern.least) if pattern.most is None else pattern.most
         parts = [self.part(pattern.part) for _ in range(copies)]
         if pattern.most is None:
             self.lead(parts[-1].last, parts[-1].first)
-        whole = _Part(True, 0, 0)
+        states = _StateSet(True, 0, 0)
         for i in reversed(range(copies)):
-            whole = self.joined(parts[i], whole)
+            states = self.joined(parts[i], states)
             if i >= pattern.least:
-                whole = _Part(True, whole.first, whole.last)
-        return whole
+                states = _StateSet(True, states.first, states.last)
+        return states
 
 
-def asked_of(item: Item) -> tuple[Conjunct, ...]:
+def conjuncts_of(item: ItemPattern) -> tuple[Conjunct, ...]:
     """What an item is asked for, as alternatives that ask each layer for one thing."""
     return ({},) if item.condition is None else tuple(_alternatives(item.condition, False))
 
@@ -131,33 +142,121 @@ def _alternatives(condition: Condition, negated: bool) -> list[dict[str, Conditi
     assert isinstance(condition, And | Or)
     parts = [_alternatives(part, negated) for part in condition.parts]
     if isinstance(condition, Or) != negated:
-        return _merged([one for part in parts for one in part])
-    found: list[dict[str, Condition]] = [{}]
+        return _merge_single_layer([alternative for part in parts for alternative in part])
+    combinations: list[dict[str, Condition]] = [{}]
     for part in parts:
-        found = [_both(left, right) for left, right in product(found, part)]
-        if len(found) > MOST_STATES:
+        combinations = [_join_conjuncts(left, right) for left, right in product(combinations, part)]
+        if len(combinations) > MAX_STATES:
             raise OptionError(
                 "the conditions of an item have too many combinations of | and & over several"
                 f" layers; ask for less\n  [{condition}]"
             )
-    return found
+    return combinations
 
 
-def _both(left: dict[str, Condition], right: dict[str, Condition]) -> dict[str, Condition]:
+def _join_conjuncts(
+    left: dict[str, Condition], right: dict[str, Condition]
+) -> dict[str, Condition]:
     both = dict(left)
     for layer, condition in right.items():
         both[layer] = And((both[layer], condition)) if layer in both else condition
     return both
 
 
-def _merged(alternatives: list[dict[str, Condition]]) -> list[dict[str, Condition]]:
+def _merge_single_layer(alternatives: list[dict[str, Condition]]) -> list[dict[str, Condition]]:
     """Those that ask one layer only become one for each layer: fewer states."""
     alone: dict[str, Condition] = {}
     others = []
-    for one in alternatives:
-        if len(one) > 1:
-            others.append(one)
+    for alternative in alternatives:
+        if len(alternative) > 1:
+            others.append(alternative)
             continue
-        ((layer, condition),) = one.items()
+        ((layer, condition),) = alternative.items()
         alone[layer] = Or((alone[layer], condition)) if layer in alone else condition
     return [{layer: condition} for layer, condition in alone.items()] + others
+
+
+MAX_STATES = 64
+MAX_ITEMS = 100
+"""A match holds at most so many items, so that `[]*` costs a bounded time at every place."""
+
+
+class Machine(NamedTuple):
+    """A pattern over the columns of one segment, as the kernels take it.
+
+    `origin` is the data of one column; the data of column c begins `offsets[c]` bytes behind
+    its first byte. (A tuple of arrays would be compiled anew for every number of layers.) The
+    table of column c begins at `bases[c]` of `tables`. State s may be followed by the states
+    `follow[s]`; a match begins in one of `first` and may end in those of `last`.
+    """
+
+    origin: Bytes
+    offsets: NDArray[np.int64]
+    bits: NDArray[np.int64]
+    bases: NDArray[np.int64]
+    tables: NDArray[np.uint64]
+    follow: NDArray[np.uint64]
+    first: np.uint64
+    last: np.uint64
+    sentence_last: Bytes
+    within: bool
+
+
+@njit(cache=True, nogil=True)
+def match_machine(machine, places, place, stop, longest, starts, ends):  # type: ignore[no-untyped-def]
+    """Try the places from number `place` to `stop` of a list, or until `starts` is full.
+
+    An empty list stands for that of all places. A match goes as far as it can, or if not
+    `longest` only as far as it must, which is sooner found out. Says how many there are.
+    """
+    # In one piece, and the machine taken apart: numba would count references to the arrays at
+    # every place, at a hundred times the cost of reading it.
+    origin, offsets, bits, bases, tables, follow, first, last, sentence_last, within = machine
+    one_bit, bits_first = np.uint64(1), bits[0]
+    matches = 0
+    for i in range(place, stop):
+        if matches == len(starts):
+            break
+        start = places[i] if len(places) else i
+        # Most places fail here, so the first column is asked first, and quickly.
+        if tables[read(origin, bits_first, start)] & first == 0:
+            continue
+        at, end, reached = start, 0, first
+        while reached != 0:
+            states = reached
+            for column in range(len(offsets)):
+                bit = at * bits[column]
+                word = load64(origin, offsets[column] + (bit >> 3)) >> np.uint64(bit & 7)
+                number = np.int64(word & ((one_bit << np.uint64(bits[column])) - one_bit))
+                states &= tables[bases[column] + number]
+                if states == 0:
+                    break
+            if states == 0:
+                break
+            at += 1
+            if states & last != 0:
+                end = at
+                if not longest:
+                    break
+            if at - start == MAX_ITEMS or (within and read(sentence_last, 1, at - 1) != 0):
+                break
+            reached, state = np.uint64(0), 0
+            while states != 0:
+                if states & one_bit != 0:
+                    reached |= follow[state]
+                states >>= one_bit
+                state += 1
+        if end != 0:
+            starts[matches], ends[matches] = start, end
+            matches += 1
+    return matches
+
+
+@njit(cache=True, nogil=True)
+def collect_ranges(data, bits, low, high, out):  # type: ignore[no-untyped-def]
+    """The numbers of a packed column in several ranges, one range behind the other."""
+    filled = 0
+    for i in range(len(low)):
+        for j in range(low[i], high[i]):
+            out[filled] = read(data, bits, j)
+            filled += 1

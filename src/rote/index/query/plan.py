@@ -5,27 +5,54 @@
 2. The rarest run of items that every match must hold is looked up in the sorted suffixes
    (`anchors.py`). If there is none, or it is not rare, every place is tried in turn.
 3. The machine runs from each of these places (`match.py`).
+
+Where a match can begin at all: the rarest thing that every match holds.
+
+A gram is a run of items of one layer, each with a few possible numbers, that stands `low` to
+`high` items behind the start of a match. A set of grams is an anchor if every match holds one of
+them. Sorted suffixes say exactly how often a gram occurs, so the rarest anchor is known before
+a single place is tried.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
-from rote.index.columns.compact import ChainedStream
-from rote.index.columns.packed import Packed, Stream, pack
-from rote.index.columns.parts import Column
-from rote.index.query import anchors, match
-from rote.index.query.automaton import automaton
-from rote.index.query.tables import Memo, Tables
-from rote.index.query.tree import Condition, Query, check_layers, not_aligned
+from rote.index.columns.compressed_suffix_array import CompressedStream
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.columns.packed import ItemStream, Packed, pack
+from rote.index.counting.lookup import Lookup
+from rote.index.query import automaton
+from rote.index.query.automaton import (
+    MAX_ITEMS,
+    Conjunct,
+    build_automaton,
+    collect_ranges,
+    conjuncts_of,
+)
+from rote.index.query.conditions import ConditionTables, RegexMemo
+from rote.index.query.tree import (
+    Alternation,
+    Concatenation,
+    Condition,
+    ItemPattern,
+    Pattern,
+    Query,
+    Repeat,
+    alignment_error,
+    check_layers,
+)
 
 Places = NDArray[np.int64]
 # Trying a place from a list costs about as much as trying so many places in turn.
-_DEAR = 16
+_LIST_COST = 16
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 14
 # Of a layer that is kept as a chain so many items are unpacked at a time.
@@ -34,11 +61,11 @@ _UNPACKED = 1 << 18
 
 def find(
     query: Query,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, LayerColumn],
     *,
     sentence_last: Packed | None = None,
     limit: int | None = None,
-    memo: Memo | None = None,
+    memo: RegexMemo | None = None,
 ) -> tuple[Places, Places]:
     """Where it matches in one segment: places [start, end), one for each start, ascending.
 
@@ -55,16 +82,16 @@ def find(
 
 def count(
     query: Query,
-    columns: Mapping[str, Column],
+    columns: Mapping[str, LayerColumn],
     *,
     sentence_last: Packed | None = None,
-    memo: Memo | None = None,
+    memo: RegexMemo | None = None,
 ) -> int:
     """How many matches `find` would give, for less."""
     search = _Search(query, columns, sentence_last, memo)
-    whole = search.counted_by_ranges()
-    if whole is not None:
-        return whole
+    counted = search.counted_by_ranges()
+    if counted is not None:
+        return counted
     return sum(piece.shape[1] for piece in search.pieces(longest=False, limit=len(search)))
 
 
@@ -74,17 +101,17 @@ class _Search:
     def __init__(
         self,
         query: Query,
-        columns: Mapping[str, Column],
+        columns: Mapping[str, LayerColumn],
         sentence_last: Packed | None,
-        memo: Memo | None,
+        memo: RegexMemo | None,
     ) -> None:
         self._query = query
-        self._layers = _aligned(query, columns)
+        self._layers = _aligned_layers(query, columns)
         self._columns = [columns[layer] for layer in self._layers]
-        self._sentence_last = _sentences(query, self._columns[0], sentence_last)
-        self._automaton = automaton(query)
-        self._tables = Tables(columns, memo or Memo())
-        self._anchor = anchors.best(query.pattern, self._tables)
+        self._sentence_last = _sentence_bits(query, self._columns[0], sentence_last)
+        self._automaton = build_automaton(query)
+        self._tables = ConditionTables(columns, memo or RegexMemo())
+        self._anchor = best_anchor(query.pattern, self._tables)
 
     def __len__(self) -> int:
         """How many places there are."""
@@ -97,16 +124,18 @@ class _Search:
         if not self._anchor:
             return 0
         gram = self._anchor[0]
-        asked = self._automaton.asked
-        if gram.length != len(asked) or any(set(one) != {gram.layer} for one in asked):
+        conjuncts = self._automaton.asked
+        if gram.length != len(conjuncts) or any(
+            set(conjunct) != {gram.layer} for conjunct in conjuncts
+        ):
             return None
         return gram.starts
 
     def pieces(self, *, longest: bool, limit: int) -> Iterator[Places]:
         """Rows of starts and of ends, in order of place; a piece is good until the next is made."""
         places, stop = np.empty(0, np.int64), len(self)
-        if self._anchor is not None and anchors.size(self._anchor) * _DEAR < len(self):
-            places = anchors.starts(self._anchor, self._tables)
+        if self._anchor is not None and anchor_size(self._anchor) * _LIST_COST < len(self):
+            places = anchor_starts(self._anchor, self._tables)
             stop = len(places)
         machine = self._machine() if stop else None
         buffer = np.empty((2, min(_CHUNK, stop)), np.int64)
@@ -115,18 +144,20 @@ class _Search:
             end = min(start + chunk, stop)
             starts, ends = buffer[:, : min(end - start, limit)]
             if machine is not None:
-                found = match.match(machine, places, start, end, longest, starts, ends)
+                matches = automaton.match_machine(
+                    machine, places, start, end, longest, starts, ends
+                )
             else:
                 end = min(end, start + (_UNPACKED // self._width if len(places) else chunk))
-                found = self._match_unpacked(places, start, end, longest, starts, ends)
-            yield buffer[:, :found]
-            start, limit = end, limit - found
+                matches = self._match_unpacked(places, start, end, longest, starts, ends)
+            yield buffer[:, :matches]
+            start, limit = end, limit - matches
             # Small pieces first: few matches are soon found, and then the rest is not read.
             chunk = min(chunk * 2, _CHUNK)
 
-    def _machine(self) -> match.Machine | None:
+    def _machine(self) -> automaton.Machine | None:
         """The machine over the layers as they are; None if one of them is kept as a chain."""
-        streams = [column.ids for column in self._columns if isinstance(column.ids, Stream)]
+        streams = [column.ids for column in self._columns if isinstance(column.ids, ItemStream)]
         if len(streams) < len(self._columns):
             return None
         tables = [self._states(layer) for layer in self._layers]
@@ -138,38 +169,40 @@ class _Search:
         self, places: Places, start: int, end: int, longest: bool, starts: Places, ends: Places
     ) -> int:
         """As `match.match`, on what stands behind the places that are asked for, unpacked."""
-        firsts, width, inner = np.array([start]), end - start + match.MOST_ITEMS, places[:0]
+        firsts, width, inner = np.array([start]), end - start + automaton.MAX_ITEMS, places[:0]
         if len(places):
             firsts, width = places[start:end], self._width
             inner = np.arange(len(firsts), dtype=np.int64) * width
-        held = [pack(_runs(c.ids, firsts, width), c.ids.bits) for c in self._columns]
+        columns = [pack(_read_runs(c.ids, firsts, width), c.ids.bits) for c in self._columns]
         last = self._sentence_last
-        sentences = None if last is None else pack(_runs(Stream(last), firsts, width), 1)
-        machine = self._over(held, [self._states(layer) for layer in self._layers], sentences)
-        found: int = match.match(machine, inner, 0, end - start, longest, starts, ends)
-        rows = starts[:found] // width
+        sentences = None if last is None else pack(_read_runs(ItemStream(last), firsts, width), 1)
+        machine = self._over(columns, [self._states(layer) for layer in self._layers], sentences)
+        matches: int = automaton.match_machine(
+            machine, inner, 0, end - start, longest, starts, ends
+        )
+        rows = starts[:matches] // width
         moved = firsts[rows] - rows * width
-        starts[:found] += moved
-        ends[:found] += moved
-        return found
+        starts[:matches] += moved
+        ends[:matches] += moved
+        return matches
 
     @property
     def _width(self) -> int:
         """As many items as a match may have, and one more."""
-        return min(anchors.lengths(self._query.pattern)[1], match.MOST_ITEMS) + 1
+        return min(pattern_lengths(self._query.pattern)[1], automaton.MAX_ITEMS) + 1
 
     def _over(
         self,
-        held: Sequence[Packed],
+        columns: Sequence[Packed],
         tables: Sequence[NDArray[np.uint64]],
         sentences: Packed | None,
-    ) -> match.Machine:
-        machine, data = self._automaton, [one.data for one in held]
+    ) -> automaton.Machine:
+        machine, data = self._automaton, [one.data for one in columns]
         addresses = np.array([one.ctypes.data for one in data], np.int64)
-        return match.Machine(
+        return automaton.Machine(
             origin=data[0],
             offsets=addresses - addresses[0],
-            bits=np.array([one.bits for one in held], np.int64),
+            bits=np.array([one.bits for one in columns], np.int64),
             bases=np.cumsum([0, *map(len, tables[:-1])], dtype=np.int64),
             tables=np.concatenate(tables),
             follow=np.array(machine.follow, np.uint64),
@@ -182,25 +215,25 @@ class _Search:
     def _states(self, layer: str) -> NDArray[np.uint64]:
         """For each entry of a layer the states that it may be read in."""
         bits: dict[Condition | None, int] = {}
-        for state, asked in enumerate(self._automaton.asked):
-            condition = asked.get(layer)
+        for state, conjunct in enumerate(self._automaton.asked):
+            condition = conjunct.get(layer)
             bits[condition] = bits.get(condition, 0) | 1 << state
         states = np.full(len(self._tables.columns[layer].vocabulary), bits.pop(None, 0), np.uint64)
         states[0] = 0
-        for condition, held in bits.items():
+        for condition, states_of_condition in bits.items():
             assert condition is not None
-            states[self._tables.table(layer, condition)] |= np.uint64(held)
+            states[self._tables.table(layer, condition)] |= np.uint64(states_of_condition)
         return states
 
 
-def _runs(ids: Stream | ChainedStream, firsts: Places, width: int) -> Places:
+def _read_runs(ids: ItemStream | CompressedStream, firsts: Places, width: int) -> Places:
     """The items from each of these places on."""
     if len(firsts) == 1:
         return ids.slice(int(firsts[0]), int(firsts[0]) + width)
     return ids.runs(firsts, width)
 
 
-def _aligned(query: Query, columns: Mapping[str, Column]) -> tuple[str, ...]:
+def _aligned_layers(query: Query, columns: Mapping[str, LayerColumn]) -> tuple[str, ...]:
     """The names of the layers that are read, all there and with the same items."""
     check_layers(query, columns)
     first = columns[query.layers[0]]
@@ -210,12 +243,14 @@ def _aligned(query: Query, columns: Mapping[str, Column]) -> tuple[str, ...]:
             column.document_ends is first.document_ends
             or np.array_equal(column.document_ends, first.document_ends)
         ):
-            raise not_aligned(query, test)
+            raise alignment_error(query, test)
     # Small tables first: they are in the nearest cache, and may settle it.
     return tuple(sorted(query.layers, key=lambda layer: columns[layer].ids.bits))
 
 
-def _sentences(query: Query, column: Column, sentence_last: Packed | None) -> Packed | None:
+def _sentence_bits(
+    query: Query, column: LayerColumn, sentence_last: Packed | None
+) -> Packed | None:
     if not query.within:
         return None
     if sentence_last is None or len(sentence_last) != len(column.ids):
@@ -223,3 +258,158 @@ def _sentences(query: Query, column: Column, sentence_last: Packed | None) -> Pa
             f"the sentences of the layer '{query.layers[0]}' are not known; leave out `within s`"
         )
     return sentence_last
+
+
+# An item with more possible numbers is not looked up, nor is a run with more possible grams.
+_MOST_NUMBERS = 1 << 16
+_MOST_GRAMS = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorGram:
+    """The ranges of a layer's sorted suffixes that begin with a run of `length` items."""
+
+    layer: str
+    length: int
+    ranges: tuple[Places, Places]
+    low: int
+    high: int
+
+    @property
+    def starts(self) -> int:
+        """How many places it leaves for the start of a match."""
+        return int((self.ranges[1] - self.ranges[0]).sum()) * (self.high - self.low + 1)
+
+    def shifted(self, low: int, high: int) -> AnchorGram:
+        return replace(self, low=self.low + low, high=min(self.high + high, MAX_ITEMS - 1))
+
+
+Anchor = tuple[AnchorGram, ...]
+
+
+def anchor_size(anchor: Anchor) -> int:
+    """How many places it leaves for the start of a match; some perhaps twice."""
+    return sum(gram.starts for gram in anchor)
+
+
+def anchor_starts(anchor: Anchor, tables: ConditionTables) -> Places:
+    """The places where a match can begin, ascending."""
+    starts = [np.empty(0, np.int64)]
+    for gram in anchor:
+        suffixes = tables.columns[gram.layer].suffixes
+        assert suffixes is not None
+        low, high = gram.ranges
+        at = np.empty(int((high - low).sum()), np.int64)
+        collect_ranges(suffixes.order.data, suffixes.order.bits, low, high, at)
+        starts += [at - shift for shift in range(gram.low, gram.high + 1)]
+    places = np.sort(np.concatenate(starts))
+    fresh = places >= 0
+    fresh[1:] &= places[1:] != places[:-1]
+    return places[fresh]
+
+
+def best_anchor(pattern: Pattern, tables: ConditionTables) -> Anchor | None:
+    """The anchor that leaves the fewest places, or None if there is no anchor."""
+    return _AnchorFinder(tables).best(pattern)
+
+
+class _AnchorFinder:
+    def __init__(self, tables: ConditionTables) -> None:
+        self._tables = tables
+        self._lookups: dict[str, Lookup] = {}
+
+    def best(self, pattern: Pattern) -> Anchor | None:
+        return min(self._anchors(pattern), key=anchor_size, default=None)
+
+    def _anchors(self, pattern: Pattern) -> Iterator[Anchor]:
+        steps = _RequiredSteps()
+        steps.add(pattern)
+        items = [conjuncts_of(s) if isinstance(s, ItemPattern) else () for s, _, _ in steps.all]
+        for i, (step, low, high) in enumerate(steps.all):
+            if isinstance(step, Alternation):
+                step_anchors = _join_alternatives([self.best(part) for part in step.parts])
+            elif len(items[i]) > 1:
+                singles = [self._runs([conjunct]) for conjunct in items[i]]
+                step_anchors = _join_alternatives(
+                    [min(anchors, key=anchor_size, default=None) for anchors in singles]
+                )
+            else:
+                alone = takewhile(lambda conjuncts: len(conjuncts) == 1, items[i:])
+                step_anchors = self._runs([conjuncts[0] for conjuncts in alone])
+            yield from (
+                tuple(gram.shifted(low, high) for gram in anchor) for anchor in step_anchors
+            )
+
+    def _runs(self, run: Sequence[Conjunct]) -> Iterator[Anchor]:
+        """Anchors that begin with the first item of a run, one for each of its layers."""
+        for layer in run[0] if run else ():
+            numbers: list[Places] = []
+            for conjunct in run:
+                if layer not in conjunct:
+                    break
+                possible = self._tables.numbers(layer, conjunct[layer])
+                if numbers and prod(map(len, numbers)) * len(possible) > _MOST_GRAMS:
+                    break
+                numbers.append(possible)
+            if not all(map(len, numbers)):
+                yield ()  # nothing can match
+            elif self._tables.columns[layer].suffixes and len(numbers[0]) <= _MOST_NUMBERS:
+                yield (self._gram(layer, numbers),)
+
+    def _gram(self, layer: str, numbers: Sequence[Places]) -> AnchorGram:
+        if layer not in self._lookups:
+            self._lookups[layer] = Lookup(self._tables.columns[layer])
+        all_grams = np.stack(np.meshgrid(*numbers, indexing="ij"), axis=-1).astype(np.int32)
+        ends = np.arange(len(numbers), all_grams.size + 1, len(numbers), dtype=np.int64)
+        low, high = self._lookups[layer].ranges(all_grams.reshape(-1), ends)
+        occurs = low < high
+        return AnchorGram(layer, len(numbers), (low[occurs], high[occurs]), 0, 0)
+
+
+class _RequiredSteps:
+    """The parts that every match holds, with how far behind its start they can stand.
+
+    What a match may hold or not stands between them as None, so that neighbours in the list
+    are neighbours in the match.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[tuple[ItemPattern | Alternation | None, int, int]] = []
+        self._low = self._high = 0
+
+    def add(self, pattern: Pattern) -> None:
+        if isinstance(pattern, Concatenation):
+            for part in pattern.parts:
+                self.add(part)
+        elif isinstance(pattern, Repeat):
+            for _ in range(pattern.least):
+                self.add(pattern.part)
+            if pattern.least != pattern.most:
+                self.all.append((None, self._low, self._high))
+                most = MAX_ITEMS if pattern.most is None else pattern.most
+                self._high += (most - pattern.least) * pattern_lengths(pattern.part)[1]
+        else:
+            self.all.append((pattern, self._low, self._high))
+            least, most = pattern_lengths(pattern)
+            self._low += least
+            self._high += most
+
+
+def pattern_lengths(pattern: Pattern) -> tuple[int, int]:
+    """The fewest and the most items that it can stand for."""
+    if isinstance(pattern, ItemPattern):
+        return 1, 1
+    if isinstance(pattern, Repeat):
+        least, most = pattern_lengths(pattern.part)
+        times = MAX_ITEMS if pattern.most is None else pattern.most
+        return least * pattern.least, most * times
+    fewest, most_of_all = zip(*map(pattern_lengths, pattern.parts))
+    if isinstance(pattern, Concatenation):
+        return sum(fewest), sum(most_of_all)
+    return min(fewest), max(most_of_all)
+
+
+def _join_alternatives(anchors: Sequence[Anchor | None]) -> Iterator[Anchor]:
+    """The anchors of all alternatives make one, if each has one."""
+    if None not in anchors:
+        yield tuple(gram for anchor in anchors if anchor is not None for gram in anchor)

@@ -23,7 +23,7 @@ class Test:
     at: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.layer}={_quoted(self)}"
+        return f"{self.layer}={_quote(self)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Not:
 
     def __str__(self) -> str:
         part = self.part
-        return f"{part.layer}!={_quoted(part)}" if isinstance(part, Test) else f"!({part})"
+        return f"{part.layer}!={_quote(part)}" if isinstance(part, Test) else f"!({part})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Or:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ItemPattern:
     """One item; without a condition any."""
 
     condition: Condition | None
@@ -62,17 +62,17 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class Concatenation:
     """One part behind the other."""
 
     parts: tuple[Pattern, ...]
 
     def __str__(self) -> str:
-        return " ".join(f"({p})" if isinstance(p, Either) else str(p) for p in self.parts)
+        return " ".join(f"({p})" if isinstance(p, Alternation) else str(p) for p in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Alternation:
     """One of the parts."""
 
     parts: tuple[Pattern, ...]
@@ -90,7 +90,7 @@ class Repeat:
     most: int | None
 
     def __str__(self) -> str:
-        part = str(self.part) if isinstance(self.part, Item) else f"({self.part})"
+        part = str(self.part) if isinstance(self.part, ItemPattern) else f"({self.part})"
         bounds = (self.least, self.most)
         for sign, meaning in SIGNS.items():
             if meaning == bounds:
@@ -101,7 +101,7 @@ class Repeat:
 
 
 Condition: TypeAlias = Test | Not | And | Or
-Pattern: TypeAlias = Item | Chain | Either | Repeat
+Pattern: TypeAlias = ItemPattern | Concatenation | Alternation | Repeat
 SIGNS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
@@ -143,7 +143,7 @@ def check_layers(query: Query, known: Collection[str]) -> None:
             raise error_at(query.text, places.get(layer, 0), problem)
 
 
-def not_aligned(query: Query, test: Test) -> OptionError:
+def alignment_error(query: Query, test: Test) -> OptionError:
     """The error for a layer that does not share the items of the first."""
     return error_at(
         query.text,
@@ -153,14 +153,14 @@ def not_aligned(query: Query, test: Test) -> OptionError:
     )
 
 
-def _quoted(test: Test) -> str:
+def _quote(test: Test) -> str:
     return f'"{test.pattern}"' + ("%c" if test.ignore_case else "")
 
 
 def tests_of(part: Pattern | Condition | None) -> Iterator[Test]:
     if isinstance(part, Test):
         yield part
-    elif isinstance(part, Item):
+    elif isinstance(part, ItemPattern):
         yield from tests_of(part.condition)
     elif isinstance(part, Not | Repeat):
         yield from tests_of(part.part)

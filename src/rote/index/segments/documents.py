@@ -2,6 +2,12 @@
 
 Numbers of documents are places in the segment. An id is found by its hash, which is the same in
 every process, and then compared with the id itself, so that a collision cannot mislead.
+
+The texts of a segment's documents, compressed, and read a little at a time.
+
+All texts stand in one row of characters, which is cut into chunks, each compressed by itself,
+with a checksum. Showing forty characters around a match thus costs one chunk, not a novel, and
+merging segments copies chunks without opening them. Metadata is kept the same way.
 """
 
 from __future__ import annotations
@@ -9,20 +15,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import zstandard
 from numpy.typing import NDArray
 
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.json_reader import parse_json
 from rote.corpus import hash_id, hash_of
+from rote.index.columns.layer_column import Vocabulary, decode_string
 from rote.index.columns.packed import Bytes
-from rote.index.columns.parts import Vocabulary, decoded
-from rote.index.segments.part import RESTORE, Part
-from rote.index.segments.target import PartWriter
-from rote.index.segments.texts import Texts, TextsWriter
+from rote.index.segments.part import RESTORE, PartWriter, SegmentPart, release_pages
 
 AUTHOR = "author"
 SOURCE = "source"
@@ -45,11 +51,11 @@ class Documents:
 
     __slots__ = ("_hashed", "_hashes", "_id_data", "_id_ends", "author", "metas", "source", "texts")
 
-    def __init__(self, part: Part) -> None:
-        self.texts = Texts(part, "texts")
-        self.metas = Texts(part, "meta")
-        self.author = _labels(part, AUTHOR)
-        self.source = _labels(part, SOURCE)
+    def __init__(self, part: SegmentPart) -> None:
+        self.texts = CompressedTexts(part, "texts")
+        self.metas = CompressedTexts(part, "meta")
+        self.author = _read_labels(part, AUTHOR)
+        self.source = _read_labels(part, SOURCE)
         self._id_data: Bytes = part["ids.data"]
         self._id_ends: NDArray[np.int64] = part["ids.ends"]
         self._hashes: NDArray[np.uint64] = part["hashes"]
@@ -62,7 +68,7 @@ class Documents:
         if not 0 <= i < len(self):
             raise IndexError(f"{i} of {len(self)}")
         start = int(self._id_ends[i - 1]) if i else 0
-        return decoded(self._id_data[start : int(self._id_ends[i])].tobytes())
+        return decode_string(self._id_data[start : int(self._id_ends[i])].tobytes())
 
     def ids(self) -> list[str]:
         return [self.id(i) for i in range(len(self))]
@@ -84,9 +90,9 @@ class Documents:
 
     def meta(self, i: int) -> dict[str, Any]:
         try:
-            found = parse_json(self.metas.text(i))
-            if isinstance(found, dict):
-                return found
+            meta = parse_json(self.metas.text(i))
+            if isinstance(meta, dict):
+                return meta
         except InputError:
             pass
         problem = f"the metadata of the document '{self.id(i)}' is damaged"
@@ -101,7 +107,7 @@ class Documents:
         i = self.find(document.id)
         if i is None or self.text(i) != document.text:
             return False
-        return self.metas.text(i) == _json(document.meta)
+        return self.metas.text(i) == _dump_meta(document.meta)
 
     @property
     def raw_ids(self) -> tuple[Bytes, NDArray[np.int64]]:
@@ -133,9 +139,9 @@ class DocumentsWriter:
 
     def add(self, documents: Sequence[Document]) -> None:
         self._texts.add(document.text for document in documents)
-        self._metas.add(_json(document.meta) for document in documents)
-        self._authors.add(_label(d.meta.get(self._author_field)) for d in documents)
-        self._sources.add(_label(d.meta.get(SOURCE)) for d in documents)
+        self._metas.add(_dump_meta(document.meta) for document in documents)
+        self._authors.add(_label_of(d.meta.get(self._author_field)) for d in documents)
+        self._sources.add(_label_of(d.meta.get(SOURCE)) for d in documents)
         ids = [document.id.encode("utf-8", "surrogatepass") for document in documents]
         self._add_ids(
             np.frombuffer(b"".join(ids), np.uint8),
@@ -210,15 +216,15 @@ def write_vocabulary(part: PartWriter, name: str, vocabulary: Vocabulary) -> Non
     part.column(f"{name}.ends", "int64")(vocabulary.ends)
 
 
-def read_vocabulary(part: Part, name: str) -> Vocabulary:
+def read_vocabulary(part: SegmentPart, name: str) -> Vocabulary:
     return Vocabulary(part[f"{name}.data"], part[f"{name}.ends"])
 
 
-def _labels(part: Part, name: str) -> Labels:
+def _read_labels(part: SegmentPart, name: str) -> Labels:
     return Labels(part[name], read_vocabulary(part, f"{name}.vocabulary"))
 
 
-def _label(value: Any) -> str:
+def _label_of(value: Any) -> str:
     """A field's value as a name; the empty string for none.
 
     Tables write NaN where a field is empty, and a record of its own is no name.
@@ -226,12 +232,146 @@ def _label(value: Any) -> str:
     if value is None or value != value or isinstance(value, Mapping):
         return ""
     if isinstance(value, (list, tuple)):
-        return "; ".join(filter(None, map(_label, value)))
+        return "; ".join(filter(None, map(_label_of, value)))
     return value if isinstance(value, str) else str(value)
 
 
-def _json(meta: Mapping[str, Any]) -> str:
+def _dump_meta(meta: Mapping[str, Any]) -> str:
     # Annotation that came with the input is in the layers now.
-    kept = {key: value for key, value in meta.items() if key != "annotation"}
+    fields = {key: value for key, value in meta.items() if key != "annotation"}
     # What JSON has no word for (dates from Parquet files) is kept as people read it.
-    return json.dumps(kept, ensure_ascii=False, separators=(",", ":"), default=str)
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+CHUNK = 1 << 16
+"""Characters of a chunk; only the last of a column, or of what was merged into it, has fewer."""
+_COMPRESSION_LEVEL = 3
+_MAX_CHARACTER_BYTES = 4  # of a character
+_CACHED_CHUNKS = 32
+_COPY_AT_ONCE = 1 << 24
+
+
+class CompressedTexts:
+    """Strings by number, or a piece of one.
+
+    Chunk c holds the characters from `firsts[c]` on and lies compressed at
+    `data[offsets[c]:offsets[c + 1]]`; string i ends before character `ends[i]` of the row.
+    """
+
+    __slots__ = ("_chunk", "data", "ends", "firsts", "offsets", "where")
+
+    def __init__(self, part: SegmentPart, name: str) -> None:
+        self.where = f"{part.where}: {name}"
+        self.data: Bytes = part[f"{name}.data"]
+        self.offsets: NDArray[np.int64] = part[f"{name}.offsets"]
+        self.firsts: NDArray[np.int64] = part[f"{name}.firsts"]
+        self.ends: NDArray[np.int64] = part[f"{name}.ends"]
+        self._chunk = lru_cache(_CACHED_CHUNKS)(self._decompress)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def length(self, i: int) -> int:
+        """Characters of string i."""
+        return int(self.ends[i]) - self._begin(i)
+
+    def text(self, i: int, start: int = 0, stop: int | None = None) -> str:
+        """The characters from start to stop of string i; what lies outside of it is left out."""
+        if not 0 <= i < len(self):
+            raise IndexError(f"{i} of {len(self)}")
+        begin, end = self._begin(i), int(self.ends[i])
+        low = begin + max(0, start)
+        high = end if stop is None else min(end, begin + stop)
+        if low >= high:
+            return ""
+        first = int(np.searchsorted(self.firsts, low, side="right")) - 1
+        pieces = []
+        for chunk in range(first, len(self.firsts) - 1):
+            origin = int(self.firsts[chunk])
+            if origin >= high:
+                break
+            pieces.append(self._chunk(chunk)[max(0, low - origin) : high - origin])
+        return "".join(pieces)
+
+    def _begin(self, i: int) -> int:
+        return int(self.ends[i - 1]) if i else 0
+
+    def _decompress(self, chunk: int) -> str:
+        compressed = self.data[int(self.offsets[chunk]) : int(self.offsets[chunk + 1])]
+        characters = int(self.firsts[chunk + 1] - self.firsts[chunk])
+        try:
+            # Known beforehand, and never more than is due: a few bytes may stand for gigabytes.
+            if (
+                not 0
+                <= zstandard.frame_content_size(compressed.data)
+                <= _MAX_CHARACTER_BYTES * characters
+            ):
+                raise ValueError("it is larger than it may be")
+            plain = zstandard.ZstdDecompressor().decompress(compressed.data)
+            text = plain.decode("utf-8", "surrogatepass")
+            if len(text) != characters:
+                raise ValueError("it is not as long as it was")
+            return text
+        except (zstandard.ZstdError, ValueError) as error:
+            problem = f"a text is damaged ({error})"
+            raise InputError(problem, file=self.where, remedy=RESTORE) from None
+
+
+class TextsWriter:
+    """Appends strings, or all strings of another column, to a column of texts."""
+
+    def __init__(self, part: PartWriter, name: str) -> None:
+        self._data = part.column(f"{name}.data", "uint8")
+        self._offsets = part.column(f"{name}.offsets", "int64")
+        self._firsts = part.column(f"{name}.firsts", "int64")
+        self._ends = part.column(f"{name}.ends", "int64")
+        self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_checksum=True)
+        self._waiting: list[str] = []
+        self._held = 0  # characters that wait
+        self._characters = 0  # before those that wait
+        self._bytes = 0
+        self._mark()
+
+    def add(self, strings: Iterable[str]) -> None:
+        ends = []
+        for string in strings:
+            self._waiting.append(string)
+            self._held += len(string)
+            ends.append(self._characters + self._held)
+            if self._held >= CHUNK:
+                self._compress(CHUNK)
+        self._ends(np.array(ends, np.int64))
+
+    def copy(self, other: CompressedTexts) -> None:
+        """Append another column: its chunks as they are."""
+        self._compress(1)
+        for start in range(0, len(other.data), _COPY_AT_ONCE):
+            self._data(other.data[start : start + _COPY_AT_ONCE])
+        release_pages(other.data)
+        self._offsets(other.offsets[1:] + self._bytes)
+        self._firsts(other.firsts[1:] + self._characters)
+        self._ends(other.ends + self._characters)
+        self._bytes += len(other.data)
+        self._characters += int(other.firsts[-1])
+
+    def finish(self) -> None:
+        self._compress(1)
+
+    def _compress(self, least: int) -> None:
+        """Write chunks while at least this many characters wait."""
+        row = "".join(self._waiting)
+        at = 0
+        while len(row) - at >= least:
+            piece = row[at : at + CHUNK]
+            data = self._compressor.compress(piece.encode("utf-8", "surrogatepass"))
+            self._data(np.frombuffer(data, np.uint8))
+            at += len(piece)
+            self._characters += len(piece)
+            self._bytes += len(data)
+            self._mark()
+        self._waiting = [row[at:]]
+        self._held = len(row) - at
+
+    def _mark(self) -> None:
+        self._offsets(np.array([self._bytes], np.int64))
+        self._firsts(np.array([self._characters], np.int64))

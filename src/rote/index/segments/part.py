@@ -4,33 +4,41 @@ On disk a part is a folder of plain files, one for each column, and `part.json`,
 which says of each file what it holds, its size and its checksum. So a folder without
 `part.json` is the rest of an interrupted run, and one with it is whole. Files are mapped, not
 read; nothing in them is code.
+
+Where parts are written: a folder, or memory. The writers of segments do not know which.
+
+A target gives parts, whose columns grow piece by piece, and scratch columns for what has to be
+read again before it can take its final form (numbers of items before the vocabulary is sorted).
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, OptionError
 from rote.core.files import open_regular, read_regular
 from rote.core.json_reader import JsonObject, parse_json
 from rote.core.progress import Advance
-from rote.index.columns.chain import EVERY
-from rote.index.columns.packed import MOST_BITS, Packed, packed_size
+from rote.index.columns.compressed_suffix_array import SAMPLE_STEP
+from rote.index.columns.packed import MAX_BITS, Bytes, Packed, pack_chunks, packed_size
 
 FORMAT = 2
-READ = (1, FORMAT)
+READABLE = (1, FORMAT)
 """Formats that can be read: in the first one no layer follows from another, and a table of
 sorted suffixes is not packed."""
 SEAL = "part.json"
@@ -71,13 +79,19 @@ class PartRecord:
     checksum: str
 
     @classmethod
-    def from_json(cls, held: JsonObject) -> PartRecord:
-        folder, size = name_in(held, "folder"), held.count("bytes")
-        return cls(folder, held.text("name"), held.text("kind"), size, held.text("checksum"))
+    def from_json(cls, json_object: JsonObject) -> PartRecord:
+        folder, size = read_name(json_object, "folder"), json_object.count("bytes")
+        return cls(
+            folder,
+            json_object.text("name"),
+            json_object.text("kind"),
+            size,
+            json_object.text("checksum"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SegmentPart:
     """The columns of one part; all arrays are read-only."""
 
     name: str
@@ -88,23 +102,23 @@ class Part:
 
     def __getitem__(self, column: str) -> Any:
         """A plain column; a part without it was not made by this format."""
-        return _column(self.arrays, column, self.where)
+        return _get_column(self.arrays, column, self.where)
 
     def numbers(self, column: str) -> Packed:
         """A packed column."""
-        found: Packed = _column(self.packed, column, self.where)
-        return found
+        packed: Packed = _get_column(self.packed, column, self.where)
+        return packed
 
 
-def valid_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Whether a name can stand for a file or folder everywhere."""
     return _NAME.fullmatch(name) is not None
 
 
-def name_in(held: JsonObject, field: str) -> str:
+def read_name(json_object: JsonObject, field: str) -> str:
     """The name of a folder or column in a file of the index, which must not lead out of it."""
-    if not valid_name(name := held.text(field)):
-        raise held.error(field, f"is {name!r}, which can name neither file nor folder")
+    if not is_valid_name(name := json_object.text(field)):
+        raise json_object.error(field, f"is {name!r}, which can name neither file nor folder")
     return name
 
 
@@ -112,12 +126,12 @@ def checksum(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def is_whole(folder: Path) -> bool:
+def is_sealed(folder: Path) -> bool:
     """Whether the folder holds a part that was written to its end."""
     return os.path.isfile(folder / SEAL)
 
 
-def open_part(folder: Path, expected: str | None = None) -> Part:
+def open_part(folder: Path, expected: str | None = None) -> SegmentPart:
     """Map a part; every file must be there with its size, and part.json as expected."""
     name, kind, files = _read_seal(folder, expected)
     arrays: dict[str, NDArray[Any]] = {}
@@ -127,15 +141,15 @@ def open_part(folder: Path, expected: str | None = None) -> Part:
         problem = _size_problem(place, record)
         if problem:
             raise InputError(problem, file=place, remedy=RESTORE)
-        data = _map(place, record)
+        data = _map_file(place, record)
         if record.type == PACKED:
             packed[file] = Packed(data, record.bits, record.length)
         else:
             arrays[file] = data
-    return Part(name, kind, arrays, packed, str(folder))
+    return SegmentPart(name, kind, arrays, packed, str(folder))
 
 
-def let_go(array: NDArray[Any]) -> None:
+def release_pages(array: NDArray[Any]) -> None:
     """Give the memory of a mapped column back once it was read through; it stays readable.
 
     The system would do so by itself when it is short, but until then it counts as ours.
@@ -149,7 +163,7 @@ def let_go(array: NDArray[Any]) -> None:
         base.madvise(MADV_DONTNEED)
 
 
-def describe(folder: Path) -> PartRecord:
+def describe_part(folder: Path) -> PartRecord:
     """The record of a whole part, from its part.json."""
     name, kind, files = _read_seal(folder, None)
     size = sum(record.bytes for record in files.values())
@@ -160,7 +174,7 @@ def stream_length(folder: Path, record: PartRecord) -> int:
     """How long the row of numbers of a layer is, at most; nothing is mapped for it."""
     files = _read_seal(folder, record.checksum)[2] if record.kind == LAYER else {}
     if "chain.ranks" in files:
-        return files["chain.ranks"].length * EVERY
+        return files["chain.ranks"].length * SAMPLE_STEP
     return files["ids"].length if "ids" in files else 0
 
 
@@ -177,7 +191,7 @@ def check_part(
         place = f"{folder}/{file}"
         problem = _size_problem(place, record)
         try:
-            if not problem and _digest(place, advance) != record.checksum:
+            if not problem and _file_digest(place, advance) != record.checksum:
                 problem = "the content has changed since it was written"
         except OSError as error:
             problem = f"a file of the index cannot be read ({error.strerror})"
@@ -186,7 +200,7 @@ def check_part(
     return problems
 
 
-def _digest(place: str, advance: Advance) -> str:
+def _file_digest(place: str, advance: Advance) -> str:
     digest = blake2b(digest_size=16)
     with open_regular(place) as file:
         while data := file.read(_READ_AT_ONCE):
@@ -205,41 +219,45 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
     if expected is not None and checksum(data) != expected:
         problem = "the description of this part has changed since it was written"
         raise InputError(problem, file=str(place), remedy=RESTORE)
-    held = JsonObject.of(
+    json_object = JsonObject.of(
         parse_json(data, str(place), remedy=RESTORE, strict=True), str(place), remedy=RESTORE
     )
-    if held.get("format") not in READ:
-        known = " and ".join(map(str, READ))
+    if json_object.get("format") not in READABLE:
+        known = " and ".join(map(str, READABLE))
         raise InputError(
-            f"this part has format {held.get('format')}, this version of rote reads {known}",
+            f"this part has format {json_object.get('format')}, this version of rote reads {known}",
             file=str(place),
             remedy="Build the index again, or use the version that made it",
         )
-    if (kind := held.text("kind")) not in (DOCUMENTS, LAYER):
-        raise held.error("kind", f"is {kind!r}, not {DOCUMENTS!r} or {LAYER!r}")
-    files = held.object("files")
-    records = {name: _record(files, name) for name in files.values}
-    return name_in(held, "name"), kind, records
+    if (kind := json_object.text("kind")) not in (DOCUMENTS, LAYER):
+        raise json_object.error("kind", f"is {kind!r}, not {DOCUMENTS!r} or {LAYER!r}")
+    files = json_object.object("files")
+    records = {name: _read_file_record(files, name) for name in files.values}
+    return read_name(json_object, "name"), kind, records
 
 
-def _record(files: JsonObject, name: str) -> FileRecord:
+def _read_file_record(files: JsonObject, name: str) -> FileRecord:
     """A file's name stays within the folder, and its size follows from what it holds."""
-    if not valid_name(name) or name == SEAL:
+    if not is_valid_name(name) or name == SEAL:
         raise files.error(name, "is no name of a column")
-    held = files.object(name)
-    sizes = {field: held.count(field) if field in held.values else 0 for field in _SIZES}
-    record = FileRecord(held.text("type"), held.count("bytes"), held.text("checksum"), **sizes)
+    json_object = files.object(name)
+    sizes = {
+        field: json_object.count(field) if field in json_object.values else 0 for field in _SIZES
+    }
+    record = FileRecord(
+        json_object.text("type"), json_object.count("bytes"), json_object.text("checksum"), **sizes
+    )
     if record.type == PACKED:
-        known = 1 <= record.bits <= MOST_BITS
+        known = 1 <= record.bits <= MAX_BITS
         fits = known and record.bytes == packed_size(record.length, record.bits)
     else:
         known = record.type in TYPES
         fits = known and record.bytes % np.dtype(record.type).itemsize == 0
     if not known:
-        said = f"is {record.type!r} with {record.bits} bits, which no column has"
-        raise held.error("type", said)
+        problem = f"is {record.type!r} with {record.bits} bits, which no column has"
+        raise json_object.error("type", problem)
     if not fits:
-        raise held.error("bytes", f"is {record.bytes}, which does not fit {record.type!r}")
+        raise json_object.error("bytes", f"is {record.bytes}, which does not fit {record.type!r}")
     return record
 
 
@@ -253,7 +271,7 @@ def _size_problem(place: str, record: FileRecord) -> str:
     return ""
 
 
-def _map(place: str, record: FileRecord) -> NDArray[Any]:
+def _map_file(place: str, record: FileRecord) -> NDArray[Any]:
     kind = np.dtype(np.uint8 if record.type == PACKED else record.type).newbyteorder("<")
     data: Any
     try:
@@ -276,7 +294,271 @@ def _map(place: str, record: FileRecord) -> NDArray[Any]:
     return np.frombuffer(data, kind)
 
 
-def _column(columns: Mapping[str, Any], name: str, where: str) -> Any:
+def _get_column(columns: Mapping[str, Any], name: str, where: str) -> Any:
     if name not in columns:
         raise InputError(f"the column {name} is missing", file=where, remedy=RESTORE)
     return columns[name]
+
+
+Append = Callable[[NDArray[Any]], None]
+_SCRATCH = "scratch"
+
+
+class PartWriter(Protocol):
+    """A part that is being written."""
+
+    def column(self, name: str, kind: str) -> Append:
+        """Begin a column of this number type; what it gives appends to it."""
+
+    def pack(self, name: str, values: NDArray[Any], bits: int) -> None:
+        """A whole packed column, `values` being numbers below 2**bits."""
+
+    def seal(self) -> PartRecord:
+        """The part is whole."""
+
+
+class Scratch(Protocol):
+    """A column that is thrown away after use."""
+
+    def append(self, values: NDArray[Any]) -> None: ...
+
+    def take(self) -> NDArray[Any]:
+        """All of it in memory, as an array that may be written to; the column is gone then."""
+
+
+class Target(Protocol):
+    """Where the parts of one segment go."""
+
+    def part(self, folder: str, name: str, kind: str) -> PartWriter: ...
+
+    def sealed(self, folder: str) -> SegmentPart:
+        """A part that was written here before."""
+
+    def scratch(self, kind: str) -> Scratch: ...
+
+    def close(self) -> None:
+        """Let go of all files; remove scratch columns, and parts that were not sealed."""
+
+
+class FolderTarget:
+    """Parts as subfolders of a segment's folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir(parents=True, exist_ok=True)
+        self._files: list[BinaryIO] = []
+        self._parts: list[Path] = []
+        self.close()
+
+    def part(self, folder: str, name: str, kind: str) -> PartWriter:
+        _check_folder_name(folder, kind)
+        self._parts.append(self.path / folder)
+        return _FolderPart(self.path / folder, name, kind, self._open)
+
+    def sealed(self, folder: str) -> SegmentPart:
+        return open_part(self.path / folder)
+
+    def scratch(self, kind: str) -> Scratch:
+        (self.path / _SCRATCH).mkdir(exist_ok=True)
+        path = self.path / _SCRATCH / str(len(self._files))
+        return _FileScratch(path, self._open(path), kind)
+
+    def _open(self, path: Path) -> BinaryIO:
+        # Known here so that an error on the way leaves no file open.
+        self._files.append(path.open("wb"))
+        return self._files[-1]
+
+    def close(self) -> None:
+        for file in self._files:
+            # Only what is thrown away is still open: on a full disk it need not be written.
+            with suppress(OSError):
+                file.close()
+        unfinished = [part for part in self._parts if not is_sealed(part)]
+        for path in (self.path / _SCRATCH, *unfinished):
+            if path.is_dir():
+                shutil.rmtree(path)
+
+
+class MemoryTarget:
+    """Parts as arrays; they appear in `parts` once sealed."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, SegmentPart] = {}
+
+    def part(self, folder: str, name: str, kind: str) -> PartWriter:
+        _check_folder_name(folder, kind)
+        return _MemoryPart(self.parts, folder, name, kind)
+
+    def sealed(self, folder: str) -> SegmentPart:
+        return self.parts[folder]
+
+    def scratch(self, kind: str) -> Scratch:
+        return _MemoryScratch(kind)
+
+    def close(self) -> None:
+        return None
+
+
+def _check_folder_name(folder: str, kind: str) -> None:
+    taken = folder == _SCRATCH or (folder == DOCUMENTS and kind != DOCUMENTS)
+    if taken or not is_valid_name(folder):
+        raise OptionError(
+            f"'{folder}' cannot name a layer of an index: use letters, digits, '-', '_' and '.'"
+        )
+
+
+class _FolderPart:
+    def __init__(
+        self, path: Path, name: str, kind: str, open_file: Callable[[Path], BinaryIO]
+    ) -> None:
+        # What an interrupted run left is no use: without its end nobody knows what it holds.
+        if path.exists():
+            shutil.rmtree(path)
+        path.mkdir()
+        self._path, self._name, self._kind, self._open_file = path, name, kind, open_file
+        self._growing: dict[str, _ColumnFile] = {}
+        self._files: dict[str, FileRecord] = {}
+
+    def column(self, name: str, kind: str) -> Append:
+        self._growing[name] = file = _ColumnFile(self._open_file(self._path / name), kind)
+        return file.append
+
+    def pack(self, name: str, values: NDArray[Any], bits: int) -> None:
+        file = _ColumnFile(self._open_file(self._path / name), PACKED, bits, len(values))
+        for data in pack_chunks(values, bits):
+            file.append(data)
+        self._files[name] = file.close()
+
+    def seal(self) -> PartRecord:
+        for name, file in self._growing.items():
+            self._files[name] = file.close()
+        description = {
+            "format": FORMAT,
+            "kind": self._kind,
+            "name": self._name,
+            "files": {
+                name: {field: getattr(file, field) for field in FileRecord.__dataclass_fields__}
+                for name, file in sorted(self._files.items())
+            },
+        }
+        data = json.dumps(description, indent=1).encode("ascii")
+        sync_folder(self._path)
+        _write_seal(self._path / SEAL, data)
+        sync_folder(self._path)
+        sync_folder(self._path.parent)
+        size = sum(record.bytes for record in self._files.values())
+        return PartRecord(self._path.name, self._name, self._kind, size, checksum(data))
+
+
+class _ColumnFile:
+    """A file that grows, and the digest of what was written to it."""
+
+    def __init__(self, file: BinaryIO, kind: str, bits: int = 0, length: int = 0) -> None:
+        self._file = file
+        self._type = np.dtype(np.uint8 if kind == PACKED else kind).newbyteorder("<")
+        self._kind, self._bits, self._length = kind, bits, length
+        self._digest = blake2b(digest_size=16)
+        self._bytes = 0
+
+    def append(self, values: NDArray[Any]) -> None:
+        data = _raw_bytes(values, self._type)
+        self._file.write(data)
+        self._digest.update(data)
+        self._bytes += len(data)
+
+    def close(self) -> FileRecord:
+        _sync_and_close(self._file)
+        return FileRecord(
+            self._kind, self._bytes, self._digest.hexdigest(), self._bits, self._length
+        )
+
+
+class _MemoryPart:
+    def __init__(self, parts: dict[str, SegmentPart], folder: str, name: str, kind: str) -> None:
+        self._parts, self._folder, self._name, self._kind = parts, folder, name, kind
+        self._columns: dict[str, tuple[np.dtype[Any], list[NDArray[Any]]]] = {}
+        self._packed: dict[str, Packed] = {}
+
+    def column(self, name: str, kind: str) -> Append:
+        pieces: list[NDArray[Any]] = []
+        self._columns[name] = (np.dtype(kind), pieces)
+        return lambda values: pieces.append(_as_contiguous(values, np.dtype(kind)).copy())
+
+    def pack(self, name: str, values: NDArray[Any], bits: int) -> None:
+        data: Bytes = _join_pieces(np.dtype(np.uint8), pack_chunks(values, bits))
+        self._packed[name] = Packed(data, bits, len(values))
+
+    def seal(self) -> PartRecord:
+        arrays = {name: _join_pieces(*column) for name, column in self._columns.items()}
+        self._columns.clear()
+        self._parts[self._folder] = SegmentPart(self._name, self._kind, arrays, self._packed)
+        columns = [*arrays.values(), *(packed.data for packed in self._packed.values())]
+        return PartRecord(
+            self._folder, self._name, self._kind, sum(array.nbytes for array in columns), ""
+        )
+
+
+class _FileScratch:
+    def __init__(self, path: Path, file: BinaryIO, kind: str) -> None:
+        self._path, self._file, self._type = path, file, np.dtype(kind)
+
+    def append(self, values: NDArray[Any]) -> None:
+        self._file.write(_raw_bytes(values, self._type))
+
+    def take(self) -> NDArray[Any]:
+        self._file.close()
+        values = np.fromfile(self._path, self._type)
+        self._path.unlink()
+        return values
+
+
+class _MemoryScratch:
+    def __init__(self, kind: str) -> None:
+        self._type = np.dtype(kind)
+        self._pieces: list[NDArray[Any]] = []
+
+    def append(self, values: NDArray[Any]) -> None:
+        self._pieces.append(_as_contiguous(values, self._type).copy())
+
+    def take(self) -> NDArray[Any]:
+        values = np.concatenate([np.empty(0, self._type), *self._pieces])
+        self._pieces.clear()
+        return values
+
+
+def sync_folder(path: Path) -> None:
+    """Names of new files are kept by the folder, which has to reach the disk too."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_seal(path: Path, data: bytes) -> None:
+    """Under the final name only once it is on the disk: its presence means that all is."""
+    beside = path.with_name(f"{path.name}.new")
+    with beside.open("wb") as file:
+        file.write(data)
+        _sync_and_close(file)
+    os.replace(beside, path)
+
+
+def _sync_and_close(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    file.close()
+
+
+def _as_contiguous(values: Any, kind: np.dtype[Any]) -> Any:
+    return np.ascontiguousarray(values, kind)
+
+
+def _raw_bytes(values: Any, kind: np.dtype[Any]) -> memoryview | bytes:
+    return memoryview(_as_contiguous(values, kind)).cast("B") if len(values) else b""
+
+
+def _join_pieces(kind: np.dtype[Any], pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    joined = np.concatenate([np.empty(0, kind), *pieces])
+    joined.flags.writeable = False
+    return joined

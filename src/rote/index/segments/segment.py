@@ -1,6 +1,13 @@
 """A segment: documents and their layers, opened from a folder or made in memory.
 
 It never changes. Adding documents makes another segment, adding a layer another part.
+
+One layer of a segment on its way to its final form.
+
+While texts come in, items are numbered as they appear, into a scratch column. In the end the
+vocabulary is sorted, the numbers follow it, suffixes are sorted where the layer is to be
+searched, and everything is packed. Only then the next layer begins, so that one layer at a
+time is in memory: 4 bytes an item, 16 while suffixes are sorted.
 """
 
 from __future__ import annotations
@@ -10,21 +17,39 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rote.core.errors import InputError
 from rote.core.json_reader import JsonObject
-from rote.index.columns.packed import Packed, Stream
-from rote.index.columns.parts import Column
-from rote.index.segments.column import read_column
-from rote.index.segments.documents import Documents
-from rote.index.segments.frame import Frame, has_frame, read_frame
+from rote.core.layer import Ids, Layer
+from rote.index.columns.compressed_suffix_array import (
+    CompressedOrder,
+    CompressedStream,
+    encode_suffix_array,
+    open_compressed,
+)
+from rote.index.columns.layer_column import END, LayerColumn, Suffixes, Vocabulary
+from rote.index.columns.packed import ItemStream, Packed, bits_for, pack, packed_size
+from rote.index.segments.documents import Documents, read_vocabulary, write_vocabulary
 from rote.index.segments.part import (
     DOCUMENTS,
     LAYER,
     RESTORE,
-    Part,
     PartRecord,
-    is_whole,
+    PartWriter,
+    SegmentPart,
+    Target,
+    is_sealed,
     open_part,
+    release_pages,
+)
+from rote.index.segments.positions import (
+    Positions,
+    PositionsWriter,
+    has_positions,
+    item_mask,
+    read_positions,
 )
 
 WORD = "word"
@@ -35,11 +60,11 @@ class Segment:
     """Columns by the names of their layers, the frames they stand in, and the documents."""
 
     name: str
-    columns: Mapping[str, Column]
-    frames: Mapping[str, Frame]
+    columns: Mapping[str, LayerColumn]
+    frames: Mapping[str, Positions]
     documents: Documents
 
-    def frame_of(self, layer: str) -> Frame:
+    def frame_of(self, layer: str) -> Positions:
         """That of `word`, unless the layer has items of its own."""
         return self.frames[layer if layer in self.frames else WORD]
 
@@ -51,7 +76,7 @@ class Segment:
     def words(self) -> Packed | None:
         """The numbers of the words, if they are kept as such."""
         ids = self.columns[WORD].ids if WORD in self.columns else None
-        return ids.packed if isinstance(ids, Stream) else None
+        return ids.packed if isinstance(ids, ItemStream) else None
 
     @property
     def places(self) -> int:
@@ -78,11 +103,16 @@ class SegmentRecord:
         return {**sizes, "parts": parts}
 
     @classmethod
-    def from_json(cls, held: JsonObject) -> SegmentRecord:
-        parts = tuple(map(PartRecord.from_json, held.objects("parts")))
-        held.check_names((part.folder for part in parts), "parts", ".folder")
-        held.check_once((part.name for part in parts), "parts", ".name")
-        return cls(held.count("documents"), held.count("tokens"), held.count("places"), parts)
+    def from_json(cls, json_object: JsonObject) -> SegmentRecord:
+        parts = tuple(map(PartRecord.from_json, json_object.objects("parts")))
+        json_object.check_names((part.folder for part in parts), "parts", ".folder")
+        json_object.check_once((part.name for part in parts), "parts", ".name")
+        return cls(
+            json_object.count("documents"),
+            json_object.count("tokens"),
+            json_object.count("places"),
+            parts,
+        )
 
 
 def open_segment(
@@ -90,22 +120,22 @@ def open_segment(
 ) -> Segment:
     """Map a segment; without `parts` all that are whole."""
     if parts is None:
-        found = [open_part(place) for place in sorted(folder.iterdir()) if is_whole(place)]
+        opened = [open_part(place) for place in sorted(folder.iterdir()) if is_sealed(place)]
     else:
-        found = [open_part(folder / part.folder, part.checksum) for part in parts]
-    return read_segment(name or folder.name, found, str(folder))
+        opened = [open_part(folder / part.folder, part.checksum) for part in parts]
+    return read_segment(name or folder.name, opened, str(folder))
 
 
-def read_segment(name: str, parts: Iterable[Part], where: str = "memory") -> Segment:
+def read_segment(name: str, parts: Iterable[SegmentPart], where: str = "memory") -> Segment:
     """A segment of its parts, which have to belong together."""
-    held = list(parts)
-    documents = next((part for part in held if part.kind == DOCUMENTS), None)
+    all_parts = list(parts)
+    documents = next((part for part in all_parts if part.kind == DOCUMENTS), None)
     if documents is None:
         raise InputError("the segment's documents are missing", file=where, remedy=RESTORE)
-    layers = [part for part in held if part.kind == LAYER]
-    frames = {WORD: read_frame(documents)}
-    frames |= {part.name: read_frame(part) for part in layers if has_frame(part)}
-    columns: dict[str, Column] = {}
+    layers = [part for part in all_parts if part.kind == LAYER]
+    frames = {WORD: read_positions(documents)}
+    frames |= {part.name: read_positions(part) for part in layers if has_positions(part)}
+    columns: dict[str, LayerColumn] = {}
     words = next((part for part in layers if part.name == WORD), None)
     for part in layers:
         frame = frames[part.name if part.name in frames else WORD]
@@ -120,3 +150,201 @@ def read_segment(name: str, parts: Iterable[Part], where: str = "memory") -> Seg
         problem = "the segment's documents and layers do not fit each other"
         raise InputError(problem, file=where, remedy=RESTORE)
     return segment
+
+
+_CHUNK = 1 << 20
+
+
+class LayerWriter:
+    """One layer as it comes in; END is 0 already, items are numbered from 1 as they appear.
+
+    A layer with items of its own brings its frame, which goes to the same part.
+    """
+
+    def __init__(
+        self, target: Target, name: str, *, has_own_items: bool = False, folder: str | None = None
+    ) -> None:
+        self._target, self._name, self._folder = target, name, folder or name
+        self._part = self._new_part() if has_own_items else None
+        self._frame = PositionsWriter(target, self._part) if self._part is not None else None
+        self._ids = target.scratch("int32")
+        self._seen: dict[str, int] = {}
+        self._table, self._vocabulary = np.zeros(1, np.int32), Vocabulary.of(())
+
+    def add(self, layer: Layer, is_item: NDArray[np.bool_] | None = None) -> None:
+        """The items of some documents; `is_item`, if known, says which places hold one."""
+        if self._frame is not None:
+            is_item = self._frame.add(layer)
+        elif is_item is None:
+            is_item = item_mask(layer)
+        used = np.zeros(len(layer.vocabulary), np.bool_)
+        used[layer.ids] = True
+        table, entries, seen = np.zeros(len(used), np.int32), layer.vocabulary, self._seen
+        there = np.flatnonzero(used).tolist()
+        table[there] = [seen.setdefault(entries[i], len(seen) + 1) for i in there]
+        row = np.zeros(len(is_item), np.int32)
+        row[is_item] = table[layer.ids]
+        self._ids.append(row)
+
+    def settle(self) -> None:
+        """All is in: sort the vocabulary, and keep bytes for strings, which take far more room."""
+        ordered = sorted(self._seen)
+        self._table = np.zeros(len(ordered) + 1, np.int32)
+        self._table[[self._seen[entry] for entry in ordered]] = np.arange(1, len(ordered) + 1)
+        self._vocabulary = Vocabulary.of(ordered)
+        self._seen = {}
+        if self._frame is not None:
+            self._frame.finish()
+
+    def finish(
+        self, *, sort: bool, threads: int, words: Packed | None = None, compact: bool = False
+    ) -> PartRecord:
+        """After `settle`: give the items their final numbers, and write the part."""
+        ids: Ids = self._ids.take()
+        for start in range(0, len(ids), _CHUNK):
+            piece = ids[start : start + _CHUNK]
+            piece[:] = self._table[piece]
+        part = self._part if self._part is not None else self._new_part()
+        words = words if self._frame is None else None
+        return write_column(
+            part, ids, self._vocabulary, sort=sort, threads=threads, words=words, compact=compact
+        )
+
+    def _new_part(self) -> PartWriter:
+        return self._target.part(self._folder, self._name, LAYER)
+
+
+def write_column(
+    part: PartWriter,
+    ids: Ids,
+    vocabulary: Vocabulary,
+    *,
+    sort: bool,
+    threads: int,
+    words: Packed | None = None,
+    compact: bool = False,
+) -> PartRecord:
+    """The stream of a layer, final numbers, into its part, which is sealed.
+
+    `words` are the numbers of the segment's words, if they stand in the same places: a layer
+    that follows from them keeps what each word is in it, and no stream. A layer that is sorted
+    and `compact` is kept as a chain.
+    """
+    ids = ids.view()
+    ids.flags.writeable = False  # as all arrays that kernels see; the caller's stays as it was
+    if sort and compact:
+        write_vocabulary(part, "vocabulary", vocabulary)
+        _write_compressed(part, ids, len(vocabulary), threads)
+        return part.seal()
+    bits = bits_for(len(vocabulary) - 1)
+    table = None if words is None else _word_table(words, ids)
+    follows = False
+    if table is not None and table.nbytes < packed_size(len(ids), bits):
+        follows = True
+        part.column("of_words", "int32")(table)
+    else:
+        part.pack("ids", ids, bits)
+    write_vocabulary(part, "vocabulary", vocabulary)
+    if sort:
+        from rote.index.sorting.suffix_sort import TableSize, sort_suffixes
+
+        # Looking up what a word is takes time, which a larger table saves.
+        table_size: TableSize = "large" if follows else "usual"
+        sorted_suffixes = sort_suffixes(ids, len(vocabulary), threads=threads, table=table_size)
+        bits = bits_for(len(ids) - 1)
+        part.pack("order", sorted_suffixes.order, bits)
+        part.column("code_lengths", "uint8")(sorted_suffixes.lengths)
+        part.pack("table", sorted_suffixes.table, bits)
+    return part.seal()
+
+
+def _write_compressed(part: PartWriter, ids: Ids, entries: int, threads: int) -> None:
+    from rote.index.sorting.suffix_sort import sort_suffixes
+
+    sorted_suffixes = sort_suffixes(ids, entries, threads=threads, table="small")
+    coded = encode_suffix_array(
+        ids, sorted_suffixes.order, entries, part.column("chain.blocks", "uint32")
+    )
+    part.column("chain.begins", "uint32")(coded.begins)
+    part.column("chain.firsts", "uint32")(coded.firsts)
+    part.pack("chain.items", coded.items, coded.item_bits)
+    part.pack("chain.samples", coded.samples, coded.sample_bits)
+    part.pack("chain.ranks", coded.ranks, coded.rank_bits)
+    part.column("code_lengths", "uint8")(sorted_suffixes.lengths)
+    part.pack("table", sorted_suffixes.table, coded.rank_bits)
+
+
+def _word_table(words: Packed, ids: Ids) -> NDArray[np.int32] | None:
+    """What each word is in a layer; None where the same word is now this, now that."""
+    table = np.full(1 << words.bits, -1, np.int32)
+    table[END], last = END, END
+    for start in range(0, len(ids), _CHUNK):
+        there, items = words.slice(start, start + _CHUNK), ids[start : start + _CHUNK]
+        new = table[there] < 0
+        table[there[new]] = items[new]
+        if not np.array_equal(table[there], items):
+            return None
+        last = max(last, int(there.max()))
+    return table[: last + 1]
+
+
+def read_column(
+    part: SegmentPart, document_ends: NDArray[np.int64], words: SegmentPart | None = None
+) -> LayerColumn:
+    """A layer; `words` is the part that holds the words, for those that follow from them."""
+    vocabulary = read_vocabulary(part, "vocabulary")
+    if "chain.blocks" in part.arrays:
+        stream, order = _read_compressed(part, document_ends)
+        suffixes = Suffixes(order, part["code_lengths"], part.numbers("table"))
+        return LayerColumn(part.name, stream, vocabulary, suffixes, document_ends)
+    if "of_words" in part.arrays and words is not None:
+        ids = ItemStream(words.numbers("ids"), part["of_words"])
+    else:
+        ids = ItemStream(part.numbers("ids"))
+    return LayerColumn(part.name, ids, vocabulary, _read_suffixes(part), document_ends)
+
+
+def _read_compressed(
+    part: SegmentPart, document_ends: NDArray[np.int64]
+) -> tuple[CompressedStream, CompressedOrder]:
+    return open_compressed(
+        part["chain.begins"],
+        part["chain.blocks"],
+        part["chain.firsts"],
+        part.numbers("chain.items"),
+        part.numbers("chain.samples"),
+        part.numbers("chain.ranks"),
+        document_ends,
+    )
+
+
+def _read_suffixes(part: SegmentPart) -> Suffixes | None:
+    if "order" not in part.packed:
+        return None
+    order = part.numbers("order")
+    # In format 1 it was not packed.
+    plain = "table" in part.arrays
+    table = pack(part["table"], order.bits) if plain else part.numbers("table")
+    return Suffixes(order, part["code_lengths"], table)
+
+
+def join_ids(columns: Sequence[LayerColumn]) -> tuple[Ids, Vocabulary]:
+    """The streams of one layer of several segments as one, with one vocabulary."""
+    segment_strings = [column.vocabulary.strings()[1:] for column in columns]
+    ordered = sorted(set().union(*segment_strings))
+    numbers = {entry: number for number, entry in enumerate(ordered, 1)}
+    tables = [
+        np.array([0, *map(numbers.__getitem__, entries)], np.int32) for entries in segment_strings
+    ]
+    vocabulary = Vocabulary.of(ordered)
+    del segment_strings, ordered, numbers
+    ids = np.empty(sum(len(column.ids) for column in columns), np.int32)
+    base = 0
+    for column, table in zip(columns, tables):
+        for start in range(0, len(column.ids), _CHUNK):
+            piece = column.ids.slice(start, start + _CHUNK)
+            ids[base + start : base + start + len(piece)] = table[piece]
+        for array in column.ids.arrays:
+            release_pages(array)
+        base += len(column.ids)
+    return ids, vocabulary

@@ -16,7 +16,7 @@ from rote.core.result import Row
 
 if TYPE_CHECKING:
     from rote.core.progress import Reporter
-    from rote.search.originality.authors import Given
+    from rote.search.originality.authors import GivenNames
 
 CITATION = "citation"
 # A sentence ends at a blank line, whatever stands before it.
@@ -40,7 +40,7 @@ def accept(
     verdicts: Iterable[Row],
     records: Iterable[Document],
     reporter: Reporter,
-    given: Given | None = None,
+    given: GivenNames | None = None,
 ) -> Accepted:
     """Add what is accepted to the index at `path`, as a new segment; nothing if there is nothing.
 
@@ -48,9 +48,9 @@ def accept(
     `given` says whom names stand for.
     """
     from rote.corpus import open_corpus
+    from rote.index.factory import open_index
     from rote.index.folders.build import add_to_index
     from rote.index.folders.manifest import read_manifest
-    from rote.index.opening import open_index
 
     held = [segment.documents for segment in open_index(path, reporter).segments]
     authors = [name for each in held for name in each.author.vocabulary.strings()[1:]]
@@ -83,7 +83,7 @@ def _document(
     passed: Sequence[Row],
     author_field: str,
     authors: Sequence[str],
-    given: Given | None,
+    given: GivenNames | None,
 ) -> Document:
     """The accepted sentences of one text, and whose they are.
 
@@ -102,10 +102,10 @@ def _document(
     return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)
 
 
-def _is_known(name: str, authors: Sequence[str], given: Given | None) -> bool:
+def _is_known(name: str, authors: Sequence[str], given: GivenNames | None) -> bool:
     """Whether a name stands for one of the authors of the ground truth."""
-    from rote.search.originality.authors import merge
+    from rote.search.originality.authors import merge_authors
 
-    found = merge([*authors, name], given)
+    found = merge_authors([*authors, name], given)
     own = set(found.of.get(name, ()))
     return any(own & set(found.of.get(author, ())) for author in authors)

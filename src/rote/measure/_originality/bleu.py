@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
-from rote.index.counting.batch import ranges_of
+from rote.index.counting.batch import find_ranges
 from rote.index.grams import Grams
 from rote.search.originality.reach import GroundTruth
-from rote.search.originality.stretches import Suffixed
+from rote.search.originality.suffix_blocks import SourcedSegment
 
 LONGEST = 4
 # Places of an n-gram that are looked at before it is asked whether that was enough.
@@ -120,7 +120,7 @@ def _clipped(
         [text.vocabulary[i] for i in used.tolist()],
     )
     for lookup, segment in zip(ground.lookups, ground.segments):
-        low, high = ranges_of(lookup, asked)
+        low, high = find_ranges(lookup, asked)
         for gram in np.flatnonzero(high > low).tolist():
             ranks = range(int(low[gram]), int(high[gram]))
             here = _most_in_one_sentence(segment, ranks, n, int(wanted[gram]))
@@ -128,7 +128,7 @@ def _clipped(
     return np.minimum(times, most[which])
 
 
-def _most_in_one_sentence(segment: Suffixed, ranks: range, n: int, wanted: int) -> int:
+def _most_in_one_sentence(segment: SourcedSegment, ranks: range, n: int, wanted: int) -> int:
     """How often one sentence holds an n-gram, given the suffixes that begin with it.
 
     No more than `wanted` is looked for.

@@ -23,9 +23,8 @@ from rote.measure._sentences import Sentences, drawn
 
 if TYPE_CHECKING:
     from rote.search.originality.edges import Rule
-    from rote.search.originality.generated import Spans, Verdicts
-    from rote.search.originality.held_out import HeldOut
     from rote.search.originality.reach import GroundTruth
+    from rote.search.originality.verdicts import FragmentSpans, HeldOut, SentenceVerdicts
 
 # A fragment of up to K sources is cited with all of them, but no more than these.
 _CITED = 5
@@ -47,7 +46,7 @@ class Rows:
     raw: RawText
     sentences: Sentences
     sums: Floats
-    verdicts: Verdicts | None = None
+    verdicts: SentenceVerdicts | None = None
     ground: GroundTruth | None = None
     rule: Rule = "tags"
 
@@ -71,7 +70,7 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
     }
 
 
-def _longest_cited(rows: Rows, verdicts: Verdicts) -> Integers:
+def _longest_cited(rows: Rows, verdicts: SentenceVerdicts) -> Integers:
     """Words of the longest fragment of each sentence that needs a citation; 0 if none does."""
     found = np.zeros(len(rows.sentences), np.int64)
     cited = verdicts.longest
@@ -105,16 +104,16 @@ def _drawn(rows: Rows, among: Flags, work: Work, count: int) -> Flags:
 
 
 def _held_out(ground: GroundTruth, rule: Rule, options: Any) -> HeldOut | None:
-    from rote.search.originality.held_out import held_out
+    from rote.search.originality.verdicts import judge_held_out
 
-    return held_out(
+    return judge_held_out(
         ground, rule, relax=options.relax, min_words=options.min_words, chance=options.chance
     )
 
 
 def _counts(
     rows: Rows,
-    verdicts: Verdicts,
+    verdicts: SentenceVerdicts,
     comparison: Comparison,
     listed: Flags,
     flagged: HeldOut | None,
@@ -162,17 +161,17 @@ def _numbered(
 
 
 def _fragments(
-    rows: Rows, verdicts: Verdicts, comparison: Comparison, listed: Flags
+    rows: Rows, verdicts: SentenceVerdicts, comparison: Comparison, listed: Flags
 ) -> dict[str, Sequence[Row]]:
     """The listed sentences with the fragments that decide, and each place that has to be cited."""
-    from rote.search.originality.generated import citations
+    from rote.search.originality.verdicts import find_citations
 
     assert rows.ground is not None
     ends, counted = rows.sentences.ends, verdicts.fragments
     originals = _by_sentence(_within(verdicts.shortest, ends, listed), ends)
     cited = _within(verdicts.longest, ends, listed)
     own_cited = _by_sentence(cited, ends)
-    places = citations(rows.ground, rows.layer, cited, limit=_CITED)
+    places = find_citations(rows.ground, rows.layer, cited, limit=_CITED)
     sentences: list[Row] = []
     evidence: list[Row] = []
     for number, row in _numbered(rows, comparison, listed):
@@ -208,15 +207,15 @@ def _fragments(
     return {"sentences": sentences, "citations": evidence}
 
 
-def _within(spans: Spans, ends: Integers, listed: Flags) -> Spans:
+def _within(spans: FragmentSpans, ends: Integers, listed: Flags) -> FragmentSpans:
     """The fragments of the listed sentences."""
-    from rote.search.originality.generated import Spans
+    from rote.search.originality.verdicts import FragmentSpans
 
     kept = listed[np.searchsorted(ends, spans.starts, side="right")]
-    return Spans(spans.starts[kept], spans.ends[kept])
+    return FragmentSpans(spans.starts[kept], spans.ends[kept])
 
 
-def _by_sentence(spans: Spans, ends: Integers) -> dict[int, list[tuple[int, int, int]]]:
+def _by_sentence(spans: FragmentSpans, ends: Integers) -> dict[int, list[tuple[int, int, int]]]:
     """For each sentence its fragments: number, first item, item behind the last."""
     found: dict[int, list[tuple[int, int, int]]] = {}
     sentence = np.searchsorted(ends, spans.starts, side="right").tolist()

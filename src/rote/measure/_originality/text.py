@@ -21,10 +21,17 @@ from rote.index.index import Index
 from rote.measure._against import longest_in
 from rote.measure.novelty import COVERING, covered_words
 from rote.search.originality.edges import TAGS, edges_of_text, rule_for
-from rote.search.originality.generated import Spans, Verdicts, citations, commons, judge, remarks
-from rote.search.originality.held_out import HeldOut
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.sources import sources_of
+from rote.search.originality.verdicts import (
+    FragmentSpans,
+    HeldOut,
+    SentenceVerdicts,
+    find_citations,
+    find_common,
+    judge,
+    remarks,
+)
 from rote.search.rows.matches import row_of
 
 LAYER = "lower"
@@ -104,7 +111,7 @@ def judged(
     fragments = [
         *_cited(ground, layer, verdicts.longest),
         *map(_of_kind("original", layer), *_columns(verdicts.shortest)),
-        *map(_of_kind("common", layer), *_columns(commons(edges, verdicts))),
+        *map(_of_kind("common", layer), *_columns(find_common(edges, verdicts))),
     ]
     return Judged(
         words=words,
@@ -119,7 +126,7 @@ def judged(
     )
 
 
-def _sentences(layer: Layer, verdicts: Verdicts, text: str) -> list[dict[str, Any]]:
+def _sentences(layer: Layer, verdicts: SentenceVerdicts, text: str) -> list[dict[str, Any]]:
     assert layer.sentence_ends is not None
     found, first = [], 0
     for number, end in enumerate(layer.sentence_ends.tolist()):
@@ -142,10 +149,10 @@ def _sentences(layer: Layer, verdicts: Verdicts, text: str) -> list[dict[str, An
     return found
 
 
-def _cited(ground: GroundTruth, layer: Layer, owed: Spans) -> list[Fragment]:
+def _cited(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> list[Fragment]:
     """The longest fragments that need a citation, and where each of the first is."""
-    first = Spans(owed.starts[:MOST_CITED], owed.ends[:MOST_CITED])
-    places = citations(ground, layer, first, limit=_CITED)
+    first = FragmentSpans(owed.starts[:MOST_CITED], owed.ends[:MOST_CITED])
+    places = find_citations(ground, layer, first, limit=_CITED)
     found = list(map(_of_kind("cited", layer), *_columns(owed)))
     rows = [
         tuple(row_of(place, ground.index.context(place, _AROUND)) for place in held)
@@ -161,5 +168,5 @@ def _of_kind(kind: str, layer: Layer) -> Callable[[int, int], Fragment]:
     return made
 
 
-def _columns(spans: Spans) -> tuple[list[int], list[int]]:
+def _columns(spans: FragmentSpans) -> tuple[list[int], list[int]]:
     return spans.starts.tolist(), spans.ends.tolist()

@@ -24,8 +24,8 @@ from rote.core.errors import OptionError
 from rote.core.metric import Comparison
 from rote.core.progress import Reporter
 from rote.core.sample import Take
+from rote.index.factory import to_index
 from rote.index.index import Index
-from rote.index.opening import to_index
 from rote.measure._against import check_against, check_index, named_indexes
 from rote.measure._templates.lookup import (
     WORDS,

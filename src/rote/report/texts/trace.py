@@ -15,7 +15,7 @@ from rote.core.progress import several
 from rote.report.terminal import harmless, readable
 from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs, pieces
 from rote.report.texts.self_contained import written
-from rote.search.trace.evidence import Source, Span
+from rote.search.trace.evidence import EvidencePassage, Span
 from rote.search.trace.trace import Trace, TracedText
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) ->
     }
 
 
-def _shown_place(place: Source, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _shown_place(place: EvidencePassage, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
         "number": documents[place.document]["number"],
         "document": documents[place.document]["document"],

@@ -103,10 +103,10 @@ def open_backend(
     options = options or BackendOptions()
     if not isinstance(corpus, (str, Path)):
         from rote.index.index import Index
-        from rote.search.backends.rote import of_index
+        from rote.search.backends.rote import wrap_index
 
         if isinstance(corpus, Index):
-            return of_index(corpus, options)
+            return wrap_index(corpus, options)
         if not isinstance(getattr(corpus, "tokenizer", None), str):
             raise OptionError(
                 f"corpus cannot be of type {type(corpus).__name__}: it takes an index (its folder, "
@@ -128,6 +128,6 @@ def open_backend(
     )
 
 
-def signed(name: str, tokenizer: str, index: str, count: str) -> str:
+def backend_signature(name: str, tokenizer: str, index: str, count: str) -> str:
     """The signature of a backend, in one line."""
     return f"{name} {index} {tokenizer} {count}"

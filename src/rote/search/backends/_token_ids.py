@@ -46,13 +46,13 @@ class TokenIds:
     def numbers(self, vocabulary: Sequence[str]) -> NDArray[np.int64]:
         """The number of each token."""
         if self.path == IDS:
-            found = [int(token) for token in vocabulary]
+            numbers = [int(token) for token in vocabulary]
         else:
             from rote.annotate.words.subwords import load
 
             known = load(self.path).token_to_id
-            found = [UNKNOWN if (i := known(token)) is None else i for token in vocabulary]
-        return np.array(found, np.int64).reshape(len(vocabulary))
+            numbers = [UNKNOWN if (i := known(token)) is None else i for token in vocabulary]
+        return np.array(numbers, np.int64).reshape(len(vocabulary))
 
 
 def token_ids(tokenizer: str | None, corpus: str) -> TokenIds:

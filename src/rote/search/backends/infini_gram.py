@@ -6,6 +6,12 @@ for each token, as many bytes as the size of `tokenized.S` needs; `offset.S`, wh
 begins, 8 bytes each. Nothing says how wide a token is, but the three sizes leave one possibility.
 Files are mapped, not read. Indexes of version 5 hold their documents backwards: a folder whose
 name begins with `v5` is asked for the n-grams backwards.
+
+Binary search in a suffix array of bytes, as infini-gram writes it: the kernels.
+
+Entry r of the table is `width` bytes, little-endian: where a suffix begins in the text, in bytes.
+Suffixes are in the order of their bytes, not of their tokens' numbers: of tokens of two bytes, 256
+(00 01) comes before 1 (01 00).
 """
 
 from __future__ import annotations
@@ -17,18 +23,19 @@ from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.files import open_regular
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts
 from rote.index.grams import Grams
-from rote.search.backends import BackendOptions, signed
+from rote.search.backends import BackendOptions, backend_signature
 from rote.search.backends._token_ids import TokenIds, token_ids
 
 NAME = "infini-gram"
@@ -51,7 +58,7 @@ def accepts(corpus: str) -> bool:
 
 def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGram:
     path = Path(corpus)
-    shards = tuple(_opened(path, end) for end in sorted(_shards(path)))
+    shards = tuple(_open_shard(path, end) for end in sorted(_shards(path)))
     widths = {shard.token for shard in shards}
     if len(widths) > 1:
         raise InputError(
@@ -62,7 +69,7 @@ def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGr
     return InfiniGram(
         shards=shards,
         ids=token_ids(options.tokenizer, corpus),
-        index=f"{path.resolve().name}={_digest(shards)}",
+        index=f"{path.resolve().name}={_index_digest(shards)}",
         count=options.count,
         backwards=path.resolve().name.startswith(_BACKWARDS),
         jobs=options.jobs,
@@ -70,7 +77,7 @@ def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGr
 
 
 @dataclass(frozen=True)
-class Shard:
+class InfiniGramShard:
     """The files of one shard, mapped; `token` and `pointer` are their widths in bytes."""
 
     text: Bytes
@@ -84,7 +91,7 @@ class Shard:
 class InfiniGram:
     """A folder of infini-gram."""
 
-    shards: tuple[Shard, ...]
+    shards: tuple[InfiniGramShard, ...]
     ids: TokenIds
     index: str
     count: str = "occurrences"
@@ -98,7 +105,7 @@ class InfiniGram:
 
     @cached_property
     def signature(self) -> str:
-        return signed(self.name, self.tokenizer, self.index, self.count)
+        return backend_signature(self.name, self.tokenizer, self.index, self.count)
 
     def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
         return self.ids.layer(texts)
@@ -117,14 +124,14 @@ class InfiniGram:
             def piece(bound: tuple[int, int]) -> tuple[int, int, Counts]:
                 first, last = bound
                 part = queries[ends[first] : ends[last]]
-                held = sum(
+                counts = sum(
                     (self._held(shard, part, sizes[first:last]) for shard in self.shards),
                     np.zeros(last - first, np.int64),
                 )
-                return first, last, held
+                return first, last, counts
 
-            for first, last, held in pool.map(piece, pairwise(bounds)):
-                total[first:last] = held
+            for first, last, counts in pool.map(piece, pairwise(bounds)):
+                total[first:last] = counts
                 advance(last - first)
         return np.where(known, total, 0)
 
@@ -146,27 +153,23 @@ class InfiniGram:
         unknown = places[grams.ends] - places[grams.ends - lengths]
         return tokens[ids].view(np.uint8), lengths * width, unknown == 0
 
-    def _held(self, shard: Shard, queries: Bytes, sizes: NDArray[np.int64]) -> Counts:
-        from rote.search.backends._suffix_kernels import search
-
-        ranks = search(shard.text, shard.table, shard.pointer, queries, sizes)
+    def _held(self, shard: InfiniGramShard, queries: Bytes, sizes: NDArray[np.int64]) -> Counts:
+        ranks = _search_ranks(shard.text, shard.table, shard.pointer, queries, sizes)
         if self.count == "documents":
-            held = [_documents(shard, low, high) for low, high in ranks.tolist()]
-            return np.array(held, np.int64)
+            document_counts = [_count_documents(shard, low, high) for low, high in ranks.tolist()]
+            return np.array(document_counts, np.int64)
         return np.asarray(ranks[:, 1] - ranks[:, 0])
 
 
-def _documents(shard: Shard, low: int, high: int) -> int:
+def _count_documents(shard: InfiniGramShard, low: int, high: int) -> int:
     """In how many documents the suffixes of these ranks begin."""
-    from rote.search.backends._suffix_kernels import pointers
-
     if high - low < 2:
         return high - low
     seen = np.empty(0, np.int64)
     for first in range(low, high, _OCCURRENCES):
-        places = pointers(shard.table, shard.pointer, first, min(first + _OCCURRENCES, high))
-        found = np.searchsorted(shard.offsets, places.astype(np.uint64), side="right")
-        seen = np.union1d(seen, found)
+        places = _read_pointers(shard.table, shard.pointer, first, min(first + _OCCURRENCES, high))
+        documents = np.searchsorted(shard.offsets, places.astype(np.uint64), side="right")
+        seen = np.union1d(seen, documents)
     return len(seen)
 
 
@@ -179,9 +182,9 @@ def _shards(path: Path) -> Iterator[str]:
                 yield end
 
 
-def _opened(path: Path, end: str) -> Shard:
-    text, table = (_mapped(path / f"{part}{end}", np.uint8) for part in (_TEXT, _TABLE))
-    offsets = _mapped(path / f"{_OFFSET}{end}", np.dtype("<u8"))
+def _open_shard(path: Path, end: str) -> InfiniGramShard:
+    text, table = (_map_file(path / f"{part}{end}", np.uint8) for part in (_TEXT, _TABLE))
+    offsets = _map_file(path / f"{_OFFSET}{end}", np.dtype("<u8"))
     pointer = pointer_width(len(text))
     fitting = [
         width
@@ -202,7 +205,7 @@ def _opened(path: Path, end: str) -> Shard:
             file=str(path / f"{_TEXT}{end}"),
             remedy=_AS_BUILT,
         )
-    return Shard(text, table, offsets, token, pointer)
+    return InfiniGramShard(text, table, offsets, token, pointer)
 
 
 def pointer_width(size: int) -> int:
@@ -210,7 +213,7 @@ def pointer_width(size: int) -> int:
     return max(1, -(-(size - 1).bit_length() // 8))
 
 
-def _mapped(path: Path, kind: Any) -> NDArray[Any]:
+def _map_file(path: Path, kind: Any) -> NDArray[Any]:
     try:
         with open_regular(path) as file:
             return np.asarray(np.memmap(file, kind, mode="r"))
@@ -219,11 +222,68 @@ def _mapped(path: Path, kind: Any) -> NDArray[Any]:
         raise InputError(f"cannot be mapped ({why})", file=str(path), remedy=_AS_BUILT) from None
 
 
-def _digest(shards: Sequence[Shard]) -> str:
+def _index_digest(shards: Sequence[InfiniGramShard]) -> str:
     """Content by its sizes and beginnings: reading terabytes for a name would take hours."""
-    held = blake2b(digest_size=6)
+    digest = blake2b(digest_size=6)
     for shard in shards:
-        held.update(len(shard.text).to_bytes(8, "little"))
-        held.update(shard.text[:_HASHED].tobytes())
-        held.update(shard.offsets[: _HASHED // 8].tobytes())
-    return held.hexdigest()
+        digest.update(len(shard.text).to_bytes(8, "little"))
+        digest.update(shard.text[:_HASHED].tobytes())
+        digest.update(shard.offsets[: _HASHED // 8].tobytes())
+    return digest.hexdigest()
+
+
+Array: TypeAlias = NDArray[Any]
+Integer: TypeAlias = "int | np.integer[Any]"
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _pointer(table: Array, rank: int, width: int) -> Integer:
+    """Where the suffix of this rank begins."""
+    place = np.int64(0)
+    for byte in range(width):
+        place |= np.int64(table[rank * width + byte]) << (8 * byte)
+    return place
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _compare(text: Array, place: Integer, query: Array, first: int, last: int) -> int:
+    """-1 where the suffix comes before the query, 0 where it begins with it, 1 behind it."""
+    for step in range(last - first):
+        if place + step >= len(text):
+            return -1
+        if text[place + step] != query[first + step]:
+            return -1 if text[place + step] < query[first + step] else 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _search_ranks(text: Array, table: Array, width: int, queries: Array, length: Array) -> Array:
+    """For each query of `length` bytes, one after another, the first rank and the one behind."""
+    ranks = np.zeros((len(length), 2), np.int64)
+    entries = len(table) // width
+    first = 0
+    for q in range(len(length)):
+        last = first + length[q]
+        for side in range(2):
+            # The ranks below `low` come before the answer, `high` and all behind do not.
+            low = ranks[q, 0] if side else 0
+            high = entries
+            while low < high:
+                middle = (low + high) // 2
+                order = _compare(text, _pointer(table, middle, width), queries, first, last)
+                if order < 0 or (side and order == 0):
+                    low = middle + 1
+                else:
+                    high = middle
+            ranks[q, side] = low
+        first = last
+    return ranks
+
+
+@njit(cache=True, nogil=True)
+def _read_pointers(table: Array, width: int, low: int, high: int) -> Array:
+    """Where the suffixes of these ranks begin."""
+    places = np.empty(high - low, np.int64)
+    for rank in range(low, high):
+        places[rank - low] = _pointer(table, rank, width)
+    return places

@@ -22,7 +22,7 @@ from rote.core.layer import Layer
 from rote.core.progress import Reporter, several
 from rote.index.answers import Counts
 from rote.index.grams import Grams
-from rote.search.backends import BackendOptions, signed
+from rote.search.backends import BackendOptions, backend_signature
 from rote.search.backends._token_ids import IDS, UNKNOWN, TokenIds, token_ids
 
 NAME = "infini-gram-api"
@@ -47,8 +47,8 @@ def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> InfiniGr
         raise OptionError("which index? infini-gram:NAME, as in infini-gram:v4_pileval_llama")
     if options.count != "occurrences":
         raise OptionError("the web service of infini-gram counts occurrences, not documents")
-    given = token_ids(options.tokenizer, corpus) if options.tokenizer is not None else None
-    return InfiniGramApi(Client(options.api, patience=_PATIENCE, remedy=_REMEDY), index, given)
+    tokenizer = token_ids(options.tokenizer, corpus) if options.tokenizer is not None else None
+    return InfiniGramApi(Client(options.api, patience=_PATIENCE, remedy=_REMEDY), index, tokenizer)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class InfiniGramApi:
 
     @cached_property
     def signature(self) -> str:
-        return signed(self.name, self.tokenizer, f"{self.index} {self.service.url}", self.count)
+        return backend_signature(
+            self.name, self.tokenizer, f"{self.index} {self.service.url}", self.count
+        )
 
     def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
         if self.ids:
@@ -88,8 +90,8 @@ class InfiniGramApi:
                 raise self._malformed("a list of token ids in `token_ids`", answer)
             return np.array(numbers, "<u4").tobytes()
 
-        held = self._answers("cutting texts", keys, cut, reporter)
-        known = {text: np.frombuffer(held[key], "<u4") for text, key in zip(different, keys)}
+        answers = self._answers("cutting texts", keys, cut, reporter)
+        known = {text: np.frombuffer(answers[key], "<u4") for text, key in zip(different, keys)}
         parts = [known[text] for text in texts]
         numbers = np.concatenate([np.empty(0, "<u4"), *parts])
         vocabulary, ids = np.unique(numbers, return_inverse=True)
@@ -108,20 +110,20 @@ class InfiniGramApi:
         rows = np.split(numbers[grams.ids], grams.ends[:-1])
         keys = [b"c" + row.astype("<i4").tobytes() for row in rows]
         # A token without a number stands nowhere, and the service would refuse it.
-        asked = {key: row for key, row in zip(keys, rows) if UNKNOWN not in row}
-        questions = list(asked)
+        known_rows = {key: row for key, row in zip(keys, rows) if UNKNOWN not in row}
+        questions = list(known_rows)
 
         def counted(number: int) -> bytes:
-            answer = self._ask({"query_ids": asked[questions[number]].tolist()}, reporter)
+            answer = self._ask({"query_ids": known_rows[questions[number]].tolist()}, reporter)
             if answer.get("approx"):
                 raise InputError("gives a count that is not exact", file=self.service.url)
             if not _is_whole(answer.get("count"), 2**63):
                 raise self._malformed("a number of occurrences in `count`", answer)
             return int(answer["count"]).to_bytes(8, "little")
 
-        held = self._answers("counting", questions, counted, reporter)
-        found = {key: int.from_bytes(answer, "little") for key, answer in held.items()}
-        return np.array([found.get(key, 0) for key in keys], np.int64)
+        answers = self._answers("counting", questions, counted, reporter)
+        counts = {key: int.from_bytes(answer, "little") for key, answer in answers.items()}
+        return np.array([counts.get(key, 0) for key in keys], np.int64)
 
     def _ask(self, query: dict[str, Any], reporter: Reporter) -> dict[str, Any]:
         question = {"index": self.index, "query_type": "count", **query}
@@ -139,12 +141,12 @@ class InfiniGramApi:
         reporter: Reporter,
     ) -> dict[bytes, bytes]:
         """The answer to each question, from the disk or from the service."""
-        with Kept("counts", f"{self.service.url}-{self.index}", reporter) as kept:
-            held = kept.read(keys)
-            missing = [number for number, key in enumerate(keys) if key not in held]
+        with Kept("counts", f"{self.service.url}-{self.index}", reporter) as cache:
+            answers = cache.read(keys)
+            missing = [number for number, key in enumerate(keys) if key not in answers]
             if not missing:
-                return held
-            known = f", {several(len(held), 'answer')} from the cache" if held else ""
+                return answers
+            known = f", {several(len(answers), 'answer')} from the cache" if answers else ""
             reporter.say(
                 f"{title}: {several(len(missing), 'request')} to {self.service.url}, at most "
                 f"{_CONNECTIONS} at a time{known}"
@@ -154,11 +156,11 @@ class InfiniGramApi:
                     try:
                         with closing(self.service.post_all(ask, some, _CONNECTIONS)) as coming:
                             for place, answer in coming:
-                                held[keys[some[place]]] = answer
+                                answers[keys[some[place]]] = answer
                                 advance(1)
                     finally:
-                        kept.write((keys[n], held[keys[n]]) for n in some if keys[n] in held)
-        return held
+                        cache.write((keys[n], answers[keys[n]]) for n in some if keys[n] in answers)
+        return answers
 
 
 def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -12,11 +12,11 @@ from pathlib import Path
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.answers import Counts, Holders
+from rote.index.factory import open_index
 from rote.index.folders.manifest import is_index
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
-from rote.index.opening import open_index
-from rote.search.backends import BackendOptions, signed
+from rote.search.backends import BackendOptions, backend_signature
 
 NAME = "rote"
 
@@ -26,33 +26,35 @@ def accepts(corpus: str) -> bool:
 
 
 def opened(corpus: str, options: BackendOptions, reporter: Reporter) -> RoteIndex:
-    return of_index(open_index(Path(corpus), reporter), options)
+    return wrap_index(open_index(Path(corpus), reporter), options)
 
 
-def of_index(index: Index, options: BackendOptions) -> RoteIndex:
+def wrap_index(index: Index, options: BackendOptions) -> RoteIndex:
     """One that is open already, on disk or in memory."""
     layer, manifest = options.layer or DEFAULT, index.manifest
-    made = {own.layer: own.signature for own in manifest.subwords} if manifest else {}
+    signatures = (
+        {subwords.layer: subwords.signature for subwords in manifest.subwords} if manifest else {}
+    )
     maker = manifest.signature if manifest else index.recipe.signature
     index.lookups(layer)  # refuses a layer that cannot be counted
     return RoteIndex(
         held=index,
         layer=layer,
-        tokenizer=f"{layer}={made.get(layer, maker)}",
-        index=signed_index(index, layer),
+        tokenizer=f"{layer}={signatures.get(layer, maker)}",
+        index=index_signature(index, layer),
         count=options.count,
     )
 
 
-def signed_index(index: Index, layer: str = DEFAULT) -> str:
+def index_signature(index: Index, layer: str = DEFAULT) -> str:
     """What a signature says of an index: its name, and which documents it holds."""
     if index.manifest and index.path:
         return f"{index.path.resolve().name}={index.manifest.fingerprint[:12]}"
-    held = blake2b(digest_size=6)
+    digest = blake2b(digest_size=6)
     for column in index.columns(layer):
-        held.update(json.dumps(list(column.vocabulary)).encode())
-        held.update(column.ids.all().tobytes())
-    return f"memory={held.hexdigest()}"
+        digest.update(json.dumps(list(column.vocabulary)).encode())
+        digest.update(column.ids.all().tobytes())
+    return f"memory={digest.hexdigest()}"
 
 
 @dataclass(frozen=True)
@@ -68,14 +70,14 @@ class RoteIndex:
 
     @cached_property
     def signature(self) -> str:
-        return signed(self.name, self.tokenizer, self.index, self.count)
+        return backend_signature(self.name, self.tokenizer, self.index, self.count)
 
     def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
         return self.held.layer_of(texts, self.layer)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        asked = self.held.document_counts if self.count == "documents" else self.held.counts
-        return asked(grams, self.layer)
+        count_grams = self.held.document_counts if self.count == "documents" else self.held.counts
+        return count_grams(grams, self.layer)
 
     def holders(self, grams: Grams, within: int | None) -> Holders:
         """Which documents hold each n-gram, or which stretches of `within` tokens."""

@@ -9,6 +9,17 @@ down to a uniform guess over the vocabulary, the document's end and the unknown.
 for how many different things may follow; a power of the count is close to their true number
 (Heaps' law) and needs no search. The document's end is an event like any other, so that the
 probabilities of everything that can follow add up to one.
+
+What may follow a context, with the probability of everything, at the price of what was seen.
+
+`language_model.BackOff` holds the formula. Here a distribution is a chain: the items that followed
+a context stand in it with their probabilities; all others have those of the context that is one
+item shorter, times one number. So the mean and the spread of the log-probability over the whole
+vocabulary need no pass over the vocabulary:
+
+    sum over others of s p log(s p) = s log s (1 - P) + s (M - M'),
+
+with P and M' the sums of p and p log p over the items that are not others, and M that over all.
 """
 
 from __future__ import annotations
@@ -24,12 +35,10 @@ from rote.core.choosing import choose
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.model import Decoding, Floats
-from rote.index.columns.parts import ABSENT, END
-from rote.index.columns.shared import Shared
-from rote.index.counting.extend import next_items
+from rote.index.columns.layer_column import ABSENT, END, SharedVocabulary
+from rote.index.counting.lookup import next_items
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Gram, Index
-from rote.search.model.mixture import Mixture, Numbers, longer, shortest
 
 _KEPT = 4_000_000
 """How many items the mixtures behind single items may hold together: they are used all the time."""
@@ -65,7 +74,7 @@ class BackOff:
         starts = np.repeat(layer.text_starts, np.diff(layer.text_ends, prepend=0))
         context = self._counts(layer, 1, place)
         events = np.full(len(place), self.events())
-        found = self.mix(context, events, np.full(len(place), self.uniform()))
+        probabilities = self.mix(context, events, np.full(len(place), self.uniform()))
         matches = self.index.longest(layer, self.layer)
         for length in range(1, self.longest + 1):
             # Those go on whose context lies within the text and occurs in the index.
@@ -77,27 +86,29 @@ class BackOff:
             # What occurs as often as the longest match from there does so up to that match's end,
             # and nothing longer occurs: the rest is looked up.
             longer = np.where(length < matches.lengths[begins], matches.counts[begins], 0)
-            asked = (length + 1 < matches.lengths[begins]) & (context[begins] > longer)
-            longer[asked] = self._counts(layer, length + 1, begins[asked])
-            found[place] = self.mix(longer, context[begins], found[place])
+            unsettled = (length + 1 < matches.lengths[begins]) & (context[begins] > longer)
+            longer[unsettled] = self._counts(layer, length + 1, begins[unsettled])
+            probabilities[place] = self.mix(longer, context[begins], probabilities[place])
             # What was counted here as "context and item" is the next item's longer context.
             context = np.zeros_like(context)
             context[begins] = longer
-        return found
+        return probabilities
 
     def perplexity(self, text: Layer | Gram) -> float:
         """Two to the mean number of bits per item; nan for a text without items."""
-        found = self.probabilities(text)
-        return float(np.exp2(-np.mean(np.log2(found)))) if len(found) else float("nan")
+        probabilities = self.probabilities(text)
+        return (
+            float(np.exp2(-np.mean(np.log2(probabilities)))) if len(probabilities) else float("nan")
+        )
 
     def distribution(self, context: Gram = ()) -> dict[str, float]:
         """The probability of every item of the vocabulary after a context, the likeliest first.
 
         What is missing to 1 is the document's end and the unknown.
         """
-        found = self._behind(self._given(context)).all()
-        strings, order = self.shared.strings, np.argsort(-found[1:], kind="stable") + 1
-        return {strings[i]: float(found[i]) for i in order.tolist()}
+        probabilities = self._behind(self._given(context)).all()
+        strings, order = self.shared.strings, np.argsort(-probabilities[1:], kind="stable") + 1
+        return {strings[i]: float(probabilities[i]) for i in order.tolist()}
 
     def generate(self, context: Gram = (), *, most: int = 100, seed: int = 0) -> list[str]:
         """Items drawn one after the other, up to a document's end or `most` of them.
@@ -108,13 +119,13 @@ class BackOff:
             raise OptionError("at least one item has to be asked for")
         random, drawing = np.random.default_rng(seed), Decoding(most, temperature=1.0)
         text = self._given(context)
-        given = len(text)
-        while len(text) < given + most:
+        prompt_length = len(text)
+        while len(text) < prompt_length + most:
             item = choose(np.log(self._behind(text).all()), drawing, random)
             if item == END:
                 break
             text.append(item)
-        return [self.shared.strings[item] for item in text[given:]]
+        return [self.shared.strings[item] for item in text[prompt_length:]]
 
     def mix(self, seen: NDArray[np.int64], context: NDArray[np.int64], shorter: Floats) -> Floats:
         """The formula above, for many items at once."""
@@ -147,7 +158,7 @@ class BackOff:
     # -- what may follow, by the numbers of the vocabulary that all segments share -----------
 
     @property
-    def shared(self) -> Shared:
+    def shared(self) -> SharedVocabulary:
         return self.index.shared(self.layer)
 
     @cached_property
@@ -167,15 +178,15 @@ class BackOff:
         """The distribution after a context; after none, that of a document's first item."""
         if not context:
             return self._start
-        found = self._after_one(context[-1])
-        if found is None:
+        mixture = self._after_one(context[-1])
+        if mixture is None:
             return self._any
         for length in range(2, min(len(context), self.longest) + 1):
             following = self._next(context[len(context) - length :])
             if following is None:
                 break
-            found = longer(found, *following, self.scale, self.power)
-        return found
+            mixture = longer_mixture(mixture, *following, self.scale, self.power)
+        return mixture
 
     def _given(self, context: Gram) -> list[int]:
         return self.numbers(self.index.items(context, self.layer)) if context else []
@@ -190,41 +201,43 @@ class BackOff:
                 self._kept.clear()
                 self._held = 0
             following = self._next([item])
-            made = None
+            mixture = None
             if following is not None:
-                made = longer(self._any, *following, self.scale, self.power)
-                self._held += len(made.items)
-            self._kept[item] = made
+                mixture = longer_mixture(self._any, *following, self.scale, self.power)
+                self._held += len(mixture.items)
+            self._kept[item] = mixture
         return self._kept[item]
 
     def _next(self, run: Sequence[int]) -> tuple[Numbers, Numbers] | None:
         """The items behind a run and how often each; None where the run does not occur."""
-        found: list[tuple[NDArray[np.int32], Numbers]] = []
+        following: list[tuple[NDArray[np.int32], Numbers]] = []
         for segment, lookup in enumerate(self.index.lookups(self.layer)):
-            own = self.own(segment, run)
-            if ABSENT in own:
+            segment_run = self.own(segment, run)
+            if ABSENT in segment_run:
                 continue
-            items, counts = next_items(lookup, own)
+            items, counts = next_items(lookup, segment_run)
             if len(items):
-                found.append((self.shared.up[segment][items], counts))
-        if not found:
+                following.append((self.shared.up[segment][items], counts))
+        if not following:
             return None
-        if len(found) == 1:
-            return found[0][0].astype(np.int64), found[0][1]
-        items, places = np.unique(np.concatenate([one for one, _ in found]), return_inverse=True)
+        if len(following) == 1:
+            return following[0][0].astype(np.int64), following[0][1]
+        items, places = np.unique(
+            np.concatenate([part for part, _ in following]), return_inverse=True
+        )
         counts = np.zeros(len(items), np.int64)
-        np.add.at(counts, places, np.concatenate([one for _, one in found]))
+        np.add.at(counts, places, np.concatenate([part for _, part in following]))
         return items.astype(np.int64), counts
 
     @cached_property
     def _any(self) -> Mixture:
         counts = np.zeros(len(self.shared.strings), np.int64)
         for segment, lookup in enumerate(self.index.lookups(self.layer)):
-            items, held = next_items(lookup, [])
-            counts[self.shared.up[segment][items]] += held
+            items, item_counts = next_items(lookup, [])
+            counts[self.shared.up[segment][items]] += item_counts
         if not counts.sum():
             raise OptionError("an index without documents is no language model")
-        return shortest(counts, self.scale, self.power)
+        return shortest_mixture(counts, self.scale, self.power)
 
     @cached_property
     def _start(self) -> Mixture:
@@ -235,4 +248,113 @@ class BackOff:
             first = column.ids.take(starts)
             np.add.at(counts, self.shared.up[segment][first], 1)
         items = np.flatnonzero(counts)
-        return longer(self._any, items, counts[items], self.scale, self.power)
+        return longer_mixture(self._any, items, counts[items], self.scale, self.power)
+
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """The distribution of the next item. Items are numbers of the shared vocabulary, 0 the
+    document's end, ABSENT the unknown.
+
+    `items` are those that followed the context, ascending, `chances` theirs; every other has
+    `rest` times its chance under `shorter`. The shortest one holds the whole vocabulary, and
+    `rest` is the chance of the unknown. `first` and `second` are the sums of p log p and
+    p (log p)^2 over everything that can follow; `best` is the likeliest item.
+    """
+
+    items: Numbers
+    chances: Floats
+    rest: float
+    shorter: Mixture | None
+    first: float
+    second: float
+    best: int
+    best_chance: float
+
+    @property
+    def expected(self) -> float:
+        """The mean log-probability, in nats: minus the entropy."""
+        return self.first
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the log-probability."""
+        return float(np.sqrt(max(0.0, self.second - self.first**2)))
+
+    def chance(self, item: int) -> float:
+        """The probability of one item."""
+        if self.shorter is None:
+            return float(self.chances[item]) if item != ABSENT else self.rest
+        place = int(np.searchsorted(self.items, item))
+        if place < len(self.items) and self.items[place] == item:
+            return float(self.chances[place])
+        return self.rest * self.shorter.chance(item)
+
+    def all(self) -> Floats:
+        """The probability of every number of the vocabulary, the document's end included."""
+        if self.shorter is None:
+            return self.chances.copy()
+        every = self.shorter.all()
+        every *= self.rest
+        every[self.items] = self.chances
+        return every
+
+    def _chances_of(self, items: Numbers) -> Floats:
+        """Of items that all stand in `items`."""
+        if self.shorter is None:
+            return self.chances[items]
+        return self.chances[np.searchsorted(self.items, items)]
+
+
+def shortest_mixture(counts: Numbers, scale: float, power: float) -> Mixture:
+    """Without any context: how often each number of the vocabulary stands in the index, mixed
+    with a uniform guess over all of them and the unknown."""
+    events, uniform = float(counts.sum()), 1 / (len(counts) + 1)
+    doubt = scale * events**power
+    chances = (counts + doubt * uniform) / (events + doubt)
+    unknown = doubt * uniform / (events + doubt)
+    logs = np.append(np.log(chances), np.log(unknown))
+    weighted = np.append(chances, unknown) * logs
+    best = int(np.argmax(chances))
+    return Mixture(
+        np.arange(len(counts), dtype=np.int64),
+        chances,
+        unknown,
+        None,
+        float(weighted.sum()),
+        float((weighted * logs).sum()),
+        best,
+        float(chances[best]),
+    )
+
+
+def longer_mixture(
+    shorter: Mixture, items: Numbers, counts: Numbers, scale: float, power: float
+) -> Mixture:
+    """After a context that is one item longer, which these items followed so often.
+
+    What followed it also followed the shorter one, so nothing has to be searched further down.
+    """
+    occurrences = float(counts.sum())
+    doubt = scale * occurrences**power
+    rest = doubt / (occurrences + doubt)
+    before = shorter._chances_of(items)
+    chances = (counts + doubt * before) / (occurrences + doubt)
+    logs_before, logs, log_rest = np.log(before), np.log(chances), float(np.log(rest))
+    others = 1.0 - float(before.sum())
+    others_first = shorter.first - float((before * logs_before).sum())
+    others_second = shorter.second - float((before * logs_before**2).sum())
+    first = float((chances * logs).sum()) + rest * (log_rest * others + others_first)
+    second = float((chances * logs**2).sum()) + rest * (
+        log_rest**2 * others + 2 * log_rest * others_first + others_second
+    )
+    place = int(np.argmax(chances))
+    best, best_chance = int(items[place]), float(chances[place])
+    other = rest * shorter.best_chance
+    # The shorter one's best may be none of these items: they are all that rose.
+    if other > best_chance or (other == best_chance and shorter.best < best):
+        best, best_chance = shorter.best, other
+    return Mixture(items, chances, rest, shorter, first, second, best, best_chance)

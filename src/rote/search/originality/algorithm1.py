@@ -8,6 +8,12 @@
   in the ground truth at all. The result depends on the order of sentences.
 
 Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation.
+
+Algorithm 1 of the paper for fragments of one length: a table of hashes over the sentences.
+
+Lengths do not touch each other in it, so they are run one after the other, and one table at a
+time is in memory. A slot holds the place of a fragment's first window, plus one; hashes only say
+where to look, words are compared.
 """
 
 from __future__ import annotations
@@ -19,21 +25,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
-from rote.index.columns.parts import ABSENT
-from rote.index.counting.lookup import fixed
+from rote.index.columns.layer_column import ABSENT
+from rote.index.counting.lookup import as_kernel_array
 from rote.index.index import DEFAULT, Index
-from rote.search.originality import algorithm1_kernels as kernels
 from rote.search.originality.edges import Edges, Rule, edges_of_segment, rule_for
-from rote.search.originality.generated import Verdicts, spans_of
-from rote.search.originality.neighbour_kernels import LEAST
-from rote.search.originality.originals import Fragment, listed
-from rote.search.originality.stretches import Int32s, Int64s, Suffixed
+from rote.search.originality.originals import OriginalFragment, list_fragments
+from rote.search.originality.suffix_blocks import MIN_FRAGMENT, Int32s, Int64s, SourcedSegment
+from rote.search.originality.verdicts import SentenceVerdicts, spans_of
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _FragmentTable:
     """CountPerFrag for one length."""
 
     length: int
@@ -47,7 +52,7 @@ class _Table:
     @property
     def power(self) -> np.uint64:
         """What the first digit of a window is worth one digit behind its last."""
-        return np.uint64(pow(int(kernels.BASE), self.length, 1 << 64))
+        return np.uint64(pow(int(_BASE), self.length, 1 << 64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +89,11 @@ class Algorithm1:
         """Counts by length, and how many sentences hold a fragment with a count of 1."""
         rows, marked = [], np.zeros(len(self.ends), np.bool_)
         for table in self._tables(reporter):
-            found = int(np.count_nonzero(table.slots))
+            fragments = int(np.count_nonzero(table.slots))
             original = int(np.count_nonzero(table.counts == 1))
-            if found:
-                rows.append(PaperRow(table.length, found, original))
-            kernels.mark(
+            if fragments:
+                rows.append(PaperRow(table.length, fragments, original))
+            _mark_original(
                 self.ids,
                 table.slots,
                 table.counts,
@@ -102,7 +107,7 @@ class Algorithm1:
             )
         return rows, int(marked.sum())
 
-    def fragments(self) -> Iterator[Fragment]:
+    def fragments(self) -> Iterator[OriginalFragment]:
         """Every fragment with a count of 1, where it was counted; by length."""
         begins = np.append(0, self.ends[:-1])
         for table in self._tables(None):
@@ -112,23 +117,25 @@ class Algorithm1:
             places = places + at - begins[sentence]
             for number, segment in enumerate(self.index.segments):
                 starts = places[segments == number]
-                yield from listed(segment, number, self.layer, starts, starts + table.length)
+                yield from list_fragments(
+                    segment, number, self.layer, starts, starts + table.length
+                )
 
-    def judge(self, text: Layer, edges: Edges) -> Verdicts:
+    def judge(self, text: Layer, edges: Edges) -> SentenceVerdicts:
         """Judge every sentence of a text by these counts; a count of 1 needs a citation."""
         ends = text.sentence_ends
         if ends is None:
             raise OptionError("fragments are parts of sentences, and the text's are unknown")
-        ends = fixed(ends, np.int64)
+        ends = as_kernel_array(ends, np.int64)
         shared = self.index.shared(self.layer).strings
         known = {string: number for number, string in enumerate(shared)}
         numbers = np.array([known.get(item, ABSENT) for item in text.vocabulary], np.int32)
         ids = numbers[text.ids] if len(numbers) else text.ids
-        hashes = _hashed(ids)
-        tally = np.zeros((len(ends), kernels.MOST + 1), np.int64)
+        hashes = _hash_prefixes(ids)
+        tally = np.zeros((len(ends), MAX_COUNT + 1), np.int64)
         first, last = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
         for table in self._tables(None, int(np.diff(ends, prepend=0).max(initial=0))):
-            kernels.look_up(
+            _look_up_windows(
                 self.ids,
                 table.slots,
                 table.counts,
@@ -143,24 +150,24 @@ class Algorithm1:
                 first,
                 last,
             )
-        kernels.decide(ends, first, last)
+        _keep_decisive(ends, first, last)
         original, cited, common = tally.T.copy()
-        return Verdicts(original, cited, common, spans_of(first), spans_of(last))
+        return SentenceVerdicts(original, cited, common, spans_of(first), spans_of(last))
 
-    def _tables(self, reporter: Reporter | None, longest: int = 0) -> Iterator[_Table]:
+    def _tables(self, reporter: Reporter | None, longest: int = 0) -> Iterator[_FragmentTable]:
         """The table of each length; up to `longest` also where no sentence is that long."""
         sizes = np.diff(self.ends, prepend=0)
         longest = max(longest, int(sizes.max(initial=0)))
         with (reporter or Silent()).stage("running Algorithm 1", max(0, longest - 1)) as advance:
-            for length in range(LEAST, longest + 1):
+            for length in range(MIN_FRAGMENT, longest + 1):
                 windows = int(np.maximum(sizes - length + 1, 0).sum())
                 yield self._table(length, windows)
                 advance(1)
 
-    def _table(self, length: int, windows: int) -> _Table:
+    def _table(self, length: int, windows: int) -> _FragmentTable:
         size = 2 << (2 * windows).bit_length()  # less than half full, and at least two
-        table = _Table(length, np.zeros(size, np.int64), np.zeros(size, np.uint8))
-        kernels.run(
+        table = _FragmentTable(length, np.zeros(size, np.int64), np.zeros(size, np.uint8))
+        _count_windows(
             self.ids,
             self.hashes,
             table.power,
@@ -177,27 +184,27 @@ class Algorithm1:
 def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) -> Algorithm1:
     """The algorithm on an index's sentences, all of which are kept in memory."""
     rule = rule or rule_for(index)
-    own = index.shared(layer)
+    vocabulary = index.shared(layer)
     seen: set[bytes] = set()
     ids, edges, places, sizes = [], [], [], []
     sentences = 0
     for number, segment in enumerate(index.segments):
-        suffixed = Suffixed(segment, layer, np.empty(0, np.int32))
+        suffixed = SourcedSegment(segment, layer, np.empty(0, np.int32))
         rests = suffixed.rests()
-        stream = own.up[number][segment.columns[layer].ids.all()]
+        stream = vocabulary.up[number][segment.columns[layer].ids.all()]
         bits = edges_of_segment(segment, rule)
         allowed = np.unpackbits(bits, count=len(stream), bitorder="little").view(np.bool_)
         # A sentence begins behind an end: of a sentence, of a document, or of nothing.
         begins = np.flatnonzero((rests > 0) & (np.append(0, rests[:-1]) <= 1))
-        kept = []
+        new_sentences = []
         for begin, end in zip(begins.tolist(), (begins + rests[begins]).tolist()):
-            held = stream[begin:end].tobytes()
-            if held not in seen:
-                seen.add(held)
-                kept.append((begin, end))
+            sentence = stream[begin:end].tobytes()
+            if sentence not in seen:
+                seen.add(sentence)
+                new_sentences.append((begin, end))
         sentences += len(begins)
         mask = np.zeros(len(stream) + 1, np.int8)
-        starts, ends = np.array(kept, np.int64).reshape(-1, 2).T
+        starts, ends = np.array(new_sentences, np.int64).reshape(-1, 2).T
         np.add.at(mask, starts, 1)
         np.subtract.at(mask, ends, 1)
         inside = np.cumsum(mask[:-1]) > 0
@@ -213,12 +220,114 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
         ids=joined,
         ends=np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes])),
         edges=np.concatenate([np.empty(0, np.bool_), *edges]),
-        hashes=_hashed(joined),
+        hashes=_hash_prefixes(joined),
         places=np.concatenate([np.empty((0, 2), np.int64), *places]),
     )
 
 
-def _hashed(ids: Int32s) -> NDArray[np.uint64]:
+def _hash_prefixes(ids: Int32s) -> NDArray[np.uint64]:
     out = np.empty(len(ids) + 1, np.uint64)
-    kernels.prefix_hashes(ids, out)
+    _prefix_hashes(ids, out)
     return out
+
+
+_BASE = np.uint64(0xD6E8FEB86659FD93)
+_SCATTER = np.uint64(0x9E3779B97F4A7C15)
+MAX_COUNT = 2
+"""Counts stop there: more than one is all that matters."""
+
+
+@njit(cache=True, nogil=True)
+def _prefix_hashes(ids, out):  # type: ignore[no-untyped-def]
+    """`out[i]` is the hash of the first i items: digits to an odd base, modulo 2**64."""
+    out[0] = 0
+    for i in range(len(ids)):
+        out[i + 1] = out[i] * _BASE + np.uint64(ids[i] + 2)
+
+
+@njit(inline="always")
+def _slot_of(ids, slots, drop, text, hashes, power, i, length):  # type: ignore[no-untyped-def]
+    """The slot of the window of a text that begins at i, or the free one where it belongs."""
+    key = hashes[i + length] - hashes[i] * power
+    slot = np.int64((key * _SCATTER) >> drop)
+    while slots[slot]:
+        at, shared = slots[slot] - 1, 0
+        while shared < length and ids[at + shared] == text[i + shared]:
+            shared += 1
+        if shared == length:
+            break
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def _count_windows(ids, hashes, power, ends, edges, length, drop, slots, counts):  # type: ignore[no-untyped-def]
+    """Lines 1 to 20 for one length."""
+    start = 0
+    for sentence in range(len(ends)):
+        for i in range(start, ends[sentence] - length + 1):
+            if not edges[i] or not edges[i + length - 1]:
+                continue
+            slot = _slot_of(ids, slots, drop, ids, hashes, power, i, length)
+            if slots[slot]:
+                counts[slot] = min(MAX_COUNT, counts[slot] + 1)
+                break  # line 12: the sentence's other windows of this length are never seen
+            slots[slot], counts[slot] = i + 1, 1
+        start = ends[sentence]
+
+
+@njit(cache=True, nogil=True)
+def _look_up_windows(  # type: ignore[no-untyped-def]
+    ids, slots, counts, drop, text, hashes, power, ends, edges, length, tally, first, last
+):
+    """Add the windows of a text's sentences to `tally`, by their counts.
+
+    `first[i]` becomes the end of the shortest window from i on with a count of 0, `last[i]` that
+    of the longest with a count of 1, if lengths come in ascending order.
+    """
+    start = 0
+    for sentence in range(len(ends)):
+        for i in range(start, ends[sentence] - length + 1):
+            if edges[i] and edges[i + length - 1]:
+                slot = _slot_of(ids, slots, drop, text, hashes, power, i, length)
+                count = counts[slot] if slots[slot] else 0
+                tally[sentence, count] += 1
+                if count == 0 and first[i] == 0:
+                    first[i] = i + length
+                elif count == 1:
+                    last[i] = i + length
+        start = ends[sentence]
+
+
+@njit(cache=True, nogil=True)
+def _mark_original(ids, slots, counts, drop, hashes, power, ends, edges, length, marked):  # type: ignore[no-untyped-def]
+    """Mark the sentences that hold a window with a count of 1."""
+    start = 0
+    for sentence in range(len(ends)):
+        if not marked[sentence]:
+            for i in range(start, ends[sentence] - length + 1):
+                if edges[i] and edges[i + length - 1]:
+                    slot = _slot_of(ids, slots, drop, ids, hashes, power, i, length)
+                    if slots[slot] and counts[slot] == 1:
+                        marked[sentence] = True
+                        break
+        start = ends[sentence]
+
+
+@njit(cache=True, nogil=True)
+def _keep_decisive(ends, first, last):  # type: ignore[no-untyped-def]
+    """Keep of `first` those that hold no other, of `last` those that no other holds."""
+    start = 0
+    for sentence in range(len(ends)):
+        least, most = ends[sentence] + 1, 0
+        for i in range(ends[sentence] - 1, start - 1, -1):
+            if first[i] >= least:
+                first[i] = 0
+            elif first[i]:
+                least = first[i]
+        for i in range(start, ends[sentence]):
+            if last[i] <= most:
+                last[i] = 0
+            else:
+                most = last[i]
+        start = ends[sentence]

@@ -66,8 +66,8 @@ def words_of(name: str) -> Form:
     """The words of a name, plain and in order, titles written out; empty where it names nobody."""
     first, *rest = name.split(",")
     # Libraries write years behind a name.
-    found = [first, *(part for part in rest if not _YEARS.search(part))]
-    parts = [words for part in found if (words := _plain(part))]
+    dated_parts = [first, *(part for part in rest if not _YEARS.search(part))]
+    parts = [words for part in dated_parts if (words := _plain_words(part))]
     titles: list[str] = []
     behind: list[str] = []
     while len(parts) > 1 and (word := "".join(parts[-1])) in _GENERATIONS | _HONOURS | _TITLES:
@@ -94,7 +94,7 @@ def normalize(name: str) -> Form:
     return form[front:]
 
 
-def _plain(part: str) -> list[str]:
+def _plain_words(part: str) -> list[str]:
     """The words of a name without accents, case and signs; initials apart, each a word."""
     # Capitals that stand together before a surname are initials: "JRR Tolkien".
     words = _SIGNS.sub(" ", _APOSTROPHES.sub("", part)).split()
@@ -114,7 +114,7 @@ _MORE = 2
 _COLUMNS = ("name", "author")
 _REMEDY = "--authors names a CSV file in UTF-8 with the columns name and author"
 
-Given = Mapping[Form, str]
+GivenNames = Mapping[Form, str]
 """Whom a name stands for, by its words; nobody where that is empty."""
 
 
@@ -136,23 +136,23 @@ class Authors:
     ambiguous: Mapping[str, tuple[str, ...]]
 
 
-def read_given(given: Any) -> Given:
+def read_author_names(source: Any) -> GivenNames:
     """A file with the columns `name` and `author`, as CSV: the name stands for the author. From
     Python also records, a frame, or a dict of names and authors.
 
     A name that stands for itself is merged with no other.
     """
-    found: dict[Form, str] = {}
-    file = str(given) if isinstance(given, (str, Path)) else "authors"
-    for line, row in _rows(given, file):
+    authors: dict[Form, str] = {}
+    file = str(source) if isinstance(source, (str, Path)) else "authors"
+    for line, row in _read_rows(source, file):
         name, author = (str(row[column] or "").strip() for column in _COLUMNS)
         words, problem = words_of(name), ""
         if not words:
             problem = f"'{name}' names nobody"
         elif None in row:
             problem = "there are more than two names"
-        elif found.setdefault(words, author) != author:
-            problem = f"'{name}' stands for '{author}', and above for '{found[words]}'"
+        elif authors.setdefault(words, author) != author:
+            problem = f"'{name}' stands for '{author}', and above for '{authors[words]}'"
         if problem:
             raise InputError(
                 problem,
@@ -161,14 +161,14 @@ def read_given(given: Any) -> Given:
                 field="name",
                 remedy='Mend the line, or leave it out; a name with a comma stands in "quotes"',
             )
-    return found
+    return authors
 
 
-def _rows(given: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]]:
-    if isinstance(given, Mapping):
-        given = [{"name": name, "author": author} for name, author in given.items()]
-    if not isinstance(given, (str, Path)):
-        rows = to_rows(given)
+def _read_rows(source: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]]:
+    if isinstance(source, Mapping):
+        source = [{"name": name, "author": author} for name, author in source.items()]
+    if not isinstance(source, (str, Path)):
+        rows = to_rows(source)
         listed = isinstance(rows, Sequence) and all(isinstance(row, Mapping) for row in rows)
         if not listed or not all(set(_COLUMNS) <= set(row) for row in rows):
             raise InputError(
@@ -178,10 +178,10 @@ def _rows(given: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]]:
             )
         yield from enumerate(rows, 1)
         return
-    with _opened(Path(given)) as lines:
+    with _open_csv(Path(source)) as lines:
         reader = csv.DictReader(lines)
         try:
-            yield from _of_csv(reader, file)
+            yield from _read_csv(reader, file)
         except csv.Error as error:
             raise InputError(
                 f"no CSV that can be read ({error})",
@@ -191,7 +191,7 @@ def _rows(given: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]]:
             ) from None
 
 
-def _of_csv(reader: csv.DictReader[str], file: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _read_csv(reader: csv.DictReader[str], file: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     begins = ",".join(reader.fieldnames or ())[:40]
     if not set(_COLUMNS) <= set(reader.fieldnames or ()):
         raise InputError(
@@ -204,7 +204,7 @@ def _of_csv(reader: csv.DictReader[str], file: str) -> Iterator[tuple[int, Mappi
         yield reader.line_num, row
 
 
-def _opened(path: Path) -> StringIO:
+def _open_csv(path: Path) -> StringIO:
     try:
         return StringIO(path.read_text("utf-8-sig"), newline="")
     except (OSError, UnicodeDecodeError) as error:
@@ -216,35 +216,37 @@ def _opened(path: Path) -> StringIO:
         ) from error
 
 
-def signed_authors(given: Any) -> str:
+def authors_signature(source: Any) -> str:
     """The version of the rules, and what a file says."""
-    if not is_given(given):
+    if not is_given(source):
         return str(RULES)
-    said = repr(sorted(read_given(given).items())).encode()
-    return f"{RULES}+{blake2b(said, digest_size=6).hexdigest()}"
+    content = repr(sorted(read_author_names(source).items())).encode()
+    return f"{RULES}+{blake2b(content, digest_size=6).hexdigest()}"
 
 
-def merge(fields: Iterable[str], given: Given | None = None) -> Authors:
+def merge_authors(fields: Iterable[str], given_names: GivenNames | None = None) -> Authors:
     """The authors behind all values of an author field."""
-    given = given or {}
+    given_names = given_names or {}
     fields = sorted(set(fields))
     spellings: dict[Form, list[str]] = defaultdict(list)
-    own: set[Form] = set()
+    spelled_forms: set[Form] = set()
     for name in sorted({name for field in fields for name in split_names(field)}):
-        if form := _form(name, given):
+        if form := _form_of(name, given_names):
             spellings[form].append(name)
-            own |= {form} if words_of(name) not in given else set()
-    told = {normalize(author): author for author in given.values()}
-    stands_for, unclear = _resolve(list(spellings), own, told)
+            spelled_forms |= {form} if words_of(name) not in given_names else set()
+    told = {normalize(author): author for author in given_names.values()}
+    stands_for, unclear = _resolve(list(spellings), spelled_forms, told)
     number = {form: i for i, form in enumerate(sorted(set(stands_for.values())))}
-    held: list[list[str]] = [[] for _ in number]
-    for form, found in spellings.items():
-        held[number[stands_for[form]]] += found
+    names_of_author: list[list[str]] = [[] for _ in number]
+    for form, names_of_form in spellings.items():
+        names_of_author[number[stands_for[form]]] += names_of_form
     names = [told.get(form) or _fullest(spellings[form]) for form in number]
     return Authors(
-        of={field: _numbers(field, given, stands_for, number) for field in fields},
+        of={field: _author_numbers(field, given_names, stands_for, number) for field in fields},
         names=names,
-        merged={names[i]: tuple(sorted(each)) for i, each in enumerate(held) if len(each) > 1},
+        merged={
+            names[i]: tuple(sorted(each)) for i, each in enumerate(names_of_author) if len(each) > 1
+        },
         guessed={
             spelling: names[number[other]]
             for form, other in stands_for.items()
@@ -259,38 +261,39 @@ def merge(fields: Iterable[str], given: Given | None = None) -> Authors:
     )
 
 
-def _form(name: str, given: Given) -> Form:
+def _form_of(name: str, given_names: GivenNames) -> Form:
     """Under which words a name is known; none where it names nobody."""
-    return normalize(given.get(words_of(name), name))
+    return normalize(given_names.get(words_of(name), name))
 
 
-def _numbers(
-    field: str, given: Given, stands_for: Mapping[Form, Form], number: Mapping[Form, int]
+def _author_numbers(
+    field: str, given_names: GivenNames, stands_for: Mapping[Form, Form], number: Mapping[Form, int]
 ) -> tuple[int, ...]:
-    forms = filter(None, (_form(name, given) for name in split_names(field)))
+    forms = filter(None, (_form_of(name, given_names) for name in split_names(field)))
     return tuple(sorted({number[stands_for[form]] for form in forms}))
 
 
 def _resolve(
-    forms: Sequence[Form], own: Container[Form], told: Container[Form]
+    forms: Sequence[Form], spelled: Container[Form], told: Container[Form]
 ) -> tuple[dict[Form, Form], dict[Form, tuple[Form, ...]]]:
     """For each form the fullest one that it stands for, and the forms that could be others.
 
     Forms of the same last word are compared, and only those of several words. Nothing is guessed
-    of those that a file tells, nor merged on a guess with those that no name has by `own` words.
+    of those that a file tells, nor merged on a guess with a form that no
+    name spells (`spelled`).
     """
     kin: dict[str, list[Form]] = defaultdict(list)
     for form in forms:
-        if len(form) > 1 and form in own:
+        if len(form) > 1 and form in spelled:
             kin[form[-1]].append(form)
     stands_for, unclear = {}, {}
     for form in forms:
         stands_for[form] = form
         if form in told or len(form) < 2:
             continue
-        fuller = [f for f in kin[form[-1]] if f != form and _could_be(form, f)]
+        fuller = [f for f in kin[form[-1]] if f != form and _is_possible_form(form, f)]
         # "E. Poe" could be "Edgar A. Poe" and "Edgar Allan Poe", which are one.
-        fullest = [f for f in fuller if not any(f != g and _could_be(f, g) for g in fuller)]
+        fullest = [f for f in fuller if not any(f != g and _is_possible_form(f, g) for g in fuller)]
         if len(fullest) == 1 and sum(len(word) > 1 for word in form) > 1:
             stands_for[form] = fullest[0]
         elif fullest:
@@ -298,7 +301,7 @@ def _resolve(
     return stands_for, unclear
 
 
-def _could_be(form: Form, other: Form) -> bool:
+def _is_possible_form(form: Form, other: Form) -> bool:
     """Whether the words of a form stand in another in order, or initials of its words."""
     if not len(form) <= len(other) <= len(form) + _MORE:
         return False

@@ -8,20 +8,26 @@ are any; word lists where there are none. Inside a fragment every word may stand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 from rote.core.layer import Layer
+from rote.index.columns import intrinsics
+from rote.index.columns.packed import read
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
-from rote.search.originality.length_kernels import clear_special
 
 Rule = Literal["tags", "words"]
 Edges = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
+load64: Any = intrinsics.load64
+LOADED_BITS = 57
+"""Bits that one load gives, wherever it begins."""
+_ONE = np.uint64(1)
 TAGS = "pos"
 SPECIAL_TAGS = frozenset({"DT", "IN", "TO"})
 FORMS = frozenset("is are am was were has had have".split())
@@ -88,3 +94,31 @@ def edges_of_segment(segment: Segment, rule: Rule) -> Bits:
         ids = column.stream()
         clear_special(ids.data, ids.bits, segment.places, tables[name], edges)
     return edges
+
+
+@njit(inline="always")
+def edge_bits(edges, place):  # type: ignore[no-untyped-def]
+    """Which places from one on are edges; the first is the lowest bit."""
+    return load64(edges, place >> 3) >> np.uint64(place & 7)
+
+
+@njit(inline="always")
+def lowest(bits):  # type: ignore[no-untyped-def]
+    """So many bits from the lowest one on, as far as a load goes."""
+    return (_ONE << np.uint64(min(bits, LOADED_BITS))) - _ONE
+
+
+@njit(inline="always")
+def is_edge(edges, place):  # type: ignore[no-untyped-def]
+    return (edges[place >> 3] >> np.uint8(place & 7)) & np.uint8(1)
+
+
+@njit(cache=True, nogil=True)
+def clear_special(data, bits, items, special, out):  # type: ignore[no-untyped-def]
+    """Clear the bits of all places whose items are special."""
+    for at in range((items + 7) >> 3):
+        bits_set = np.uint8(0)
+        for k in range(min(8, items - 8 * at)):
+            if not special[read(data, bits, 8 * at + k)]:
+                bits_set |= np.uint8(1 << k)
+        out[at] &= bits_set

@@ -9,31 +9,60 @@ they are fragments. Mostly that is a length: from one item more than what any ea
 But the same words may be tagged in several ways, and be a fragment at a later place only; these
 are listed apart. The suffixes of several segments are walked along in one order, so segments cost
 no more than their words.
+
+How many fragments of each length a ground truth holds, added up while its suffixes are read.
+
+The fragments of a ground truth by length: how many there are, and which of them are new.
+
+Edges are bits, so that one load says of 57 items which may end a fragment. Of all fragments from
+a place on, those up to some length are not new, not original or not single; mostly these are the
+shortest ones alone, so they are counted by the pattern that edges make among the first items, one
+step for all lengths, and told apart at the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from rote.core.kernels import njit
 from rote.core.progress import Reporter, Silent
-from rote.index.answers import Place
-from rote.index.columns.parts import Column
-from rote.index.counting.batch import in_each
+from rote.index.answers import Occurrence, occurrences_in
+from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import count_ones, trailing_zeros
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.counting.batch import map_segments
 from rote.index.index import DEFAULT, Index
-from rote.index.places import places_in
 from rote.index.segments.segment import Segment
-from rote.search.originality.edges import Rule, edges_of_segment, rule_for
-from rote.search.originality.fragment_kernels import list_originals
-from rote.search.originality.length_kernels import PADDING
-from rote.search.originality.lengths import LengthRow, OwnReach, Tally
-from rote.search.originality.merging import Ranges, all_stretches, bases_of, parts_of
-from rote.search.originality.reach import GroundTruth, walk
-from rote.search.originality.reach_kernels import reach_of_two
-from rote.search.originality.sources import Sources, sources_of
-from rote.search.originality.stretches import Int32s, Int64s, Stretch
+from rote.search.originality.edges import (
+    LOADED_BITS,
+    Bits,
+    Rule,
+    edge_bits,
+    edges_of_segment,
+    is_edge,
+    lowest,
+    rule_for,
+)
+from rote.search.originality.reach import GroundTruth, reach_of_two, walk_block
+from rote.search.originality.sources import DocumentSources, sources_of
+from rote.search.originality.suffix_blocks import (
+    MIN_FRAGMENT,
+    Int32s,
+    Int64s,
+    SourcedSegment,
+    SuffixBlock,
+    rest_of_sentence,
+)
+from rote.search.originality.suffix_merge import (
+    Ranges,
+    merged_blocks,
+    segment_bases,
+    split_suffixes,
+)
 
 # Fragments that are listed at once.
 _AT_ONCE = 1 << 16
@@ -41,26 +70,26 @@ _AT_ONCE = 1 << 16
 _PARTS = 8
 
 
-def reach_of_all(stretch: Stretch, width: int) -> tuple[Int32s, Int32s, Int32s]:
+def reach_of_all(stretch: SuffixBlock, width: int) -> tuple[Int32s, Int32s, Int32s]:
     """Of each suffix of a stretch the longest run that `width` sources hold, that stands earlier in
     the order, and that stands anywhere else.
     """
     if width > 2:
-        found, before, alone = walk(
+        lists, before, alone = walk_block(
             stretch, np.arange(stretch.start, stretch.stop), stretch.rests, width
         )
-        return found.lengths[:, -1].copy(), before, alone
+        return lists.lengths[:, -1].copy(), before, alone
     common, before, alone = (np.empty_like(stretch.rests) for _ in range(3))
     reach_of_two(stretch.shared, stretch.rests, stretch.sources, common, before, alone)
     return common, before, alone
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
+class OriginalFragment:
     """An original fragment, its words as they stand in the layer, and one place of it."""
 
     words: tuple[str, ...]
-    place: Place
+    place: Occurrence
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +98,12 @@ class Originals:
 
     index: Index
     layer: str
-    sources: Sources
+    sources: DocumentSources
     by_length: Sequence[LengthRow]
     sentences: int
     original_sentences: int
     _ground: GroundTruth
-    _reach: OwnReach
+    _reach: GroundReach
 
     @property
     def total(self) -> LengthRow:
@@ -88,7 +117,7 @@ class Originals:
         ).reshape(-1, 5)
         return LengthRow(0, *rows.sum(axis=0).tolist())
 
-    def fragments(self, *, shortest: bool = False) -> Iterator[Fragment]:
+    def fragments(self, *, shortest: bool = False) -> Iterator[OriginalFragment]:
         """Every different original fragment, at one of its places; sentence by sentence.
 
         `shortest`: only those that hold no other original fragment, since whatever holds one
@@ -97,7 +126,7 @@ class Originals:
         for number, segment in enumerate(self.index.segments):
             rests = self._ground.segments[number].rests()
             for starts, ends in _original_spans(self._reach.of(number), rests, shortest):
-                yield from listed(segment, number, self.layer, starts, ends)
+                yield from list_fragments(segment, number, self.layer, starts, ends)
 
 
 def find_originals(
@@ -106,7 +135,7 @@ def find_originals(
     *,
     relax: int = 1,
     rule: Rule | None = None,
-    sources: Sources | None = None,
+    sources: DocumentSources | None = None,
     reporter: Reporter | None = None,
 ) -> Originals:
     """The original fragments of an index's own sentences.
@@ -118,65 +147,78 @@ def find_originals(
     rule = rule or rule_for(index)
     ground = GroundTruth(index, layer, sources)
     width = ground.width(relax)
-    bases = bases_of(ground.segments)
+    bases = segment_bases(ground.segments)
     edges = np.zeros((int(bases[-1]) >> 3) + PADDING, np.uint8)
     for segment, base in zip(index.segments, bases.tolist()):
         bits = edges_of_segment(segment, rule)
         edges[base >> 3 : (base >> 3) + len(bits)] = bits
-    tally = Tally.empty(max((segment.longest for segment in ground.segments), default=0))
+    tally = FragmentCounts.empty(max((segment.longest for segment in ground.segments), default=0))
     reach = np.zeros((int(bases[-1]), 2), np.int32)
     more = [np.empty(0, np.int64)]
 
-    def walk_along(ranges: Ranges) -> tuple[Tally, list[Int64s]]:
-        own = Tally.empty(tally.longest)
-        return own, [
-            own.add(stretch, *reach_of_all(stretch, width), edges, reach)
-            for stretch in all_stretches(ground, bases, ranges)
+    def walk_along(ranges: Ranges) -> tuple[FragmentCounts, list[Int64s]]:
+        counts = FragmentCounts.empty(tally.longest)
+        return counts, [
+            counts.add(stretch, *reach_of_all(stretch, width), edges, reach)
+            for stretch in merged_blocks(ground, bases, ranges)
         ]
 
-    parts = parts_of(ground, _PARTS * index.threads)
+    parts = split_suffixes(ground, _PARTS * index.threads)
     sizes = [sum(stop - start for start, stop in ranges) for ranges in parts]
     with (reporter or Silent()).stage("matching sentences", sum(sizes)) as advance:
-        for size, (counted, apart) in zip(sizes, in_each(walk_along, parts, index.threads)):
+        for size, (counted, apart) in zip(sizes, map_segments(walk_along, parts, index.threads)):
             tally.join(counted)
             more += apart
             advance(size)
-    own = OwnReach(reach, np.sort(np.concatenate(more)), edges, bases)
+    ground_reach = GroundReach(reach, np.sort(np.concatenate(more)), edges, bases)
     sentences = original = 0
     for number, suffixed in enumerate(ground.segments):
-        held, holding = tally.add_places(suffixed, own.of(number))
-        sentences, original = sentences + held, original + holding
-    return Originals(index, layer, sources, tally.rows(own), sentences, original, ground, own)
+        sentences_here, holding = tally.add_places(suffixed, ground_reach.of(number))
+        sentences, original = sentences + sentences_here, original + holding
+    return Originals(
+        index, layer, sources, tally.rows(ground_reach), sentences, original, ground, ground_reach
+    )
 
 
 def _original_spans(
-    own: OwnReach, rests: Int32s, shortest: bool
+    ground_reach: GroundReach, rests: Int32s, shortest: bool
 ) -> Iterator[tuple[Int64s, Int64s]]:
     """Starts and ends of original fragments, some at a time."""
     place, room = 0, _AT_ONCE
     while place < len(rests):
         starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
-        found, at = list_originals(
-            own.edges, rests, own.reach, own.more, shortest, place, starts, ends
+        count, at = _list_originals(
+            ground_reach.edges,
+            rests,
+            ground_reach.reach,
+            ground_reach.more,
+            shortest,
+            place,
+            starts,
+            ends,
         )
         if at == place:
             room *= 2  # a very long sentence
             continue
         place = at
-        yield starts[:found], ends[:found]
+        yield starts[:count], ends[:count]
 
 
-def listed(
+def list_fragments(
     segment: Segment, number: int, layer: str, starts: Int64s, ends: Int64s
-) -> Iterator[Fragment]:
+) -> Iterator[OriginalFragment]:
     """The fragments from these places of segment `number` to those, by rising start."""
     for i in range(0, len(starts), _AT_ONCE):
         part = slice(i, i + _AT_ONCE)
-        words = _words(segment.columns[layer], starts[part], ends[part])
-        yield from map(Fragment, words, places_in(segment, number, layer, starts[part], ends[part]))
+        words = _fragment_words(segment.columns[layer], starts[part], ends[part])
+        yield from map(
+            OriginalFragment,
+            words,
+            occurrences_in(segment, number, layer, starts[part], ends[part]),
+        )
 
 
-def _words(column: Column, starts: Int64s, ends: Int64s) -> Iterator[tuple[str, ...]]:
+def _fragment_words(column: LayerColumn, starts: Int64s, ends: Int64s) -> Iterator[tuple[str, ...]]:
     sizes = ends - starts
     items = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
     numbers = column.ids.take(items).tolist()
@@ -185,3 +227,314 @@ def _words(column: Column, starts: Int64s, ends: Int64s) -> Iterator[tuple[str, 
     for size in sizes.tolist():
         yield tuple(used[i] for i in numbers[at : at + size])
         at += size
+
+
+@njit(inline="always")
+def _holds(ascending, value):  # type: ignore[no-untyped-def]
+    at = np.searchsorted(ascending, value)
+    return at < len(ascending) and ascending[at] == value
+
+
+@njit(cache=True, nogil=True)
+def _list_originals(edges, rests, reach, more, shortest, place, starts, ends):  # type: ignore[no-untyped-def]
+    """Original fragments from the sentence that begins at `place` on, as many as there is room for.
+
+    `edges` are bits, `rests` the items to the sentence's end, `reach` and `more` as in
+    `originals`. Gives how many, and the sentence with which to go on. `shortest`: only those that
+    hold no other. The room has to be enough for one sentence, else none are given.
+    """
+    count = 0
+    while place < len(rests):
+        stop = place + max(1, rests[place])
+        count_before = count
+        least = stop + 1
+        for start in range(stop - 1, place - 1, -1):
+            if not is_edge(edges, start):
+                continue
+            common, before = reach[start, 0], reach[start, 1]
+            end = start + max(MIN_FRAGMENT, common + 1)
+            while end <= stop:
+                if shortest and end >= least:
+                    break
+                if is_edge(edges, end - 1):
+                    least = min(least, end)
+                    if end - start > before or _holds(more, start << 32 | (end - start)):
+                        if count == len(starts):
+                            return count_before, place
+                        starts[count] = start
+                        ends[count] = end
+                        count += 1
+                    if shortest:
+                        break
+                end += 1
+        place = stop
+    return count, place
+
+
+_LENGTH = (1 << 32) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class GroundReach:
+    """For every place of all segments, in a row; runs are inside a sentence.
+
+    `reach[p]` are two numbers of items: of the longest run from p on that more than `relax`
+    sources hold, its own among them, and of the longest that stands earlier in the order. A
+    fragment from p on counts as a different one if it is longer than that, or if
+    place << 32 | length is in `more`, which ascends. `edges` has a bit for each place. Segment s
+    begins with place `bases[s]`.
+    """
+
+    reach: Int32s
+    more: Int64s
+    edges: Bits
+    bases: Int64s
+
+    def of(self, segment: int) -> GroundReach:
+        """That of one segment, from whose first place on places are counted then."""
+        first, behind = (int(base) for base in self.bases[segment : segment + 2])
+        low, high = np.searchsorted(self.more, [first << 32, behind << 32])
+        return GroundReach(
+            self.reach[first:behind],
+            self.more[low:high] - (first << 32),
+            self.edges[first >> 3 :],
+            np.array([0, behind - first]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LengthRow:
+    """How many fragments of one length a ground truth holds.
+
+    `fragments` are different ones, `original` those of them with at most `relax` sources, `once`
+    those that occur once. `occurrences` counts every place, `original_occurrences` the places
+    of original ones.
+    """
+
+    length: int
+    fragments: int
+    original: int
+    occurrences: int
+    original_occurrences: int
+    once: int
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentCounts:
+    """Fragments by length: all, and those that are not new, not original, not single."""
+
+    occurrences: Int64s
+    patterns: Int64s
+    longer: Int64s
+
+    @classmethod
+    def empty(cls, longest: int) -> FragmentCounts:
+        size = max(longest, _SHORT) + 1
+        return cls(
+            np.zeros(size, np.int64),
+            np.zeros((_KINDS, _PATTERNS), np.int64),
+            np.zeros((_KINDS, size), np.int64),
+        )
+
+    @property
+    def longest(self) -> int:
+        return len(self.occurrences) - 1
+
+    def join(self, other: FragmentCounts) -> None:
+        """Add what another one has counted."""
+        self.occurrences[:] += other.occurrences
+        self.patterns[:] += other.patterns
+        self.longer[:] += other.longer
+
+    def add(
+        self,
+        stretch: SuffixBlock,
+        common: Int32s,
+        before: Int32s,
+        alone: Int32s,
+        edges: Bits,
+        reach: Int32s,
+    ) -> Int64s:
+        later_fragments: Int64s = _count_block(
+            stretch.places,
+            stretch.shared,
+            stretch.rests,
+            common,
+            before,
+            alone,
+            edges,
+            reach,
+            self.patterns,
+            self.longer,
+        )
+        return later_fragments
+
+    def add_places(self, segment: SourcedSegment, ground_reach: GroundReach) -> tuple[int, int]:
+        sentences, holding = _count_sentences(
+            segment.sentence_last.data,
+            segment.column.document_ends,
+            ground_reach.edges,
+            ground_reach.reach,
+            self.occurrences,
+        )
+        return int(sentences), int(holding)
+
+    def rows(self, ground_reach: GroundReach) -> list[LengthRow]:
+        less = self.longer.copy()
+        patterns = np.arange(_PATTERNS)
+        for length in range(MIN_FRAGMENT, _SHORT + 1):
+            of_length = patterns >> (length - MIN_FRAGMENT) & 1 == 1
+            less[:, length] += self.patterns[:, of_length].sum(axis=1)
+        counts = self.occurrences - less
+        more, places = ground_reach.more & _LENGTH, ground_reach.more >> 32
+        np.add.at(counts[_BEFORE], more, 1)
+        np.add.at(counts[_ORIGINAL], more, more > ground_reach.reach[places, 0])
+        columns = (
+            counts[_BEFORE],
+            counts[_ORIGINAL],
+            self.occurrences,
+            counts[_COMMON],
+            counts[_ALONE],
+        )
+        rows = np.stack(columns, axis=1).tolist()
+        return [LengthRow(length, *row) for length, row in enumerate(rows) if row[2]]
+
+
+load64: Any = intrinsics.load64
+prefetch: Any = intrinsics.prefetch
+_AHEAD = 32
+PADDING = 16
+"""Bytes behind edges: what reads them reads up to so far beyond the last sentence."""
+_SHORT = 11
+"""Items of the longest fragments that are counted by patterns."""
+_PATTERNS = 1 << (_SHORT - 1)
+_KINDS = 4
+_BEFORE, _ORIGINAL, _COMMON, _ALONE = range(_KINDS)
+"""What is counted: what is not new; not new or not original; not original; not single."""
+_ONE = np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _count_sentences(last, document_ends, edges, reach, occurrences):  # type: ignore[no-untyped-def]
+    """Add up the fragments of a segment's sentences by length.
+
+    Gives how many sentences there are, and how many hold an original fragment.
+    """
+    sentences = original = 0
+    place = np.int64(0)
+    for document in range(len(document_ends)):
+        while place < document_ends[document]:
+            # Sentences of damaged texts end with their document, or as all others do.
+            size = min(rest_of_sentence(last, place), document_ends[document] - place)
+            size = min(size, len(occurrences) - 1)
+            stop = place + size
+            # Two edges so far apart: the sentence's edges beside themselves.
+            if size <= LOADED_BITS:
+                edge_word = edge_bits(edges, place) & lowest(size)
+                length, behind = 2, edge_word >> _ONE
+                while behind:
+                    occurrences[length] += count_ones(edge_word & behind)
+                    length += 1
+                    behind >>= _ONE
+            else:
+                for length in range(MIN_FRAGMENT, size + 1):
+                    for at in range(place, stop - length + 1, LOADED_BITS):
+                        some = edge_bits(edges, at) & edge_bits(edges, at + length - 1)
+                        occurrences[length] += count_ones(some & lowest(stop - length + 1 - at))
+            sentences += 1
+            original += _holds_original(edges, reach, place, stop)
+            place = stop
+        place = document_ends[document] + 1
+    return sentences, original
+
+
+@njit(inline="always")
+def _holds_original(edges, reach, place, stop):  # type: ignore[no-untyped-def]
+    for start in range(place, stop):
+        if is_edge(edges, start):
+            for at in range(start + max(1, reach[start, 0]), stop, LOADED_BITS):
+                if edge_bits(edges, at) & lowest(stop - at):
+                    return 1
+    return 0
+
+
+@njit(inline="always")
+def _count_from(edges, place, edge_word, most, patterns, longer):  # type: ignore[no-untyped-def]
+    """Add the fragments from a place on of at most `most` items; `edge_word`: the first edges."""
+    patterns[(edge_word & lowest(min(most, _SHORT))) >> _ONE] += 1
+    if most > _SHORT:
+        edge_word &= lowest(most) & ~lowest(_SHORT)
+        while edge_word:
+            longer[trailing_zeros(edge_word) + 1] += 1
+            edge_word &= edge_word - _ONE
+        for length in range(LOADED_BITS + 1, most + 1):
+            longer[length] += is_edge(edges, place + length - 1)
+
+
+@njit(cache=True, nogil=True)
+def _count_block(  # type: ignore[no-untyped-def]
+    places, shared, rests, common, before, alone, edges, reach, patterns, longer
+):
+    """Add up the fragments of a stretch of suffixes that are not new, not original or not single.
+
+    Those with few items by their patterns, others by length. Writes `common` and `before` into
+    the row of their place in `reach`. Gives the fragments whose words stand earlier in the order,
+    but never as a fragment: the same words may be tagged in different ways, so that they are a
+    fragment at one place and not at another. Each is its place, shifted up by 32 bits, and its
+    length.
+    """
+    later_fragments = np.empty(16, np.int64)
+    count = 0
+    # Of each length whether the words at hand were met as a fragment: bits, then numbers of those
+    # that are longer than a load.
+    seen = np.uint64(0)
+    far = np.zeros(longer.shape[1], np.bool_)
+    deepest = 0
+    for i in range(len(places)):
+        place = places[i]
+        ahead = places[min(i + _AHEAD, len(places) - 1)]
+        prefetch(edges, ahead >> 3)
+        prefetch(reach, 2 * ahead)
+        reach[place, 0], reach[place, 1] = common[i], before[i]
+        seen &= lowest(shared[i])
+        for length in range(max(LOADED_BITS, shared[i]) + 1, deepest + 1):
+            far[length] = False
+        deepest = min(deepest, shared[i])
+        edge_word = edge_bits(edges, place)
+        if not edge_word & _ONE:
+            continue
+        edge_word &= ~_ONE
+        _count_from(edges, place, edge_word, before[i], patterns[_BEFORE], longer[_BEFORE])
+        _count_from(
+            edges,
+            place,
+            edge_word,
+            max(common[i], before[i]),
+            patterns[_ORIGINAL],
+            longer[_ORIGINAL],
+        )
+        _count_from(edges, place, edge_word, common[i], patterns[_COMMON], longer[_COMMON])
+        _count_from(edges, place, edge_word, alone[i], patterns[_ALONE], longer[_ALONE])
+        follows = np.int32(0)
+        if i + 1 < len(places):
+            follows = min(shared[i + 1], rests[i])
+        new = edge_word & lowest(before[i]) & ~seen
+        if new or before[i] > LOADED_BITS:
+            if count + before[i] > len(later_fragments):
+                later_fragments = np.append(
+                    later_fragments, np.empty(len(later_fragments) + before[i], np.int64)
+                )
+            while new:
+                later_fragments[count] = place << 32 | (trailing_zeros(new) + 1)
+                count += 1
+                new &= new - _ONE
+            for length in range(LOADED_BITS + 1, before[i] + 1):
+                if is_edge(edges, place + length - 1) and not far[length]:
+                    later_fragments[count] = place << 32 | length
+                    count += 1
+        seen |= edge_word & lowest(follows)
+        for length in range(LOADED_BITS + 1, follows + 1):
+            if is_edge(edges, place + length - 1):
+                far[length] = True
+                deepest = max(deepest, length)
+    return later_fragments[:count]

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.index.index import Index
 from rote.index.segments.documents import Documents
-from rote.search.originality.authors import Authors, Given, merge
+from rote.search.originality.authors import Authors, GivenNames, merge_authors
 
 Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class DocumentSources:
     """`of[s][d]` is the source of document d of segment s, from 0 to `count` - 1.
 
     `unknown` documents have no known author.
@@ -36,15 +36,17 @@ class Sources:
 
 
 def sources_of(
-    index: Index, document_field: str | None = None, given: Given | None = None
-) -> Sources:
+    index: Index, document_field: str | None = None, given_names: GivenNames | None = None
+) -> DocumentSources:
     """The sources of an index's documents.
 
     Records with the same value of `document_field` count as parts of one document (the passages
-    of a novel); without it each record is a document. `given`: whom names stand for.
+    of a novel); without it each record is a document. `given_names`: whom names stand for.
     """
     labels = [segment.documents.author for segment in index.segments]
-    authors = merge((name for each in labels for name in each.vocabulary.strings()[1:]), given)
+    authors = merge_authors(
+        (name for each in labels for name in each.vocabulary.strings()[1:]), given_names
+    )
     bonds: list[tuple[int, Hashable]] = []
     first = unknown = 0
     known_field = False
@@ -54,7 +56,7 @@ def sources_of(
             bonds += [(document, ("author", author)) for author in by[number]]
             unknown += not by[number]
         if document_field is not None:
-            parts = list(_values(segment.documents, document_field))
+            parts = list(_field_values(segment.documents, document_field))
             known_field = known_field or any(parts)
             bonds += [(d, ("document", value)) for d, value in enumerate(parts, first) if value]
         first += len(segment.documents)
@@ -63,12 +65,16 @@ def sources_of(
             f"no document of the index has a field '{document_field}' that would say which belong "
             "together: leave it out, or name another"
         )
-    of, count = components(first, bonds)
+    of, count = connected_components(first, bonds)
     cuts = np.cumsum([len(segment.documents) for segment in index.segments])[:-1]
-    return Sources(tuple(np.split(of, cuts)) if index.segments else (), count, authors, unknown)
+    return DocumentSources(
+        tuple(np.split(of, cuts)) if index.segments else (), count, authors, unknown
+    )
 
 
-def components(documents: int, bonds: Iterable[tuple[int, Hashable]]) -> tuple[Numbers, int]:
+def connected_components(
+    documents: int, bonds: Iterable[tuple[int, Hashable]]
+) -> tuple[Numbers, int]:
     """The component of each document, where documents with the same bond belong together."""
     parent = list(range(documents))
 
@@ -78,17 +84,17 @@ def components(documents: int, bonds: Iterable[tuple[int, Hashable]]) -> tuple[N
             i = parent[i]
         return i
 
-    held: dict[Hashable, int] = {}
+    first_documents: dict[Hashable, int] = {}
     for document, bond in bonds:
-        one, other = root(held.setdefault(bond, document)), root(document)
+        first_root, second_root = root(first_documents.setdefault(bond, document)), root(document)
         # The earlier one stays, so that components are numbered by their first documents.
-        parent[max(one, other)] = min(one, other)
+        parent[max(first_root, second_root)] = min(first_root, second_root)
     roots = [root(i) for i in range(documents)]
     number = {r: i for i, r in enumerate(sorted(set(roots)))}
     return np.array([number[r] for r in roots], np.int32), len(number)
 
 
-def _values(documents: Documents, field: str) -> Iterator[str]:
+def _field_values(documents: Documents, field: str) -> Iterator[str]:
     for document in range(len(documents)):
         value = documents.meta(document).get(field)
         yield "" if value is None else str(value)

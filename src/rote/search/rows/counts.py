@@ -16,22 +16,24 @@ FREQUENT_COLUMNS = ("rank", "items", "count", "documents", "per_million", "examp
 _MILLION = 1e6
 
 
-def cut(index: Index, phrases: Sequence[str], layer: str) -> Grams:
+def split_phrases(index: Index, phrases: Sequence[str], layer: str) -> Grams:
     """The items of each phrase, by the index's own annotator; none where it holds nothing."""
     if not phrases:
         return Grams.of(())
-    made = index.layer_of(phrases, layer)
-    return Grams(made.ids, made.text_ends, made.vocabulary)
+    annotated = index.layer_of(phrases, layer)
+    return Grams(annotated.ids, annotated.text_ends, annotated.vocabulary)
 
 
-def counted(index: Index, phrases: Sequence[str], grams: Grams, layer: str) -> list[dict[str, Any]]:
+def count_phrases(
+    index: Index, phrases: Sequence[str], grams: Grams, layer: str
+) -> list[dict[str, Any]]:
     """A row for each phrase, which stands for these items of the layer; all counted at once."""
     if not phrases:
         return []
-    found, items = index.held(grams, layer), index.items_held(layer)
-    columns = [found.occurrences, found.documents]
+    ngram_counts, items = index.held(grams, layer), index.items_held(layer)
+    columns = [ngram_counts.occurrences, ngram_counts.documents]
     if has_authors(index):
-        columns.append(found.authors)
+        columns.append(ngram_counts.authors)
     return [
         {
             "phrase": phrase,
@@ -49,7 +51,7 @@ def counted(index: Index, phrases: Sequence[str], grams: Grams, layer: str) -> l
     ]
 
 
-def matched(index: Index, query: str, layer: str = DEFAULT) -> dict[str, Any]:
+def count_query(index: Index, query: str, layer: str = DEFAULT) -> dict[str, Any]:
     """The row of a query, which names its layers itself; of it only occurrences are counted."""
     parsed = index.parse(query, layer)
     occurrences = index.matches(query, layer)
@@ -65,7 +67,7 @@ def matched(index: Index, query: str, layer: str = DEFAULT) -> dict[str, Any]:
     }
 
 
-def frequent(
+def list_frequent(
     index: Index,
     n: int,
     k: int,
@@ -78,18 +80,20 @@ def frequent(
 
     Where the places of the layer are not sorted there are no examples.
     """
-    found, held = index.top(n, k, layer, documents=True), index.items_held(layer)
+    frequent, items_held = index.top(n, k, layer, documents=True), index.items_held(layer)
     examples = examples and layer in index.sorted_layers
     rows: list[dict[str, Any]] = []
-    with (reporter or Silent()).stage("reading examples", len(found) * examples) as advance:
-        for number, (items, count) in enumerate(found):
+    with (reporter or Silent()).stage("reading examples", len(frequent) * examples) as advance:
+        for number, (items, count) in enumerate(frequent):
             rows.append(
                 {
                     "rank": number + 1,
                     "items": list(items),
                     "count": count,
-                    "documents": None if found.documents is None else int(found.documents[number]),
-                    "per_million": per_million(count, held),
+                    "documents": None
+                    if frequent.documents is None
+                    else int(frequent.documents[number]),
+                    "per_million": per_million(count, items_held),
                     "example": example_of(index, items, layer) if examples else None,
                 }
             )
@@ -102,9 +106,9 @@ def example_of(index: Index, items: Sequence[str], layer: str) -> str:
     return index.context(index.places(items, 1, layer)[0], 0).match
 
 
-def per_million(count: int, held: int) -> float | None:
+def per_million(count: int, total: int) -> float | None:
     """Of a million items of the layer; none where it has no items."""
-    return count / held * _MILLION if held else None
+    return count / total * _MILLION if total else None
 
 
 def has_authors(index: Index) -> bool:

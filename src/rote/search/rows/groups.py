@@ -17,7 +17,7 @@ from rote.corpus._select import conditions, values_held
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 from rote.search.rows.counts import per_million
-from rote.search.rows.found import Matches
+from rote.search.rows.match_arrays import MatchArrays
 
 DOCUMENT = "document"
 GROUPED = ("group", "matches", "documents", "words", "per_million")
@@ -39,27 +39,27 @@ class Groups:
 
 def fields_of(index: Index) -> list[str]:
     """The fields that matches can be counted by."""
-    held = [
+    fields = [
         name
         for name in _LABELS
         if any(len(getattr(s.documents, name).vocabulary) > 1 for s in index.segments)
     ]
     if index.documents_held <= _READ:
-        held += sorted(_plain_fields(index) - {DOCUMENT, *_LABELS})
-    return [DOCUMENT, *held]
+        fields += sorted(_plain_fields(index) - {DOCUMENT, *_LABELS})
+    return [DOCUMENT, *fields]
 
 
 def groups_by(index: Index, field: str) -> Groups:
     """The groups that one of the fields makes."""
-    of = [_names(segment, field) for segment in index.segments]
+    of = [_group_names(segment, field) for segment in index.segments]
     words: Counter[str] = Counter()
     for segment, names in zip(index.segments, of):
-        for name, length in zip(names, _lengths(segment).tolist()):
+        for name, length in zip(names, _document_lengths(segment).tolist()):
             words[name] += length
     return Groups(of, words)
 
 
-def chosen_groups(index: Index, field: str) -> Groups:
+def groups_by_field(index: Index, field: str) -> Groups:
     """The groups of a field that was asked for by name; one that no document has is refused."""
     _check_field(index, field)
     return groups_by(index, field)
@@ -74,36 +74,45 @@ def _check_field(index: Index, field: str) -> None:
 def documents_where(index: Index, where: Sequence[str]) -> list[Flags]:
     """Of each segment which of its documents fulfil all of `FIELD=VALUE`, `FIELD>=NUMBER`, ...;
     that none does is an error."""
-    found = [np.ones(len(segment.documents), np.bool_) for segment in index.segments]
+    selected = [np.ones(len(segment.documents), np.bool_) for segment in index.segments]
     for condition in conditions(tuple(where)):
         _check_field(index, condition.field)
-        for kept, segment in zip(found, index.segments):
-            values = _values(segment, condition.field)
+        for flags, segment in zip(selected, index.segments):
+            values = _field_values(segment, condition.field)
             fulfilled = {value: condition.fulfilled(value) for value in set(values)}
-            kept &= np.array([fulfilled[value] for value in values], np.bool_)
-    if where and not any(kept.any() for kept in found):
+            flags &= np.array([fulfilled[value] for value in values], np.bool_)
+    if where and not any(flags.any() for flags in selected):
         fields = dict.fromkeys(condition.field for condition in conditions(tuple(where)))
-        held = [
-            values_held(field, (value for one in index.segments for value in _values(one, field)))
+        values_by_field = [
+            values_held(
+                field,
+                (
+                    value
+                    for any_segment in index.segments
+                    for value in _field_values(any_segment, field)
+                ),
+            )
             for field in fields
         ]
-        said = "; ".join(filter(None, held))
-        raise OptionError(f"no document of the index fulfils {' and '.join(where)}: {said}")
-    return found
+        listed_values = "; ".join(filter(None, values_by_field))
+        raise OptionError(
+            f"no document of the index fulfils {' and '.join(where)}: {listed_values}"
+        )
+    return selected
 
 
-def words_in(index: Index, kept: Sequence[Flags]) -> int:
+def words_in(index: Index, selected: Sequence[Flags]) -> int:
     """The words of some documents."""
-    return sum(int(_lengths(s)[flags].sum()) for s, flags in zip(index.segments, kept))
+    return sum(int(_document_lengths(s)[flags].sum()) for s, flags in zip(index.segments, selected))
 
 
-def tally(matches: Matches, groups: Groups) -> list[dict[str, Any]]:
+def count_by_group(matches: MatchArrays, groups: Groups) -> list[dict[str, Any]]:
     """Matches and documents of each group that has any, most matches first."""
     counts: Counter[str] = Counter()
     holding: Counter[str] = Counter()
-    for segment, number, held in zip(*(column.tolist() for column in matches.holding())):
+    for segment, number, matches_here in zip(*(column.tolist() for column in matches.holding())):
         name = groups.of[segment][number]
-        counts[name] += held
+        counts[name] += matches_here
         holding[name] += 1
     return [
         {
@@ -127,17 +136,17 @@ def _plain_fields(index: Index) -> set[str]:
     }
 
 
-def _lengths(segment: Segment) -> NDArray[np.int64]:
+def _document_lengths(segment: Segment) -> NDArray[np.int64]:
     # Behind every document is its end, which is no word.
-    found: NDArray[np.int64] = np.diff(segment.frames["word"].document_ends, prepend=-1) - 1
-    return found
+    lengths: NDArray[np.int64] = np.diff(segment.frames["word"].document_ends, prepend=-1) - 1
+    return lengths
 
 
-def _names(segment: Segment, field: str) -> list[str]:
-    return [_written(value) for value in _values(segment, field)]
+def _group_names(segment: Segment, field: str) -> list[str]:
+    return [_as_text(value) for value in _field_values(segment, field)]
 
 
-def _values(segment: Segment, field: str) -> Sequence[Any]:
+def _field_values(segment: Segment, field: str) -> Sequence[Any]:
     """What each document has in a field; nothing plain is nothing."""
     documents = segment.documents
     if field == DOCUMENT:
@@ -146,9 +155,9 @@ def _values(segment: Segment, field: str) -> Sequence[Any]:
         labels = getattr(documents, field)
         names = labels.vocabulary.strings()
         return [names[number] for number in labels.numbers.tolist()]
-    found = (documents.meta(number).get(field) for number in range(len(documents)))
-    return [value if isinstance(value, _PLAIN) else None for value in found]
+    values = (documents.meta(number).get(field) for number in range(len(documents)))
+    return [value if isinstance(value, _PLAIN) else None for value in values]
 
 
-def _written(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return "" if value is None else str(value)

@@ -2,12 +2,14 @@
 
 Nothing is computed whole that is not shown whole: whoever wants the first twenty in the order of
 the documents has only those looked up, and the others counted.
+
+Where a query finds nothing: which of its words occur nowhere, and how much of it does occur.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,10 +17,11 @@ import numpy as np
 from rote.core.array_types import Flags
 from rote.core.progress import Reporter
 from rote.index import query as queries
-from rote.index.answers import Context, Place
+from rote.index.answers import MatchContext, Occurrence, occurrences_in
 from rote.index.index import DEFAULT, Index
-from rote.index.places import places_in
-from rote.search.rows.found import Matches, Numbers, find
+from rote.index.query import literal
+from rote.index.query.tree import Concatenation, ItemPattern, Pattern
+from rote.search.rows.match_arrays import MatchArrays, Numbers, find_matches
 
 COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
 Sort = Literal[
@@ -29,13 +32,13 @@ _WRITTEN = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The matches that were looked up, and how many there are in all."""
 
     asked: str
     layer: str
     parsed: queries.Query
-    matches: Matches
+    matches: MatchArrays
     total: int
     holding: int | None = None
     """Documents with a match, where they were counted on the way."""
@@ -58,32 +61,34 @@ class Found:
         return None
 
 
-def look_up(
+def search_index(
     index: Index,
-    asked: str,
+    query: str,
     layer: str = DEFAULT,
     limit: int | None = None,
-    kept: Sequence[Flags] | None = None,
+    selected: Sequence[Flags] | None = None,
     among: int | None = None,
-) -> Found:
+) -> SearchResult:
     """The first matches of a phrase or a query, or all, and how many there are.
 
-    `kept`: only those in some documents of each segment (`documents_where`), `among` the first.
+    `selected`: only those in some documents of each segment (`documents_where`), `among` the first.
     """
-    parsed = index.parse(asked, layer)
-    if kept is not None:
-        held = find(index, parsed, among).only(kept)
-        own = held if limit is None else held.first(limit)
-        return Found(asked, layer, parsed, own, len(held), len(held.holding()[0]))
-    matches = find(index, parsed, limit)
+    parsed = index.parse(query, layer)
+    if selected is not None:
+        selected_matches = find_matches(index, parsed, among).only(selected)
+        limited = selected_matches if limit is None else selected_matches.first(limit)
+        return SearchResult(
+            query, layer, parsed, limited, len(selected_matches), len(selected_matches.holding()[0])
+        )
+    matches = find_matches(index, parsed, limit)
     total = len(matches)
     if total == limit:
-        total = index.matches(asked, layer)
-    return Found(asked, layer, parsed, matches, total)
+        total = index.matches(query, layer)
+    return SearchResult(query, layer, parsed, matches, total)
 
 
-def ordered(
-    matches: Matches, sort: Sort, reporter: Reporter | None = None, seed: int = 0
+def sort_matches(
+    matches: MatchArrays, sort: Sort, reporter: Reporter | None = None, seed: int = 0
 ) -> Numbers:
     """The numbers of the matches in an order; equal ones stay in that of the documents.
 
@@ -105,14 +110,14 @@ def ordered(
     return np.arange(len(matches))
 
 
-def forms(matches: Matches) -> list[tuple[str, int]]:
+def count_forms(matches: MatchArrays) -> list[tuple[str, int]]:
     """What was matched, capitals folded, and how often; the most frequent first."""
     names, of = matches.forms()
     counts = np.bincount(of, minlength=len(names)).tolist()
     return sorted(zip(names, counts), key=lambda pair: (-pair[1], pair[0]))
 
 
-def row_of(place: Place, context: Context) -> dict[str, Any]:
+def row_of(place: Occurrence, context: MatchContext) -> dict[str, Any]:
     """A match as it is listed and written to files: the names are `COLUMNS`."""
     return {
         "document": place.document,
@@ -127,7 +132,7 @@ def row_of(place: Place, context: Context) -> dict[str, Any]:
     }
 
 
-def rows_in_blocks(
+def read_row_blocks(
     index: Index, parsed: queries.Query, around: int, limit: int | None = None
 ) -> Iterator[list[dict[str, Any]]]:
     """The matches in the order of the documents, a block of rows at a time, while they are read."""
@@ -135,5 +140,73 @@ def rows_in_blocks(
     for number, starts, ends in index.find(parsed, limit):
         for at in range(0, len(starts), _WRITTEN):
             block = slice(at, at + _WRITTEN)
-            places = places_in(index.segments[number], number, layer, starts[block], ends[block])
+            places = occurrences_in(
+                index.segments[number], number, layer, starts[block], ends[block]
+            )
             yield [row_of(place, index.context(place, around)) for place in places]
+
+
+_MOST_PARTS = 8
+"""Parts of a query whose combinations are tried: some thirty questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingParts:
+    """What occurs nowhere by itself; the longest parts that do, as queries, with their counts."""
+
+    unknown: list[str]
+    longest: list[tuple[str, str, int]]
+    """How a part is written, the query for it, how often it occurs."""
+
+
+def find_missing(index: Index, query: str, layer: str = DEFAULT) -> MissingParts:
+    """Why a phrase or query matches nothing."""
+    if queries.is_plain(query) and layer in index.sorted_layers:
+        return _missing_of_phrase(index, query, layer)
+    return _missing_of_query(index, index.parse(query, layer))
+
+
+def _missing_of_phrase(index: Index, phrase: str, layer: str) -> MissingParts:
+    items = index.items(phrase, layer)
+    longest_matches = index.longest(items, layer)
+    lengths = longest_matches.lengths.tolist()
+    most = max(lengths, default=0)
+    unknown = [item for item, length in zip(items, lengths) if not length]
+    longest = {}
+    for start, (length, count) in enumerate(zip(lengths, longest_matches.counts.tolist())):
+        if length == most > 0:
+            part = items[start : start + length]
+            longest[" ".join(part)] = (literal(part, layer), count)
+    return MissingParts(
+        list(dict.fromkeys(unknown)),
+        [(name, *longest_matches) for name, longest_matches in longest.items()],
+    )
+
+
+def _missing_of_query(index: Index, parsed: queries.Query) -> MissingParts:
+    pattern = parsed.pattern
+    parts = pattern.parts if isinstance(pattern, Concatenation) else (pattern,)
+    tests = dict.fromkeys(str(ItemPattern(test)) for test in parsed.tests)
+    unknown = [test for test in tests if not _occurs(index, queries.parse(test))]
+    if len(parts) > _MOST_PARTS:
+        return MissingParts(unknown, [])
+    for length in range(len(parts) - 1, 0, -1):
+        windows = (parts[first : first + length] for first in range(len(parts) - length + 1))
+        candidates = [replace(parsed, pattern=_concatenate(window)) for window in windows]
+        occurring = list(
+            dict.fromkeys(str(candidate) for candidate in candidates if _occurs(index, candidate))
+        )
+        if occurring:
+            return MissingParts(
+                unknown,
+                [(candidate, candidate, index.matches(candidate)) for candidate in occurring],
+            )
+    return MissingParts(unknown, [])
+
+
+def _concatenate(parts: tuple[Pattern, ...]) -> Pattern:
+    return parts[0] if len(parts) == 1 else Concatenation(parts)
+
+
+def _occurs(index: Index, parsed: queries.Query) -> bool:
+    return any(len(starts) for _, starts, _ in index.find(parsed, 1))

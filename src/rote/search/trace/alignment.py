@@ -9,10 +9,26 @@ around the one that it is most likely to be, so the time is proportional to the 
 
 Of a text and a document, the runs with the most bits are extended first, and those inside an
 alignment that was found are part of it.
+
+Runs that texts share with documents: the pieces that gapped matches are made of.
+
+A run is a stretch of words that stands in a text and in a document, and that cannot be made
+longer on either side. Every window of `seed` words that is rare enough leads to the runs it lies
+in, by its places in the sorted suffixes; windows of one run lie on one diagonal (place minus word
+number), so each run is compared once.
+
+What an alignment could gain at most beyond a run: most runs are nobody's beginning.
+
+Each word of the text is either the same as a word of the document, and adds its bits, or it is an
+edit. So no alignment has more bits than one that could take every word which the document holds
+anywhere near, in any order, and had no other edits. How near follows from the bits too: whoever
+is so many words off has left so many out. That takes one look at each word, until the edits are
+too many, and shows of nearly all runs that they are not worth an alignment (`alignment.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +36,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of
+from rote.index.columns.layer_column import ABSENT
 from rote.index.columns.packed import read
-from rote.index.counting.lookup import Lookup, fixed
-from rote.search.trace.bounds import EDIT, Bar
-from rote.search.trace.runs import Numbers, Runs, numbers_in
+from rote.index.counting.batch import find_ranges
+from rote.index.counting.lookup import Lookup, as_kernel_array
+from rote.index.counting.prefix_table import prefetch
+from rote.index.grams import Grams
 
 Aligned = tuple[tuple[int, int, int], ...]
 """(word of the text, place, length) of each run of an alignment."""
-_SAME, _EXCHANGED, _ADDED, _LEFT_OUT = 1, 2, 3, 4
+_SAME, _REPLACED, _INSERTED, _DELETED = 1, 2, 3, 4
 _DEAD = -np.inf
 
 
@@ -45,43 +63,43 @@ class Alignments:
         return len(self.ends)
 
     def runs(self, number: int) -> Aligned:
-        own = slice(int(self.ends[number - 1]) if number else 0, int(self.ends[number]))
+        wanted = slice(int(self.ends[number - 1]) if number else 0, int(self.ends[number]))
         columns = (self.first, self.place, self.length)
-        return tuple(zip(*(column[own].tolist() for column in columns)))
+        return tuple(zip(*(column[wanted].tolist() for column in columns)))
 
 
-def alignments(
+def find_alignments(
     lookup: Lookup,
     layer: Layer,
     runs: Runs,
     documents: NDArray[Any],
-    bar: Bar,
+    bar: AlignmentThreshold,
 ) -> Alignments:
     """The alignments that clear the bar; `documents` says of each run where it lies."""
     sums = np.concatenate((np.zeros(1), np.cumsum(bar.weights)))
-    own = sums[runs.first + runs.length] - sums[runs.first]
+    run_bits = sums[runs.first + runs.length] - sums[runs.first]
     texts = np.searchsorted(layer.text_ends, runs.first, side="right")
-    order = np.lexsort((runs.place, runs.first, -own, texts, documents))
+    order = np.lexsort((runs.place, runs.first, -run_bits, texts, documents))
     same = (np.diff(texts[order]) == 0) & (np.diff(documents[order]) == 0)
-    found = _aligned(
+    arrays = _align_runs(
         lookup.parts.ids,
         lookup.parts.ids_bits,
-        numbers_in(lookup, layer),
-        fixed(bar.weights, np.float64),
-        fixed(layer.text_starts[texts[order]], np.int64),
-        fixed(layer.text_ends[texts[order]], np.int64),
-        fixed(np.stack((runs.first, runs.place, runs.length))[:, order], np.int64),
-        fixed(own[order], np.float64),
+        number_words(lookup, layer),
+        as_kernel_array(bar.weights, np.float64),
+        as_kernel_array(layer.text_starts[texts[order]], np.int64),
+        as_kernel_array(layer.text_ends[texts[order]], np.int64),
+        as_kernel_array(np.stack((runs.first, runs.place, runs.length))[:, order], np.int64),
+        as_kernel_array(run_bits[order], np.float64),
         np.concatenate((np.zeros(min(1, len(order)), np.int64), np.cumsum(~same))),
         float(bar.least),
         int(bar.drop),
         int(np.diff(layer.text_ends, prepend=0).max(initial=0)),
     )
-    return Alignments(*found)
+    return Alignments(*arrays)
 
 
 @njit(cache=True, nogil=True)
-def _aligned(data, bits, ids, weights, lows, highs, runs, own, pair, least, drop, longest):  # type: ignore[no-untyped-def]
+def _align_runs(data, bits, ids, weights, lows, highs, runs, run_bits, pair, least, drop, longest):  # type: ignore[no-untyped-def]
     """Extend each run in turn; the runs of all alignments with enough bits, and their ends."""
     width = 2 * drop + 1
     rows = np.empty((2, width))
@@ -104,15 +122,15 @@ def _aligned(data, bits, ids, weights, lows, highs, runs, own, pair, least, drop
                 break
         if inside:
             continue
-        before, i, p = _extended(
+        before, i, p = _extend_alignment(
             data, bits, ids, weights, first - 1, place - 1, -1, first - lows[h],
             drop, rows, moves[0], bases[0],
         )  # fmt: skip
-        after, j, q = _extended(
+        after, j, q = _extend_alignment(
             data, bits, ids, weights, last, behind, 1, highs[h] - last,
             drop, rows, moves[1], bases[1],
         )  # fmt: skip
-        if before + own[h] + after < least:
+        if before + run_bits[h] + after < least:
             continue
         boxes.append((first - i, last + j, place - p, behind + q))
         start = len(firsts)
@@ -120,11 +138,11 @@ def _aligned(data, bits, ids, weights, lows, highs, runs, own, pair, least, drop
         while i or p:
             move = moves[0, i, p - bases[0, i]]
             if move == _SAME:
-                _add(firsts, places, lengths, start, first - i, place - p)
-            i -= move != _LEFT_OUT
-            p -= move != _ADDED
+                _add_word(firsts, places, lengths, start, first - i, place - p)
+            i -= move != _DELETED
+            p -= move != _INSERTED
         for n in range(length):
-            _add(firsts, places, lengths, start, first + n, place + n)
+            _add_word(firsts, places, lengths, start, first + n, place + n)
         # From the far end to the run once more: here that is backwards.
         count = 0
         while j or q:
@@ -132,17 +150,17 @@ def _aligned(data, bits, ids, weights, lows, highs, runs, own, pair, least, drop
             if move == _SAME:
                 pairs[0, count], pairs[1, count] = last + j - 1, behind + q - 1
                 count += 1
-            j -= move != _LEFT_OUT
-            q -= move != _ADDED
+            j -= move != _DELETED
+            q -= move != _INSERTED
         for n in range(count - 1, -1, -1):
-            _add(firsts, places, lengths, start, pairs[0, n], pairs[1, n])
+            _add_word(firsts, places, lengths, start, pairs[0, n], pairs[1, n])
         ends.append(np.int64(len(firsts) - 1))
     # Lists that began empty would have no type.
     return np.array(firsts)[1:], np.array(places)[1:], np.array(lengths)[1:], np.array(ends)[1:]
 
 
 @njit(cache=True, nogil=True)
-def _add(firsts, places, lengths, start, first, place):  # type: ignore[no-untyped-def]
+def _add_word(firsts, places, lengths, start, first, place):  # type: ignore[no-untyped-def]
     """A word that is the same in both goes on with the run before it, or begins one."""
     size = len(firsts)
     if size > start and firsts[-1] + lengths[-1] == first and places[-1] + lengths[-1] == place:
@@ -154,7 +172,7 @@ def _add(firsts, places, lengths, start, first, place):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _extended(data, bits, ids, weights, word, place, step, most, drop, rows, moves, bases):  # type: ignore[no-untyped-def]
+def _extend_alignment(data, bits, ids, weights, word, place, step, most, drop, rows, moves, bases):  # type: ignore[no-untyped-def]
     """The best alignment from a word and a place on, in the direction of `step`.
 
     Its bits, and how many words of the text (at most `most`) and of the document it has. Row r
@@ -166,9 +184,9 @@ def _extended(data, bits, ids, weights, word, place, step, most, drop, rows, mov
     # Cells from `low` to `high` of the row before may be gone on from.
     base, low, high, centre = np.int64(-drop), np.int64(0), np.int64(0), np.int64(0)
     bases[0], old[drop] = base, 0.0
-    while high < drop and _word(data, bits, place, step, high + 1):
+    while high < drop and _word_at(data, bits, place, step, high + 1):
         high += 1
-        old[high - base], moves[0, high - base] = -EDIT * high, _LEFT_OUT
+        old[high - base], moves[0, high - base] = -EDIT * high, _DELETED
     for r in range(1, most + 1):
         under, base = base, centre + 1 - drop
         bases[r] = base
@@ -179,17 +197,17 @@ def _extended(data, bits, ids, weights, word, place, step, most, drop, rows, mov
                 break
             value, move = _DEAD, 0
             if j <= high and old[j - under] > _DEAD:
-                value, move = old[j - under] - EDIT, _ADDED
+                value, move = old[j - under] - EDIT, _INSERTED
             diagonal = old[j - 1 - under] if low < j <= high + 1 else _DEAD
             if diagonal > _DEAD or left > _DEAD:
-                held = _word(data, bits, place, step, j)
-                if held and diagonal > _DEAD:
-                    same = held == ids[at]
+                word_there = _word_at(data, bits, place, step, j)
+                if word_there and diagonal > _DEAD:
+                    same = word_there == ids[at]
                     score = diagonal + (weights[at] if same else -EDIT)
                     if score >= value:
-                        value, move = score, _SAME if same else _EXCHANGED
-                if held and left - EDIT > value:
-                    value, move = left - EDIT, _LEFT_OUT
+                        value, move = score, _SAME if same else _REPLACED
+                if word_there and left - EDIT > value:
+                    value, move = left - EDIT, _DELETED
             if value < best - drop * EDIT:
                 value = _DEAD
             new[j - base], moves[r, j - base], left = value, move, value
@@ -208,7 +226,211 @@ def _extended(data, bits, ids, weights, word, place, step, most, drop, rows, mov
 
 
 @njit(cache=True, nogil=True)
-def _word(data, bits, place, step, j):  # type: ignore[no-untyped-def]
+def _word_at(data, bits, place, step, j):  # type: ignore[no-untyped-def]
     """The j-th word from a place on; 0 beyond the document."""
     at = place + step * (j - 1)
     return read(data, bits, at) if at >= 0 else 0
+
+
+Numbers = NDArray[np.int64]
+# Words of the texts that are looked up at once need fewer, and so do places.
+_BITS = 31
+_WORDS = 1 << _BITS
+_AHEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """`length` words from `first` on (in the layer) stand at `place` of a segment's stream.
+
+    In the order of diagonals.
+    """
+
+    first: Numbers
+    place: Numbers
+    length: Numbers
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def find_shared_runs(
+    lookups: Sequence[Lookup],
+    layer: Layer,
+    seed: int,
+    most: int,
+    *,
+    lengths: NDArray[np.int32] | None = None,
+    bar: AlignmentThreshold | None = None,
+) -> list[Runs]:
+    """The runs of at least `seed` words in each segment.
+
+    A run counts if it holds a window of `seed` words that stands at most `most` times in all
+    segments together. `lengths` of the longest matches say which windows stand there at all. With
+    a `bar`, runs are left out that no alignment which clears it can begin with.
+    """
+    if lengths is None:
+        windows, starts = Grams.windows(layer, seed)
+    else:
+        starts = np.flatnonzero(lengths >= seed)
+        ids = layer.ids[starts[:, None] + np.arange(seed)].reshape(-1)
+        windows = Grams(ids, np.arange(1, len(starts) + 1) * seed, layer.vocabulary)
+    ranges = [find_ranges(lookup, windows) for lookup in lookups]
+    total = sum((high - low for low, high in ranges), np.zeros(len(starts), np.int64))
+    rare = (total > 0) & (total <= most)
+    runs = []
+    for lookup, (low, high) in zip(lookups, ranges):
+        runs.append(_runs_in_segment(lookup, layer, starts[rare], low[rare], high[rare], bar))
+    return runs
+
+
+def number_words(lookup: Lookup, layer: Layer) -> NDArray[np.int32]:
+    """The words of a layer, numbered as a segment does."""
+    table = np.append(lookup.column.vocabulary.numbers(layer.vocabulary), np.int32(ABSENT))
+    return as_kernel_array(table[layer.ids], np.int32)
+
+
+def _runs_in_segment(
+    lookup: Lookup,
+    layer: Layer,
+    starts: Numbers,
+    low: Numbers,
+    high: Numbers,
+    bar: AlignmentThreshold | None,
+) -> Runs:
+    hits, ends = items_of(low, high)
+    first = np.repeat(starts, np.diff(ends, prepend=0))
+    order = lookup.column.suffixes
+    assert order is not None
+    place = order.order.take(hits)
+    # By diagonal, then by word: as one number they are sorted far faster.
+    keys = np.sort((place - first + _WORDS) << _BITS | first)
+    texts = np.diff(layer.text_ends, prepend=0)
+    out = np.empty((3, len(keys)), np.int64)
+    bar = bar or AlignmentThreshold(np.zeros(len(layer.ids)), -np.inf, 0)
+    count = _extend_hits(
+        lookup.parts.ids,
+        lookup.parts.ids_bits,
+        lookup.parts.last,
+        number_words(lookup, layer),
+        as_kernel_array(np.repeat(layer.text_starts, texts), np.int64),
+        as_kernel_array(np.repeat(layer.text_ends, texts), np.int64),
+        keys,
+        as_kernel_array(bar.weights, np.float64),
+        float(bar.least),
+        int(bar.drop),
+        out,
+    )
+    return Runs(*(column[:count].copy() for column in out))
+
+
+@njit(cache=True, nogil=True)
+def _extend_hits(data, bits, last, ids, text_starts, text_ends, keys, weights, least, drop, out):  # type: ignore[no-untyped-def]
+    """Make each hit as long as it gets; hits inside a run that is known are left out."""
+    count, diagonal, known = 0, np.int64(0), np.int64(-1)
+    seen = np.full(SEEN, -1, np.int64)
+    for h in range(len(keys)):
+        ahead = keys[min(h + _AHEAD, len(keys) - 1)]
+        prefetch(data, (((ahead >> _BITS) - _WORDS + (ahead & (_WORDS - 1))) * bits) >> 3)
+        first = keys[h] & (_WORDS - 1)
+        place = (keys[h] >> _BITS) - _WORDS + first
+        if known >= 0 and place - first == diagonal and first < known:
+            continue
+        # A document's end is 0 and no word is, so no run crosses it.
+        low, high = text_starts[first], text_ends[first]
+        begin, at = first, place
+        while begin > low and at > 0 and read(data, bits, at - 1) == ids[begin - 1]:
+            begin -= 1
+            at -= 1
+        end, behind = first, place
+        while end < high and read(data, bits, behind) == ids[end]:
+            end += 1
+            behind += 1
+        diagonal, known = place - first, end
+        if least > -np.inf:
+            hope = SLACK
+            for i in range(begin, end):
+                hope += weights[i]
+            hope += max_gain(
+                data,
+                bits,
+                last,
+                ids,
+                weights,
+                begin - 1,
+                at - 1,
+                -1,
+                begin - low,
+                drop,
+                seen,
+                2 * h,
+            )
+            if hope < np.inf:
+                hope += max_gain(
+                    data,
+                    bits,
+                    last,
+                    ids,
+                    weights,
+                    end,
+                    behind,
+                    1,
+                    high - end,
+                    drop,
+                    seen,
+                    2 * h + 1,
+                )
+            if hope < least:
+                continue
+        out[0, count], out[1, count], out[2, count] = begin, at, end - begin
+        count += 1
+    return count
+
+
+EDIT = 6.0
+"""Bits that a word takes off which was exchanged, added or left out."""
+SEEN = 1 << 10
+"""Slots for the words of a document that were seen; what shares one is taken for the same."""
+# Words after which nothing is said; the alignment will tell.
+_FAR = 64
+# Words of a document that are looked at together.
+_TOGETHER = 4
+_PER_EDIT = 1 / EDIT
+SLACK = 1e-3
+"""More than sums of bits can be wrong by."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentThreshold:
+    """What is asked of an alignment: `weights` are the bits of each word of the texts."""
+
+    weights: NDArray[np.float64]
+    least: float
+    drop: int
+
+
+@njit(inline="always")
+def max_gain(data, bits, last, ids, weights, word, place, step, most, drop, seen, stamp):  # type: ignore[no-untyped-def]
+    """No alignment from a word and a place on, in the direction of `step`, has more bits.
+
+    For words and places beside a run, which differ; `most` words of the text are left, and `last`
+    is the last place. `seen` holds the stamps of those who saw a word: this one must be new. Words
+    of the next document may be seen too, which only makes the bound larger.
+    """
+    gained, edits, best, known = 0.0, 0, 0.0, 0
+    for r in range(min(most, _FAR)):
+        while known <= r + drop + np.int64((gained + SLACK) * _PER_EDIT):
+            for k in range(_TOGETHER):
+                at = min(max(place + step * (known + k), 0), last)
+                seen[read(data, bits, at) & (SEEN - 1)] = stamp
+            known += _TOGETHER
+        item = ids[word + step * r]
+        # Counted rather than asked: nobody could guess the answer.
+        is_there = (item > 0) & (seen[item & (SEEN - 1)] == stamp)
+        gained += weights[word + step * r] * is_there
+        edits += 1 - is_there
+        value = gained - EDIT * max(1, edits)
+        best = max(best, value)
+        if value < -EDIT * drop - SLACK:
+            return best
+    return best if most < _FAR else np.inf

@@ -13,19 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rote.index.answers import Place
+from rote.index.answers import Occurrence, occurrences_in
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.places import places_in
-from rote.search.trace.match import Copy, Edits, Match
 from rote.search.trace.options import VERBATIM, TraceOptions
+from rote.search.trace.spans import Copy, EditCounts, Match
 
-_CANDIDATES = 20
+_MAX_CANDIDATES = 20
 """Places of a span that are looked at to choose those that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class EvidencePassage:
     """A place of a span in the corpus, in context; `runs` are the matched parts of `match`.
 
     `same`: it is written as in the text, white space apart.
@@ -66,10 +65,10 @@ class Span:
     occurrences: int = 0
     documents: int = 0
     authors: int = 0
-    places: tuple[Source, ...] = ()
+    places: tuple[EvidencePassage, ...] = ()
 
     @property
-    def edits(self) -> Edits:
+    def edits(self) -> EditCounts:
         return self.match.edits
 
     @property
@@ -84,10 +83,10 @@ class Span:
         return self.kind == VERBATIM and not any(place.same for place in self.places)
 
 
-_Found = tuple[Place, "Copy | None"]
+_Candidate = tuple[Occurrence, "Copy | None"]
 
 
-def with_evidence(
+def add_evidence(
     index: Index, spans: Sequence[Span], layers: dict[str, str], options: TraceOptions
 ) -> list[Span]:
     """The spans with their counts and places; `layers`: in which layer each kind matches."""
@@ -95,41 +94,41 @@ def with_evidence(
     for kind, layer in layers.items():
         numbers = [i for i, span in enumerate(spans) if span.kind == kind]
         for i in (i for i in numbers if spans[i].match.copies):
-            counted[i] = _counted_copies(index, counted[i], layer)
+            counted[i] = _count_copies(index, counted[i], layer)
         numbers = [i for i in numbers if not spans[i].match.copies]
         grams = Grams.of([spans[i].items for i in numbers])
-        held = index.held(grams, layer)
-        columns = (held.occurrences, held.documents, held.authors)
+        ngram_counts = index.held(grams, layer)
+        columns = (ngram_counts.occurrences, ngram_counts.documents, ngram_counts.authors)
         for i, occurrences, documents, authors in zip(numbers, *map(np.ndarray.tolist, columns)):
             counted[i] = replace(
                 counted[i], occurrences=occurrences, documents=documents, authors=authors
             )
-    candidates = [_candidates(index, span, layers[span.kind]) for span in spans]
+    candidates = [_find_candidates(index, span, layers[span.kind]) for span in spans]
     weights: Counter[str] = Counter()
-    for span, found in zip(spans, candidates):
-        for document in {place.document for place, _ in found}:
+    for span, span_candidates in zip(spans, candidates):
+        for document in {place.document for place, _ in span_candidates}:
             weights[document] += span.words
     return [
         replace(
             span,
             places=tuple(
-                _shown(index, span, place, copy, options)
-                for place, copy in _chosen(found, weights, options.places)
+                _read_passage(index, span, place, copy, options)
+                for place, copy in _choose_candidates(span_candidates, weights, options.places)
             ),
         )
-        for span, found in zip(counted, candidates)
+        for span, span_candidates in zip(counted, candidates)
     ]
 
 
-def _counted_copies(index: Index, span: Span, layer: str) -> Span:
+def _count_copies(index: Index, span: Span, layer: str) -> Span:
     documents: set[tuple[int, int]] = set()
     authors: set[str] = set()
-    for segment, copies in _by_segment(span.match.copies).items():
-        held = index.segments[segment]
+    for segment, copies in _group_by_segment(span.match.copies).items():
+        segment_held = index.segments[segment]
         starts = np.array([copy.start for copy in copies], np.int64)
-        for holder in held.frame_of(layer).document_of(starts).tolist():
+        for holder in segment_held.frame_of(layer).document_of(starts).tolist():
             documents.add((segment, holder))
-            author = held.documents.author.of(holder)
+            author = segment_held.documents.author.of(holder)
             authors.update(() if author is None else (author,))
     return replace(
         span,
@@ -139,30 +138,32 @@ def _counted_copies(index: Index, span: Span, layer: str) -> Span:
     )
 
 
-def _candidates(index: Index, span: Span, layer: str) -> list[_Found]:
+def _find_candidates(index: Index, span: Span, layer: str) -> list[_Candidate]:
     if not span.match.copies:
-        return [(place, None) for place in index.places(span.items, _CANDIDATES, layer)]
-    found: list[_Found] = []
-    for segment, copies in _by_segment(span.match.copies[:_CANDIDATES]).items():
+        return [(place, None) for place in index.places(span.items, _MAX_CANDIDATES, layer)]
+    candidates: list[_Candidate] = []
+    for segment, copies in _group_by_segment(span.match.copies[:_MAX_CANDIDATES]).items():
         starts = np.array([copy.start for copy in copies], np.int64)
         ends = np.array([copy.end for copy in copies], np.int64)
-        places = places_in(index.segments[segment], segment, layer, starts, ends)
-        found += zip(places, copies)
-    return found
+        places = occurrences_in(index.segments[segment], segment, layer, starts, ends)
+        candidates += zip(places, copies)
+    return candidates
 
 
-def _by_segment(copies: Sequence[Copy]) -> dict[int, list[Copy]]:
-    found: dict[int, list[Copy]] = {}
+def _group_by_segment(copies: Sequence[Copy]) -> dict[int, list[Copy]]:
+    by_segment: dict[int, list[Copy]] = {}
     for copy in copies:
-        found.setdefault(copy.segment, []).append(copy)
-    return found
+        by_segment.setdefault(copy.segment, []).append(copy)
+    return by_segment
 
 
-def _chosen(found: Sequence[_Found], weights: Counter[str], most: int) -> list[_Found]:
+def _choose_candidates(
+    candidates: Sequence[_Candidate], weights: Counter[str], most: int
+) -> list[_Candidate]:
     """First one place of each document, those with the most words of all spans in front."""
-    firsts: dict[str, _Found] = {}
-    rest: list[_Found] = []
-    for candidate in found:
+    firsts: dict[str, _Candidate] = {}
+    rest: list[_Candidate] = []
+    for candidate in candidates:
         document = candidate[0].document
         if document in firsts:
             rest.append(candidate)
@@ -172,12 +173,12 @@ def _chosen(found: Sequence[_Found], weights: Counter[str], most: int) -> list[_
     return [*ordered, *rest][:most]
 
 
-def _shown(
-    index: Index, span: Span, place: Place, copy: Copy | None, options: TraceOptions
-) -> Source:
+def _read_passage(
+    index: Index, span: Span, place: Occurrence, copy: Copy | None, options: TraceOptions
+) -> EvidencePassage:
     context = index.context(place, options.context)
     parts = _runs_in(index, place, copy) if copy is not None and copy.runs else ()
-    return Source(
+    return EvidencePassage(
         document=place.document,
         author=place.author,
         source=place.source,
@@ -191,7 +192,7 @@ def _shown(
     )
 
 
-def _runs_in(index: Index, place: Place, copy: Copy) -> tuple[tuple[int, int], ...]:
+def _runs_in(index: Index, place: Occurrence, copy: Copy) -> tuple[tuple[int, int], ...]:
     """The characters of a copy's runs, counted from where it begins."""
     spans = index.segments[copy.segment].frames["word"].spans
     assert spans is not None

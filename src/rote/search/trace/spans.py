@@ -3,6 +3,8 @@
 Exact spans follow from the longest match at every word: ends of longest matches never fall from
 one word to the next, so a longest match lies inside another exactly if it ends where the one
 before it does. Gapped spans are alignments.
+
+What a match is: words of a text, where they stand in a corpus, and how unlikely that is.
 """
 
 from __future__ import annotations
@@ -10,15 +12,24 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.layer import Layer
+from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.search.trace.alignment import Aligned, alignments
-from rote.search.trace.bounds import EDIT, Bar
-from rote.search.trace.match import Copy, Likelihood, Match, edits_of
+from rote.search.trace.alignment import (
+    EDIT,
+    Aligned,
+    AlignmentThreshold,
+    Numbers,
+    find_alignments,
+    find_shared_runs,
+)
+from rote.search.trace.boundary_joins import join_boundaries
 from rote.search.trace.options import (
     EXACT_LAYER,
     GAPPED,
@@ -28,17 +39,15 @@ from rote.search.trace.options import (
     VERBATIM,
     TraceOptions,
 )
-from rote.search.trace.runs import Numbers, shared_runs
-from rote.search.trace.seams import joined
 
-ADDED = 3
+MIN_NEW_WORDS = 3
 """A match has to hold so many words more than any that says nearly the same."""
-_PAID = 2
+_WORDS_PER_EDIT = 2
 """Words that make up for one edit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryLayer:
     """A layer of texts, what the index holds of it from each word on, and how unlikely that is."""
 
     layer: Layer
@@ -46,28 +55,28 @@ class Asked:
     bits: Likelihood
 
     @classmethod
-    def of(cls, index: Index, layer: Layer) -> Asked:
+    def of(cls, index: Index, layer: Layer) -> QueryLayer:
         return cls(layer, index.lengths(layer, layer.name), Likelihood(index, layer))
 
 
-def gapped(index: Index, asked: Asked, options: TraceOptions) -> list[Match]:
+def find_gapped(index: Index, query: QueryLayer, options: TraceOptions) -> list[Match]:
     """Alignments with edits; those that add little to a less likely one are left out."""
-    found: dict[tuple[int, int], Match] = {}
-    layer, bits = asked.layer, asked.bits
+    matches: dict[tuple[int, int], Match] = {}
+    layer, bits = query.layer, query.bits
     lookups = index.lookups(layer.name)
-    bar = Bar(bits.each, options.min_bits + bits.places, options.gap)
+    bar = AlignmentThreshold(bits.each, options.min_bits + bits.places, options.gap)
     seed, most = options.seed_words, options.seed_count
-    shared = shared_runs(lookups, layer, seed, most, lengths=asked.lengths, bar=bar)
+    shared = find_shared_runs(lookups, layer, seed, most, lengths=query.lengths, bar=bar)
     for segment, (lookup, runs) in enumerate(zip(lookups, shared)):
         holders = index.segments[segment].frame_of(layer.name).document_of(runs.place)
-        aligned = alignments(lookup, layer, runs, holders, bar)
+        aligned = find_alignments(lookup, layer, runs, holders, bar)
         # One run alone has no edits: it is an exact match.
         for number in np.flatnonzero(np.diff(aligned.ends, prepend=0) > 1).tolist():
-            parts = telling_part(aligned.runs(number), options.min_words)
+            parts = informative_part(aligned.runs(number), options.min_words)
             if len(parts) < 2:
                 continue
-            match = _match(segment, parts, layer, bits)
-            known = found.get((match.first, match.last))
+            match = _gapped_match(segment, parts, layer, bits)
+            known = matches.get((match.first, match.last))
             # The same words of the text may match more of one document than of another.
             if match.bits < options.min_bits or (known is not None and match.bits < known.bits):
                 continue
@@ -75,20 +84,20 @@ def gapped(index: Index, asked: Asked, options: TraceOptions) -> list[Match]:
                 if match.edits != known.edits:
                     continue  # the same words, but others between them
                 match = replace(known, copies=known.copies + match.copies)
-            found[match.first, match.last] = match
-    return telling(list(found.values()))
+            matches[match.first, match.last] = match
+    return select_informative(list(matches.values()))
 
 
-def telling_part(runs: Aligned, least: int) -> Aligned:
+def informative_part(runs: Aligned, least: int) -> Aligned:
     """An alignment with `least` words, two more for each edit; else the part of it that has them.
 
     That is the part with the most words, less two for each edit; empty if that is not enough.
     """
-    if _net(runs) >= least:
+    if _net_words(runs) >= least:
         return runs
     score, start, best = 0, 0, (0, 0, 0)
     for number, run in enumerate(runs):
-        score -= _PAID * sum(edits_of(runs[max(0, number - 1) : number + 1]))
+        score -= _WORDS_PER_EDIT * sum(count_edits(runs[max(0, number - 1) : number + 1]))
         if score <= 0:
             score, start = 0, number
         score += run[2]
@@ -96,11 +105,11 @@ def telling_part(runs: Aligned, least: int) -> Aligned:
     return runs[-best[1] : best[2]] if best[0] >= least else ()
 
 
-def _net(runs: Aligned) -> int:
-    return sum(length for _, _, length in runs) - _PAID * sum(edits_of(runs))
+def _net_words(runs: Aligned) -> int:
+    return sum(length for _, _, length in runs) - _WORDS_PER_EDIT * sum(count_edits(runs))
 
 
-def _match(segment: int, runs: Aligned, layer: Layer, bits: Likelihood) -> Match:
+def _gapped_match(segment: int, runs: Aligned, layer: Layer, bits: Likelihood) -> Match:
     firsts, _, lengths = (np.array(column, np.int64) for column in zip(*runs))
     matched = bits.of(firsts, firsts + lengths) + bits.places
     return Match(
@@ -109,53 +118,53 @@ def _match(segment: int, runs: Aligned, layer: Layer, bits: Likelihood) -> Match
         first=runs[0][0],
         last=runs[-1][0] + runs[-1][2],
         words=int(lengths.sum()),
-        bits=float(matched.sum()) - bits.places - EDIT * sum(edits_of(runs)),
+        bits=float(matched.sum()) - bits.places - EDIT * sum(count_edits(runs)),
         copies=(Copy(segment, runs[0][1], runs[-1][1] + runs[-1][2], runs),),
     )
 
 
-def telling(found: Sequence[Match]) -> list[Match]:
+def select_informative(matches: Sequence[Match]) -> list[Match]:
     """Those with words enough that no less likely one holds, in the order of the text."""
-    spans = np.empty((2, len(found)), np.int64)
-    kept: list[Match] = []
-    for match in sorted(found, key=lambda match: (-match.bits, match.first, match.last)):
-        first, last = spans[:, : len(kept)]
+    spans = np.empty((2, len(matches)), np.int64)
+    selected: list[Match] = []
+    for match in sorted(matches, key=lambda match: (-match.bits, match.first, match.last)):
+        first, last = spans[:, : len(selected)]
         shared = np.minimum(last, match.last) - np.maximum(first, match.first)
-        if match.last - match.first - shared.max(initial=0) >= ADDED:
-            spans[:, len(kept)] = match.first, match.last
-            kept.append(match)
-    return sorted(kept, key=lambda match: (match.first, match.last))
+        if match.last - match.first - shared.max(initial=0) >= MIN_NEW_WORDS:
+            spans[:, len(selected)] = match.first, match.last
+            selected.append(match)
+    return sorted(selected, key=lambda match: (match.first, match.last))
 
 
-def matches(index: Index, layers: dict[str, Layer], options: TraceOptions) -> list[Match]:
+def find_matches(index: Index, layers: dict[str, Layer], options: TraceOptions) -> list[Match]:
     """All spans of the kinds that were asked for, text by text, from strict to loose."""
-    kept: list[Match] = []
-    stricter: list[_Stricter] = []
-    asked = {name: Asked.of(index, layers[name]) for name in options.layers}
+    matches: list[Match] = []
+    stricter: list[_StricterSpans] = []
+    queries = {name: QueryLayer.of(index, layers[name]) for name in options.layers}
     for kind in (kind for kind in KINDS if kind in options.kinds):
         if kind == GAPPED:
-            found = gapped(index, asked[options.gap_layer], options)
+            candidates = find_gapped(index, queries[options.gap_layer], options)
         else:
             layer = LEMMA_LAYER if kind == LEMMA else EXACT_LAYER
-            found = exact(index, asked[layer], kind, options)
-        new = [match for match in found if not any(other.tells(match) for other in stricter)]
-        stricter.append(_Stricter(new))
-        kept += new
-    return kept
+            candidates = find_exact(index, queries[layer], kind, options)
+        new = [match for match in candidates if not any(other.tells(match) for other in stricter)]
+        stricter.append(_StricterSpans(new))
+        matches += new
+    return matches
 
 
-def exact(index: Index, asked: Asked, kind: str, options: TraceOptions) -> list[Match]:
+def find_exact(index: Index, query: QueryLayer, kind: str, options: TraceOptions) -> list[Match]:
     """The maximal spans of a layer that stand in the index word for word."""
-    layer = asked.layer
-    first, last = maximal(asked.lengths, layer)
+    layer = query.layer
+    first, last = maximal_spans(query.lengths, layer)
     copies: dict[tuple[int, int], list[Copy]] = {}
     if kind == VERBATIM:
-        for span in joined(index, layer, first, last):
+        for span in join_boundaries(index, layer, first, last):
             copy = Copy(span.segment, span.start, span.end)
             copies.setdefault((span.first, span.last), []).append(copy)
-        first, last = _with(first, last, list(copies))
+        first, last = _replace_with_longer(first, last, list(copies))
     texts = np.searchsorted(layer.text_ends, first, side="right")
-    unlikely = asked.bits.of(first, last)
+    unlikely = query.bits.of(first, last)
     keep = (last - first >= options.min_words) & (unlikely >= options.min_bits)
     return [
         Match(kind, text, *span, span[1] - span[0], bits, tuple(copies.get(span, ())))
@@ -167,7 +176,7 @@ def exact(index: Index, asked: Asked, kind: str, options: TraceOptions) -> list[
     ]
 
 
-def maximal(lengths: NDArray[np.int32], layer: Layer) -> tuple[Numbers, Numbers]:
+def maximal_spans(lengths: NDArray[np.int32], layer: Layer) -> tuple[Numbers, Numbers]:
     """From where to where the longest matches run that lie in no other."""
     ends = np.arange(len(lengths)) + lengths
     new = np.diff(ends, prepend=-1) > 0
@@ -176,7 +185,7 @@ def maximal(lengths: NDArray[np.int32], layer: Layer) -> tuple[Numbers, Numbers]
     return first, ends[first]
 
 
-def _with(
+def _replace_with_longer(
     first: Numbers, last: Numbers, longer: Sequence[tuple[int, int]]
 ) -> tuple[Numbers, Numbers]:
     """Maximal spans and longer ones that some of them lie in, all in order."""
@@ -192,7 +201,7 @@ def _with(
     return first[order], last[order]
 
 
-class _Stricter:
+class _StricterSpans:
     """Spans of one kind, in which others may lie: both ends rise from one to the next."""
 
     def __init__(self, spans: Sequence[Match]) -> None:
@@ -206,4 +215,87 @@ class _Stricter:
         if around >= 0 and self.lasts[around] >= match.last:
             return True
         inside = slice(bisect_left(self.firsts, match.first), bisect_right(self.lasts, match.last))
-        return max(self.words[inside], default=0) > match.words - ADDED
+        return max(self.words[inside], default=0) > match.words - MIN_NEW_WORDS
+
+
+class EditCounts(NamedTuple):
+    """Words in which a text differs from a document."""
+
+    exchanged: int = 0
+    added: int = 0
+    left_out: int = 0
+
+
+def count_edits(runs: Aligned) -> EditCounts:
+    """What lies between runs: words of one side for words of the other, and those left over."""
+    pairs = [(j - i - n, q - p - n) for (i, p, n), (j, q, _) in pairwise(runs)]
+    return EditCounts(
+        sum(min(pair) for pair in pairs),
+        sum(max(0, text - document) for text, document in pairs),
+        sum(max(0, document - text) for text, document in pairs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Where a span stands that is no plain run of words: places `start` to `end` of a segment.
+
+    `runs` are (word of the text, place, length) each; those of a verbatim span are not told apart.
+    """
+
+    segment: int
+    start: int
+    end: int
+    runs: Aligned = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Words `first` to `last` (exclusive) of a layer's texts that a corpus holds.
+
+    `words` of them are matched: all but those in gaps. `bits` says how unlikely that is. The copies
+    of a gapped match have the same edits.
+    """
+
+    kind: str
+    text: int
+    first: int
+    last: int
+    words: int
+    bits: float
+    copies: tuple[Copy, ...] = ()
+
+    @property
+    def runs(self) -> tuple[tuple[int, int], ...]:
+        """First word and length of each run: one, unless there are gaps."""
+        if self.kind != GAPPED:
+            return ((self.first, self.words),)
+        return tuple((first, length) for first, _, length in self.copies[0].runs)
+
+    @property
+    def edits(self) -> EditCounts:
+        return count_edits(self.copies[0].runs) if self.kind == GAPPED else EditCounts()
+
+
+class Likelihood:
+    """How unlikely a stretch of a layer is, in bits, by the index's own counts of its items.
+
+    -log2 of how often the index would hold it if its items stood in random order: the sum of
+    -log2 P(item) less log2 of the number of items. An item that the index lacks counts as one.
+    """
+
+    def __init__(self, index: Index, layer: Layer) -> None:
+        items = max(1, index.items_held(layer.name))
+        singles = Grams(
+            np.arange(len(layer.vocabulary), dtype=np.int32),
+            np.arange(1, len(layer.vocabulary) + 1),
+            layer.vocabulary,
+        )
+        counts = np.maximum(index.counts(singles, layer.name), 1)
+        self.places = float(np.log2(items))
+        self.each = (self.places - np.log2(counts))[layer.ids] if len(layer.ids) else np.empty(0)
+        self._sums = np.concatenate((np.zeros(1), np.cumsum(self.each)))
+
+    def of(self, first: Numbers, last: Numbers) -> NDArray[np.float64]:
+        bits: NDArray[np.float64] = self._sums[last] - self._sums[first] - self.places
+        return bits

@@ -2,6 +2,14 @@
 
 Texts are annotated and matched part by part, on several cores where asked; of all spans only the
 best are kept on the way, and only those get evidence.
+
+Lemmas of words in capitals, spelled as the corpus spells them.
+
+A lemma keeps the capitals of a name, and nothing in the word HEAVEN says that it is none, nor in
+GOD that it is no acronym. What the corpus holds most often says it well enough: of HEAVEN, Heaven
+and heaven that one. But where the word as it stands is part of a longer match, it stays. The
+lemmas of other words are left alone (*Rose* is no *rose*) unless the corpus lacks them, when
+nothing can be lost.
 """
 
 from __future__ import annotations
@@ -18,15 +26,15 @@ import numpy as np
 from rote import run
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.core.layer import Layer
+from rote.core.layer import Layer, number
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Batch, Corpus, DuplicateIds, Problems, Shard, map_again
+from rote.index.factory import open_state
 from rote.index.folders.manifest import Manifest
+from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.index.opening import open_state
-from rote.search.trace.capitals import as_the_corpus_spells
-from rote.search.trace.evidence import Span, with_evidence
-from rote.search.trace.match import Match
+from rote.search.trace.alignment import Numbers
+from rote.search.trace.evidence import Span, add_evidence
 from rote.search.trace.options import (
     EXACT_LAYER,
     GAPPED,
@@ -36,7 +44,7 @@ from rote.search.trace.options import (
     VERBATIM,
     TraceOptions,
 )
-from rote.search.trace.spans import matches
+from rote.search.trace.spans import Match, find_matches, maximal_spans
 
 _CHARACTERS_AT_ONCE = 1 << 20
 """Texts that are matched together: gapped matches keep every place of their rare windows."""
@@ -72,7 +80,7 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _TracedPart:
     texts: list[TracedText]
     spans: list[Span]
     found: Counter[str]
@@ -89,52 +97,54 @@ def trace(
     reporter: Reporter | None = None,
 ) -> Trace:
     """Every span of the texts that the index holds; results do not depend on `jobs`."""
-    options, notes = fitting(index, options or TraceOptions())
+    options, notes = fit_options(index, options or TraceOptions())
     reporter = reporter or Silent()
     problems = Problems()
     works = run.get(engine, jobs)
     # An index in memory cannot travel to other processes, one on disk is opened by each.
     away = works.jobs > 1 or works.remote
     state = (index.path, index.manifest) if away and index.path and index.manifest else None
-    work = _Work(options, state, None if state else index.on(jobs))
-    parts = _parts(texts, work, works if state else run.get(), problems)
-    found: Counter[str] = Counter()
+    work = _TraceTask(options, state, None if state else index.on(jobs))
+    parts = _trace_parts(texts, work, works if state else run.get(), problems)
+    span_counts: Counter[str] = Counter()
     rows: list[TracedText] = []
-    kept: list[Span] = []
-    held: dict[int, str] = {}
+    listed_spans: list[Span] = []
+    texts_by_number: dict[int, str] = {}
     with reporter.stage("tracing", texts.size, unit="B") as advance:
         for size, part in parts:
             base = len(rows)
             rows += part.texts
-            found += part.found
-            held |= {base + number: text for number, text in part.held.items()}
-            kept += [replace(span, number=base + span.number) for span in part.spans]
-            kept = best(kept, options)
-            listed = {span.number for span in kept}
-            held = {number: text for number, text in held.items() if number in listed}
+            span_counts += part.found
+            texts_by_number |= {base + number: text for number, text in part.held.items()}
+            listed_spans += [replace(span, number=base + span.number) for span in part.spans]
+            listed_spans = select_best(listed_spans, options)
+            listed = {span.number for span in listed_spans}
+            texts_by_number = {
+                number: text for number, text in texts_by_number.items() if number in listed
+            }
             advance(size)
     for line in problems.listed():
         reporter.say(line)
     with reporter.stage("looking up sources", None):
-        spans = with_evidence(index, kept, layers_of(options), options)
+        spans = add_evidence(index, listed_spans, layers_of(options), options)
     return Trace(
         options=options,
         signature=index.recipe.signature,
         spans=tuple(spans),
-        found={kind: found[kind] for kind in options.kinds},
+        found={kind: span_counts[kind] for kind in options.kinds},
         texts=tuple(rows),
-        held=held,
+        held=texts_by_number,
         notes=tuple(notes),
     )
 
 
-def fitting(index: Index, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
+def fit_options(index: Index, options: TraceOptions) -> tuple[TraceOptions, list[str]]:
     """The options with the kinds that the index can match, and what it cannot.
 
     Kinds that were named are an error if the index lacks their layer.
     """
-    asked = options.kinds or KINDS
-    wanted = replace(options, kinds=tuple(kind for kind in KINDS if kind in asked))
+    kinds = options.kinds or KINDS
+    wanted = replace(options, kinds=tuple(kind for kind in KINDS if kind in kinds))
     missing = [layer for layer in wanted.layers if layer not in index.sorted_layers]
     if not missing or not index.segments:
         return wanted, []
@@ -154,7 +164,7 @@ def layers_of(options: TraceOptions) -> dict[str, str]:
     return {kind: layers[kind] for kind in options.kinds}
 
 
-def best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
+def select_best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
     """The spans in the order that was asked for, cut at the limit."""
 
     def key(span: Span) -> tuple[float, float, int, int, int]:
@@ -166,7 +176,7 @@ def best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _TraceTask:
     """Annotates and matches one shard, part by part; travels to worker processes, which open the
     index anew.
 
@@ -179,39 +189,39 @@ class _Work:
     index: Index | None
     out: frozenset[int] = frozenset()
 
-    def __call__(self, shard: Shard) -> tuple[int, Batch, list[_Part]]:
+    def __call__(self, shard: Shard) -> tuple[int, Batch, list[_TracedPart]]:
         batch = shard.read()
         batch = batch.without({i for i, n in enumerate(batch.lines) if n in self.out}, [])
-        index = _opened(*self.state) if self.state else self.index
+        index = _open_index_state(*self.state) if self.state else self.index
         assert index is not None
-        parts = [_traced(index, part, self.options) for part in _cut(batch)]
+        parts = [_trace_part(index, part, self.options) for part in _split_batch(batch)]
         return shard.size, batch.bare(), parts
 
 
 @lru_cache(maxsize=1)
-def _opened(path: Path, manifest: Manifest) -> Index:
+def _open_index_state(path: Path, manifest: Manifest) -> Index:
     return open_state(path, manifest)
 
 
-def _parts(
-    texts: Corpus, work: _Work, engine: run.Engine, problems: Problems
-) -> Iterator[tuple[int, _Part]]:
+def _trace_parts(
+    texts: Corpus, work: _TraceTask, engine: run.Engine, problems: Problems
+) -> Iterator[tuple[int, _TracedPart]]:
     """What was found, part by part; what a part adds to the progress comes with its shard's last.
 
     A shard with documents whose ids came before, which is rare, is matched again without them.
     """
     duplicates = DuplicateIds(texts.options.on_error)
     for again, (size, batch, parts) in map_again(work, texts, engine, doing="tracing"):
-        kept = duplicates.check(batch)
-        problems.add(kept.problems)
-        if kept is not batch:
-            out = frozenset(batch.lines).difference(kept.lines)
+        unique = duplicates.check(batch)
+        problems.add(unique.problems)
+        if unique is not batch:
+            out = frozenset(batch.lines).difference(unique.lines)
             parts = again(replace(work, out=out))[2]
-        for number, part in enumerate(parts, 1):
-            yield size if number == len(parts) else 0, part
+        for part_number, part in enumerate(parts, 1):
+            yield size if part_number == len(parts) else 0, part
 
 
-def _cut(batch: Batch) -> Iterator[list[Document]]:
+def _split_batch(batch: Batch) -> Iterator[list[Document]]:
     """Documents in parts of some size."""
     part: list[Document] = []
     characters = 0
@@ -219,37 +229,38 @@ def _cut(batch: Batch) -> Iterator[list[Document]]:
         if part and characters + len(document.text) > _CHARACTERS_AT_ONCE:
             yield part
             part, characters = [], 0
-        part.append(_labelled(document, batch.label))
+        part.append(_with_source(document, batch.label))
         characters += len(document.text)
     yield part
 
 
-def _labelled(document: Document, label: str) -> Document:
+def _with_source(document: Document, label: str) -> Document:
     """The document with no more than its source, which its file names if it does not."""
     return Document(document.id, document.text, {"source": document.meta.get("source") or label})
 
 
-def _traced(index: Index, documents: Sequence[Document], options: TraceOptions) -> _Part:
+def _trace_part(index: Index, documents: Sequence[Document], options: TraceOptions) -> _TracedPart:
     recipe = replace(index.recipe, layers=options.layers, subwords=())
-    made = recipe.annotate_words(list(documents))
-    layers = {name: made.layers[name] for name in options.layers}
+    annotation = recipe.annotate_words(list(documents))
+    layers = {name: annotation.layers[name] for name in options.layers}
     if LEMMA_LAYER in layers:
-        layers[LEMMA_LAYER] = as_the_corpus_spells(index, layers[LEMMA_LAYER])
-    found = matches(index, layers, options)
-    word = made.word
+        layers[LEMMA_LAYER] = respell_lemmas(index, layers[LEMMA_LAYER])
+    matches = find_matches(index, layers, options)
+    word = annotation.word
     covered = np.zeros(len(word.ids), bool)
-    for match in found:
+    for match in matches:
         for first, length in match.runs:
             covered[first : first + length] = True
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(covered)))
     in_text = sums[word.text_ends] - sums[word.text_starts]
-    counts = Counter(match.text for match in found)
+    counts = Counter(match.text for match in matches)
     layer_of = layers_of(options)
     spans = [
-        _span(match, documents[match.text], word, layers[layer_of[match.kind]]) for match in found
+        _as_span(match, documents[match.text], word, layers[layer_of[match.kind]])
+        for match in matches
     ]
-    spans = best(spans, options)
-    return _Part(
+    spans = select_best(spans, options)
+    return _TracedPart(
         texts=[
             TracedText(document.id, document.meta["source"], words, inside, counts[t])
             for t, (document, words, inside) in enumerate(
@@ -257,12 +268,12 @@ def _traced(index: Index, documents: Sequence[Document], options: TraceOptions) 
             )
         ],
         spans=spans,
-        found=Counter(match.kind for match in found),
+        found=Counter(match.kind for match in matches),
         held={span.number: documents[span.number].text for span in spans},
     )
 
 
-def _span(match: Match, document: Document, word: Layer, layer: Layer) -> Span:
+def _as_span(match: Match, document: Document, word: Layer, layer: Layer) -> Span:
     start, end = int(word.starts[match.first]), int(word.ends[match.last - 1])
     return Span(
         kind=match.kind,
@@ -280,3 +291,74 @@ def _span(match: Match, document: Document, word: Layer, layer: Layer) -> Span:
         match=match,
         items=tuple(layer.vocabulary[i] for i in layer.ids[match.first : match.last]),
     )
+
+
+_SPELLINGS = (str, str.lower, str.capitalize, str.upper)
+_AROUND = 16
+"""Words on either side of one in capitals among which its matches are compared."""
+
+
+def respell_lemmas(index: Index, lemmas: Layer) -> Layer:
+    """The layer with the most frequent spelling of every lemma in capitals or unknown."""
+    spelled = _most_frequent(index, lemmas)
+    other = np.array([new != old for new, old in zip(spelled, lemmas.vocabulary)], bool)
+    words = np.flatnonzero(other[lemmas.ids])
+    if not len(words):
+        return lemmas
+    vocabulary, numbers = number([*lemmas.vocabulary, *spelled])
+    ids = lemmas.ids.copy()
+    ids[words] = numbers[len(lemmas.vocabulary) + ids[words]]
+    changed = replace(lemmas, ids=ids, vocabulary=vocabulary)
+    near = _words_near(lemmas, words)
+    stay = _longest_around(index, lemmas, near) > _longest_around(index, changed, near)
+    stay &= other[lemmas.ids[near]]
+    ids[near[stay]] = lemmas.ids[near[stay]]
+    return changed
+
+
+def _words_near(layer: Layer, words: Numbers) -> Numbers:
+    """These words and those around them, as far as a match is looked at."""
+    edges = np.zeros(len(layer.ids) + 1, np.int64)
+    np.add.at(edges, np.maximum(words - _AROUND, 0), 1)
+    np.add.at(edges, np.minimum(words + _AROUND + 1, len(layer.ids)), -1)
+    return np.flatnonzero(np.cumsum(edges[:-1]))
+
+
+def _longest_around(index: Index, layer: Layer, near: Numbers) -> Numbers:
+    """For each of these words how long the longest match among them is that holds it."""
+    texts = np.searchsorted(layer.text_ends, near, side="right")
+    apart = (np.diff(near) > 1) | (np.diff(texts) > 0)
+    ends = np.append(np.flatnonzero(apart) + 1, len(near))
+    part = replace(layer, ids=layer.ids[near], text_ends=ends, sentence_ends=None)
+    first, last = maximal_spans(index.lengths(part, layer.name), part)
+    # Both rise, so that the matches that hold a word stand next to each other.
+    words = np.arange(len(near))
+    begin = np.searchsorted(last, words, side="right")
+    end = np.searchsorted(first, words, side="right")
+    lengths = np.append(last - first, 0)
+    lengths_around = np.maximum.reduceat(lengths, np.stack((begin, end), axis=1).ravel())[::2]
+    return np.asarray(np.where(begin < end, lengths_around, 0), np.int64)
+
+
+def _most_frequent(index: Index, lemmas: Layer) -> list[str]:
+    """For each lemma of the vocabulary itself, or another spelling of it."""
+    known = _count_lemmas(index, lemmas.name, lemmas.vocabulary).tolist()
+    uncertain = [
+        place
+        for place, (lemma, count) in enumerate(zip(lemmas.vocabulary, known))
+        if (len(lemma) > 1 and lemma.isupper()) or not count
+    ]
+    variants = [
+        [spelling(lemmas.vocabulary[place]) for spelling in _SPELLINGS] for place in uncertain
+    ]
+    counts = _count_lemmas(index, lemmas.name, [variant for row in variants for variant in row])
+    spellings = list(lemmas.vocabulary)
+    # Of spellings that are equally frequent the first, which is the lemma as it stands.
+    best = counts.reshape(-1, len(_SPELLINGS)).argmax(axis=1).tolist()
+    for place, row, most in zip(uncertain, variants, best):
+        spellings[place] = row[most]
+    return spellings
+
+
+def _count_lemmas(index: Index, layer: str, items: Sequence[str]) -> Numbers:
+    return index.counts(Grams.of([(item,) for item in items]), layer)

@@ -32,9 +32,9 @@ METHOD = "Wilson (shares), jackknife over texts (means)"
 
 def run(call: Call) -> Findings:
     """Which texts the models go on with word for word, and which in the same grammar."""
-    from rote.index.opening import to_index
+    from rote.index.factory import to_index
     from rote.measure._speaking import open_models
-    from rote.search.backends.rote import signed_index
+    from rote.search.backends.rote import index_signature
 
     options, reporter = call.options, call.reporter
     index: Index | None = None
@@ -71,7 +71,7 @@ def run(call: Call) -> Findings:
         signed={
             "layer": options.layer,
             "windows": f"{options.prefix}-{options.suffix}",
-            "frequency": options.frequency or ("none" if index is None else signed_index(index)),
+            "frequency": options.frequency or ("none" if index is None else index_signature(index)),
             "annotator": annotators.get().signature,
             "models": [model.signature for model in models.values()],
             "texts": _fingerprint(cuts),

@@ -17,19 +17,14 @@ from rote.core.array_types import Flags
 from rote.core.errors import OptionError, UnknownName
 from rote.corpus._select import conditions
 from rote.index import query as queries
-from rote.index.answers import Place
+from rote.index.answers import Occurrence
 from rote.index.index import DEFAULT, Index
-from rote.index.query.tables import checked
+from rote.index.query.conditions import check_test
 from rote.search.rows import counts as counting
 from rote.search.rows import groups
-from rote.search.rows.found import find as find_matches
 from rote.search.rows.groups import documents_where
-from rote.search.rows.matches import (
-    Found,
-    Sort,
-    look_up,
-    ordered,
-)
+from rote.search.rows.match_arrays import find_matches
+from rote.search.rows.matches import SearchResult, Sort, search_index, sort_matches
 from rote.web.indexes import OpenIndex
 
 MOST = 20_000
@@ -99,7 +94,7 @@ def check(opened: OpenIndex, question: Question) -> queries.Query:
         raise OptionError(f"a query has at most {LONGEST:,} characters, not {len(question.q):,}")
     _check_layer(index, question.layer)
     parsed = index.parse(question.q, question.layer)
-    letters = sum(found.letters for found in map(checked, parsed.tests) if found)
+    letters = sum(found.letters for found in map(check_test, parsed.tests) if found)
     if letters > MOST_LETTERS:
         raise OptionError(
             f"the regular expressions of a query have at most {MOST_LETTERS} letters here, "
@@ -118,11 +113,11 @@ def needed(question: Question, view: str = "lines") -> int:
     return MOST if view in ("lines", "forms") else MOST_TALLIED
 
 
-def find(opened: OpenIndex, question: Question, limit: int) -> Found:
+def find(opened: OpenIndex, question: Question, limit: int) -> SearchResult:
     """So many of the first matches, and how many there are."""
     check(opened, question)
     kept = kept_documents(opened, question.where)
-    return look_up(opened.index, question.q, question.layer, limit, kept, MOST_EXPORTED)
+    return search_index(opened.index, question.q, question.layer, limit, kept, MOST_EXPORTED)
 
 
 def kept_documents(opened: OpenIndex, where: tuple[str, ...]) -> list[Flags] | None:
@@ -135,9 +130,9 @@ def kept_documents(opened: OpenIndex, where: tuple[str, ...]) -> list[Flags] | N
     return opened.recent.get(("where", where), lambda: documents_where(opened.index, where))
 
 
-def page_of(found: Found, question: Question) -> list[Place]:
+def page_of(found: SearchResult, question: Question) -> list[Occurrence]:
     """The matches of the page, in the order asked for."""
-    order = ordered(found.matches, question.sort, seed=question.seed)
+    order = sort_matches(found.matches, question.sort, seed=question.seed)
     return found.matches.places(order[question.last - question.per : question.last])
 
 
@@ -159,12 +154,14 @@ def counts(opened: OpenIndex, phrase: str, layers: Sequence[str] = ()) -> list[d
     default = layers[0] if layers else DEFAULT
     check(opened, Question(phrase, default))
     if not queries.is_plain(phrase):
-        return [counting.matched(index, phrase, default)]
+        return [counting.count_query(index, phrase, default)]
     rows: list[dict[str, Any]] = []
     for layer in layers or opened.manifest.sorted_layers:
         if layer not in index.sorted_layers:
             raise UnknownName("sorted layer of the index", layer, index.sorted_layers)
-        rows += counting.counted(index, [phrase], counting.cut(index, [phrase], layer), layer)
+        rows += counting.count_phrases(
+            index, [phrase], counting.split_phrases(index, [phrase], layer), layer
+        )
     return rows
 
 
@@ -177,7 +174,7 @@ def top(opened: OpenIndex, n: int, k: int, layer: str) -> list[dict[str, Any]]:
         )
 
     def listed() -> list[dict[str, Any]]:
-        rows = counting.frequent(opened.index, n, k, layer)
+        rows = counting.list_frequent(opened.index, n, k, layer)
         return [{**row, "example": _short(row["example"])} for row in rows]
 
     return opened.recent.get(("top", n, k, layer), listed)

@@ -10,22 +10,22 @@ from typing import Any
 
 from rote.core.array_types import Flags
 from rote.core.errors import RoteError
-from rote.index.answers import Place
+from rote.index.answers import Occurrence
 from rote.index.index import DEFAULT
 from rote.index.query import literal
 from rote.search.originality.edges import TAGS
-from rote.search.rows.collocates import collocates, next_to
+from rote.search.rows.collocates import count_neighbours, find_collocates
 from rote.search.rows.counts import per_million
-from rote.search.rows.groups import DOCUMENT, tally, words_in
-from rote.search.rows.lacking import lacking
+from rote.search.rows.groups import DOCUMENT, count_by_group, words_in
 from rote.search.rows.matches import (
     COLUMNS,
-    Found,
-    forms,
-    look_up,
-    ordered,
+    SearchResult,
+    count_forms,
+    find_missing,
+    read_row_blocks,
     row_of,
-    rows_in_blocks,
+    search_index,
+    sort_matches,
 )
 from rote.web.indexes import OpenIndex
 from rote.web.pages.asking import (
@@ -130,7 +130,7 @@ def search_view(opened: OpenIndex, asked: View) -> dict[str, Any]:
     return shown | {"pages": _pages(len(rows), question), asked.view: part}
 
 
-def _leads(asked: View, place: Place, line: int) -> dict[str, Any]:
+def _leads(asked: View, place: Occurrence, line: int) -> dict[str, Any]:
     """Where a line leads: into its document, and to the matches of its author."""
     way = {**asked.question.settings, "line": line}
     return {
@@ -162,10 +162,10 @@ def exported(opened: OpenIndex, asked: View) -> tuple[Sequence[str], Blocks]:
         return names, iter([rows])
     if question.sort == "place" and not question.where:
         parsed = check(opened, question)
-        return COLUMNS, rows_in_blocks(index, parsed, question.context, MOST_EXPORTED)
+        return COLUMNS, read_row_blocks(index, parsed, question.context, MOST_EXPORTED)
     limit = MOST_EXPORTED if question.sort == "place" else needed(question)
     matches = find(opened, question, limit).matches
-    order = ordered(matches, question.sort, seed=question.seed)
+    order = sort_matches(matches, question.sort, seed=question.seed)
 
     def blocks() -> Iterator[list[dict[str, Any]]]:
         for first in range(0, len(order), _BLOCK):
@@ -209,8 +209,8 @@ def telling_phrases(opened: OpenIndex) -> list[str]:
         if DEFAULT not in index.sorted_layers or index.items_held(DEFAULT) > _QUICK:
             return []
         if TAGS in index.layers:
-            matches = look_up(index, '[pos="JJ"] [pos="NNS?"]', limit=MOST).matches
-            pairs = [form for form, _ in forms(matches)]
+            matches = search_index(index, '[pos="JJ"] [pos="NNS?"]', limit=MOST).matches
+            pairs = [form for form, _ in count_forms(matches)]
         else:
             pairs = [" ".join(words) for words, _ in index.top(2, MOST_LISTED, DEFAULT)]
         return [pair for pair in pairs if _TELLING.fullmatch(pair)][:_MOST_PHRASES]
@@ -233,21 +233,21 @@ def examples_for(opened: OpenIndex) -> list[dict[str, str]]:
     return opened.once("examples", chosen)
 
 
-def _forms(opened: OpenIndex, asked: View, found: Found) -> Rows:
+def _forms(opened: OpenIndex, asked: View, found: SearchResult) -> Rows:
     return [
         {
             "form": form[:_LONGEST_MATCH],
             "count": count,
             "link": link("/search", index=asked.key, q=_phrase(form)),
         }
-        for form, count in forms(found.matches)
+        for form, count in count_forms(found.matches)
     ]
 
 
-def _groups(opened: OpenIndex, asked: View, found: Found) -> Rows:
+def _groups(opened: OpenIndex, asked: View, found: SearchResult) -> Rows:
     """Matches by a field; a document leads to its first match, any other group to its lines."""
     field = asked.by or DOCUMENT
-    rows = tally(found.matches, groups_by(opened, field))
+    rows = count_by_group(found.matches, groups_by(opened, field))
     way = {name: v for name, v in asked.question.settings.items() if name != "page"}
     for row in rows:
         name = row["group"]
@@ -259,10 +259,10 @@ def _groups(opened: OpenIndex, asked: View, found: Found) -> Rows:
     return rows
 
 
-def _collocates(opened: OpenIndex, asked: View, found: Found) -> Rows:
+def _collocates(opened: OpenIndex, asked: View, found: SearchResult) -> Rows:
     """Words near the matches; each leads to where both are."""
     layer = found.matches.read_layer()
-    rows = collocates(found.matches, asked.words, layer)[:MOST_LISTED]
+    rows = find_collocates(found.matches, asked.words, layer)[:MOST_LISTED]
     between = f"[]{{0,{asked.words - 1}}}" if asked.words > 1 else ""
     for row in rows:
         word, own = literal([row["word"]], layer), f"({found.parsed.pattern})"
@@ -277,9 +277,9 @@ def _asking(asked: View, q: str) -> str | None:
     return asked.address(q=q, view="", span="", page="") if len(q) <= LONGEST else None
 
 
-def _beside(side: str) -> Callable[[OpenIndex, View, Found], Rows]:
-    def rows(opened: OpenIndex, asked: View, found: Found) -> Rows:
-        listed = next_to(found.matches, side, asked.words)
+def _beside(side: str) -> Callable[[OpenIndex, View, SearchResult], Rows]:
+    def rows(opened: OpenIndex, asked: View, found: SearchResult) -> Rows:
+        listed = count_neighbours(found.matches, side, asked.words)
         layer = found.matches.read_layer()
         for row in listed:
             # Marks are words of their own, so the words can be told apart again.
@@ -292,7 +292,7 @@ def _beside(side: str) -> Callable[[OpenIndex, View, Found], Rows]:
     return rows
 
 
-_ROWS: dict[str, Callable[[OpenIndex, View, Found], Rows]] = {
+_ROWS: dict[str, Callable[[OpenIndex, View, SearchResult], Rows]] = {
     "forms": _forms,
     "by": _groups,
     "collocates": _collocates,
@@ -310,7 +310,7 @@ def _lacking(opened: OpenIndex, asked: View, kept: list[Flags] | None) -> dict[s
         return {"elsewhere": elsewhere, "link": every, "unknown": [], "longest": []}
     found = opened.recent.get(
         ("lacking", question.q, question.layer),
-        lambda: lacking(index, question.q, question.layer),
+        lambda: find_missing(index, question.q, question.layer),
     )
     longest = [
         {"part": part, "count": count, "link": asked.address(q=query, page="")}

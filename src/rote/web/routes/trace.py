@@ -20,8 +20,8 @@ from rote.measure.originality import Options as Originality
 from rote.report.texts.trace import UNLIKELY
 from rote.report.texts.trace import page as saved_page
 from rote.search.originality.edges import rule_for
-from rote.search.originality.held_out import held_out
-from rote.search.originality.neighbour_kernels import LEAST
+from rote.search.originality.suffix_blocks import MIN_FRAGMENT
+from rote.search.originality.verdicts import judge_held_out
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, TraceOptions
 from rote.search.trace.trace import Trace, trace
 from rote.web.api import About, Question, answered
@@ -300,7 +300,7 @@ def _held(
     least, chance, edges = _least(options), Originality().chance, rule_for(opened.index)
     flagged = opened.once(
         ("held out", relax, least),
-        lambda: held_out(ground, edges, relax=relax, min_words=least, chance=chance),
+        lambda: judge_held_out(ground, edges, relax=relax, min_words=least, chance=chance),
     )
     found = state(request).recent.get(
         ("judged", *_asked(opened), text, relax, least),
@@ -311,7 +311,7 @@ def _held(
 
 def _least(options: TraceOptions) -> int:
     """Words of a fragment that needs a citation: as of a match, but one word is no fragment."""
-    return max(LEAST, options.min_words)
+    return max(MIN_FRAGMENT, options.min_words)
 
 
 def _traced(request: Request, opened: OpenIndex, text: str, options: TraceOptions) -> Trace:

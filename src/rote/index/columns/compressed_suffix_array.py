@@ -1,0 +1,603 @@
+"""A layer kept as a chain: its stream and its sorted places, with the calls of packed columns.
+
+`chain.py` says how it works. To read an item or a place is to follow the chain for some steps,
+about a microsecond; whoever goes through all of a layer unpacks it first.
+
+Items and sorted places of a layer in one column, in about two bytes a word: slower, and exact.
+
+All places, documents' ends too, stand in the order of what follows them; the number of a place
+in this row is its *rank*. For every rank the chain keeps the rank of the place behind it
+(Sadakane's compressed suffix array, 2003). The items are not kept: a rank tells the item, since
+places with the same item stand together, and whoever follows the chain reads the text. Nor are
+the places: every 16th is written down, and following the chain leads to one of these.
+
+The ranks behind those of one item rise, by small steps. So they are coded as Elias and Fano did,
+in blocks of 32 numbers: the first one; a word of upper halves, in which the place of 1 number k is
+k more than what number k is above the first without its low bits; for each rank whether its place
+is written down, and how many are before; the low bits of all. These are as many as it takes for
+one word of upper halves to be enough. A block lies in one cache line or two, and a list of where
+blocks begin is small enough for the caches, so a step waits for memory once.
+
+Walking along the text from a sorted suffix, for kernels: the same words for all columns.
+
+In packed columns a cursor is a place of the stream. In a chain it is a rank: to look for the place
+first, and from there for the items, would take many steps, and following the chain takes one an
+item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError
+from rote.core.kernels import njit
+from rote.index.columns import intrinsics
+from rote.index.columns import intrinsics as bit_kernels
+from rote.index.columns.packed import (
+    NO_TABLE,
+    OUT_OF_RANGE,
+    PADDING,
+    ItemStream,
+    Packed,
+    bits_for,
+    pack,
+    read,
+)
+
+Int64s = NDArray[np.int64]
+Append = Callable[[NDArray[np.uint32]], None]
+# So many ranks are coded at a time; whole blocks.
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedStream:
+    """The items of a layer, as `Stream` has them."""
+
+    chain: CompressedSuffixArray
+    length: int
+    arrays: tuple[NDArray[Any], ...]
+    """Where the chain lies."""
+    items: Packed
+    samples: Packed
+    ranks: Packed
+
+    @property
+    def data(self) -> CompressedItems:
+        return CompressedItems(self.chain)
+
+    @property
+    def bits(self) -> int:
+        return self.chain.item_bits
+
+    @property
+    def table(self) -> NDArray[np.int32]:
+        return NO_TABLE
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: int) -> int:
+        if not 0 <= i < self.length:
+            raise IndexError(f"{i} of {self.length}")
+        return int(self.slice(i, i + 1)[0])
+
+    def slice(self, start: int, stop: int) -> Int64s:
+        start, stop = max(0, start), min(stop, self.length)
+        out = np.empty(max(0, stop - start), np.int64)
+        # From every place that is written down to the next, many at once; what is left singly.
+        inner = start + -start % SAMPLE_STEP
+        starts = np.arange(inner, stop - SAMPLE_STEP + 1, SAMPLE_STEP, dtype=np.int64)
+        first, last = inner - start, inner - start + len(starts) * SAMPLE_STEP
+        if not len(starts):
+            first = last = 0
+        _read_run(self.chain, start, out[:first])
+        _read_runs(self.chain, starts, SAMPLE_STEP, out[first:last])
+        _read_run(self.chain, start + last, out[last:])
+        return out
+
+    def take(self, places: Int64s) -> Int64s:
+        return self.runs(places, 1)
+
+    def runs(self, starts: Int64s, length: int) -> Int64s:
+        if len(starts) and not 0 <= starts.min() <= starts.max() < self.length:
+            raise InputError(OUT_OF_RANGE)
+        out = np.empty(len(starts) * length, np.int64)
+        _read_runs(self.chain, np.ascontiguousarray(starts), length, out)
+        return out
+
+    def all(self) -> Int64s:
+        return self.slice(0, self.length)
+
+    def behind(self, start: int, stop: int) -> Int64s:
+        """The chain itself: for ranks from start to stop, the rank of the place behind."""
+        out = np.empty(max(0, min(stop, self.length) - start), np.int64)
+        _read_links(self.chain, start, out)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedOrder:
+    """The sorted places of a layer, as a packed column of them."""
+
+    chain: CompressedSuffixArray
+    length: int
+    arrays: tuple[NDArray[Any], ...]
+
+    @property
+    def data(self) -> CompressedPositions:
+        return CompressedPositions(self.chain)
+
+    @property
+    def bits(self) -> int:
+        return self.chain.rank_bits
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: int) -> int:
+        if not 0 <= i < self.length:
+            raise IndexError(f"{i} of {self.length}")
+        return int(self.slice(i, i + 1)[0])
+
+    def slice(self, start: int, stop: int) -> Int64s:
+        return self.take(np.arange(max(0, start), min(stop, self.length), dtype=np.int64))
+
+    def take(self, numbers: Int64s) -> Int64s:
+        if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.length:
+            raise InputError(OUT_OF_RANGE)
+        out = np.empty(len(numbers), np.int64)
+        _read_positions(self.chain, np.ascontiguousarray(numbers), out)
+        return out
+
+    def all(self) -> Int64s:
+        return self.slice(0, self.length)
+
+
+def open_compressed(
+    begins: NDArray[np.uint32],
+    blocks: NDArray[np.uint32],
+    firsts: NDArray[np.uint32],
+    items: Packed,
+    samples: Packed,
+    ranks: Packed,
+    ends: Int64s,
+) -> tuple[CompressedStream, CompressedOrder]:
+    """The stream and the sorted places of a layer from the columns of its chain."""
+    length = int(ends[-1]) + 1 if len(ends) else 0
+    arrays = (begins, blocks, firsts, items.data, samples.data, ranks.data, ends)
+    chain = CompressedSuffixArray(
+        begins.ctypes.data,
+        blocks.ctypes.data,
+        firsts.ctypes.data,
+        items.data.ctypes.data,
+        items.bits,
+        samples.data.ctypes.data,
+        samples.bits,
+        ranks.data.ctypes.data,
+        ranks.bits,
+        ends.ctypes.data,
+        len(ends),
+        length,
+    )
+    stream = CompressedStream(chain, length, arrays, items, samples, ranks)
+    return stream, CompressedOrder(chain, length - len(ends), arrays)
+
+
+def decompress(chain: CompressedSuffixArray, length: int) -> tuple[ItemStream, Packed]:
+    """The whole stream and all sorted places as packed columns in memory."""
+    ids, order = np.empty(length, np.int32), np.empty(length - chain.documents, np.int32)
+    _read_everything(chain, ids, order)
+    return ItemStream(pack(ids, chain.item_bits)), pack(order, chain.rank_bits)
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSuffixArray:
+    """What a chain is made of beside its blocks, which may be large; see `Chain`."""
+
+    begins: NDArray[np.uint32]
+    firsts: NDArray[np.uint32]
+    items: NDArray[np.int64]
+    item_bits: int
+    samples: NDArray[np.int32]
+    sample_bits: int
+    ranks: NDArray[np.int32]
+    rank_bits: int
+
+
+def encode_suffix_array(
+    ids: NDArray[np.int32], order: NDArray[np.int32], entries: int, blocks: Append
+) -> EncodedSuffixArray:
+    """Code a stream and its sorted places; blocks are appended piece by piece."""
+    length, ends = len(ids), np.flatnonzero(ids == 0).astype(np.int32)
+    ranks = np.empty(length, np.int32)
+    ranks[ends] = np.arange(len(ends), dtype=np.int32)
+    ranks[order] = np.arange(len(ends), length, dtype=np.int32)
+    rank_bits = bits_for(length - 1)
+    samples, begins, begin, marks = [np.empty(0, np.int32)], [], 0, 0
+    for start in range(0, length, _CHUNK):
+        stop = min(start + _CHUNK, length)
+        inner = slice(max(0, start - len(ends)), max(0, stop - len(ends)))
+        places = np.concatenate([ends[start:stop], order[inner]])
+        written = places % SAMPLE_STEP == 0
+        # Behind the last place stands the first.
+        behind = ranks[(places + 1) % length].astype(np.int64)
+        block_begins = np.empty(-(-len(places) // BLOCK), np.int64)
+        out = np.zeros(len(block_begins) * (BLOCK_HEAD + BLOCK) + 1, np.uint32)
+        size = _encode_blocks(behind, written, rank_bits, marks, block_begins, out)
+        blocks(out[:size])
+        begins.append(block_begins + begin)
+        samples.append(places[written] // SAMPLE_STEP)
+        begin, marks = begin + size, marks + int(written.sum())
+    blocks(np.zeros(PADDING // 4, np.uint32))
+    firsts = np.concatenate([[0], np.bincount(ids, minlength=entries).cumsum(), [length]])
+    marked = np.minimum(np.arange(length // ITEM_STEP + 2) * ITEM_STEP, max(0, length - 1))
+    return EncodedSuffixArray(
+        begins=np.concatenate([*begins, [begin, begin]]).astype(np.uint32),
+        firsts=firsts.astype(np.uint32),
+        items=np.searchsorted(firsts[1:-1], marked, side="right").clip(0, entries - 1),
+        item_bits=bits_for(entries - 1),
+        samples=np.concatenate(samples),
+        sample_bits=bits_for(max(0, length - 1) // SAMPLE_STEP),
+        ranks=ranks[::SAMPLE_STEP],
+        rank_bits=rank_bits,
+    )
+
+
+load64_at: Any = intrinsics.load64_at
+ones: Any = bit_kernels.count_ones
+BLOCK = 32
+BLOCK_HEAD = 5
+"""What a block has before its low bits, in units of four bytes."""
+SAMPLE_STEP = 16
+"""Of so many places one is written down."""
+ITEM_STEP = 128
+"""Of so many ranks the item of the first is written down."""
+# Walks that go in step.
+_WALKS = 64
+_HALF, _LOW, _ONE = np.uint64(32), np.uint64(0xFFFFFFFF), np.uint64(1)
+_BYTES, _TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+
+
+class CompressedSuffixArray(NamedTuple):
+    """A layer as kernels take it: where its columns lie, and the bits of their numbers.
+
+    Addresses, since numba would count references to arrays at every step along the chain; whoever
+    hands out a chain keeps the columns. Block b lies from `begins[b]` to `begins[b + 1]` of
+    `blocks`, in units of four bytes: its first number, two units of upper halves, the marks of
+    what is written down and how many marks there are before, the low bits. `firsts` are the
+    first ranks of the items, and two more that are the number of ranks; `items` says whose is
+    every 128th rank. `samples` are the places that are written down, as numbers of 16, by rank,
+    `ranks` the ranks by place. `ends` are the documents' ends.
+    """
+
+    begins: int
+    blocks: int
+    firsts: int
+    items: int
+    item_bits: int
+    samples: int
+    sample_bits: int
+    ranks: int
+    rank_bits: int
+    ends: int
+    documents: int
+    length: int
+
+
+class CompressedItems(NamedTuple):
+    """The stream: `read` gives the item at a place."""
+
+    chain: CompressedSuffixArray
+
+
+class CompressedPositions(NamedTuple):
+    """The sorted places of items: `read` gives them by number, without documents' ends."""
+
+    chain: CompressedSuffixArray
+
+
+@njit(inline="always")
+def select(word, k):  # type: ignore[no-untyped-def]
+    """The place of 1 number k, from 0 on, in a word that has more than k."""
+    # How many there are in each byte, and in all bytes up to it.
+    sums = word - ((word >> _ONE) & np.uint64(0x5555555555555555))
+    sums = (sums & np.uint64(0x3333333333333333)) + (
+        (sums >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    sums = ((sums + (sums >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)) * _BYTES
+    # The bytes up to which there are not more than k; sums are at most 64, so no byte borrows.
+    left = np.uint64(k)
+    behind = np.uint64(ones((((left * _BYTES) | _TOPS) - sums) & _TOPS))
+    at = (behind << np.uint64(3)) & np.uint64(56)
+    left -= ((sums << np.uint64(8)) >> at) & np.uint64(255)
+    # Within the byte by halves; without a branch, around which numba would count references.
+    below = np.uint64(ones((word >> at) & np.uint64(15)))
+    beyond = np.uint64(left >= below)
+    left, at = left - beyond * below, at + beyond * np.uint64(4)
+    below = np.uint64(ones((word >> at) & np.uint64(3)))
+    beyond = np.uint64(left >= below)
+    left, at = left - beyond * below, at + beyond * np.uint64(2)
+    return np.int64(at + np.uint64(left >= ((word >> at) & _ONE)))
+
+
+@njit(inline="always")
+def _number(address, bits, i):  # type: ignore[no-untyped-def]
+    """Number i of a packed column."""
+    at = np.int64(i) * bits
+    word = load64_at(address + (at >> 3)) >> np.uint64(at & 7)
+    return np.int64(word & ((_ONE << np.uint64(bits)) - _ONE))
+
+
+@njit(inline="always")
+def follow(chain, rank):  # type: ignore[no-untyped-def]
+    """The rank of the place behind that of `rank`."""
+    k = rank & 31
+    both = load64_at(chain.begins + 4 * (rank >> 5))
+    begin = np.int64(both & _LOW)
+    width = np.int64(both >> _HALF) - begin - BLOCK_HEAD
+    at = chain.blocks + 4 * begin
+    low = np.uint64(_number(at + 4 * BLOCK_HEAD, width, k))
+    high = np.uint64(select(load64_at(at + 4), k) - k)
+    above = (load64_at(at) & _LOW) + ((high << np.uint64(width)) | low)
+    # Where numbers fall within a block, they go on from the next power of two.
+    return np.int64(above & ((_ONE << np.uint64(chain.rank_bits)) - _ONE))
+
+
+@njit(inline="always")
+def item_of(chain, rank):  # type: ignore[no-untyped-def]
+    """The item at the place of `rank`."""
+    low = _number(chain.items, chain.item_bits, rank >> 7)
+    high = _number(chain.items, chain.item_bits, (rank >> 7) + 1)
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if np.int64(load64_at(chain.firsts + 4 * middle) & _LOW) <= rank:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@njit(inline="always")
+def sampled_position(chain, rank):  # type: ignore[no-untyped-def]
+    """The place of `rank` if it is written down, as all documents' ends are; else -1."""
+    if rank < chain.documents:
+        return np.int64(load64_at(chain.ends + 8 * rank))
+    begin = np.int64(load64_at(chain.begins + 4 * (rank >> 5)) & _LOW)
+    word, k = load64_at(chain.blocks + 4 * begin + 12), np.uint64(rank & 31)
+    if (word >> k) & _ONE:
+        sample = np.int64(word >> _HALF) + ones(word & ((_ONE << k) - _ONE))
+        return _number(chain.samples, chain.sample_bits, sample) * SAMPLE_STEP
+    return np.int64(-1)
+
+
+@njit(inline="always")
+def position_of(chain, rank):  # type: ignore[no-untyped-def]
+    """The place of `rank`; in no more than `EVERY` steps, also along a chain that is none."""
+    for steps in range(SAMPLE_STEP):
+        place = sampled_position(chain, rank)
+        if place >= 0:
+            return max(place - steps, np.int64(0))
+        rank = follow(chain, rank)
+    return np.int64(0)
+
+
+@njit(inline="always")
+def rank_of(chain, place):  # type: ignore[no-untyped-def]
+    """The rank of a place."""
+    rank = _number(chain.ranks, chain.rank_bits, place // SAMPLE_STEP)
+    for _ in range(place % SAMPLE_STEP):
+        rank = follow(chain, rank)
+    return rank
+
+
+@overload(read)
+def _read_overload(data, bits, i):  # type: ignore[no-untyped-def]
+    kind: Any = getattr(data, "instance_class", None)
+    return {CompressedItems: _read_item, CompressedPositions: _read_position}.get(kind)
+
+
+def _read_item(data, bits, i):  # type: ignore[no-untyped-def]
+    chain = data.chain
+    # Outside only where a stranger's suffixes are not sorted.
+    place = max(np.int64(0), min(np.int64(i), np.int64(chain.length - 1)))
+    return item_of(chain, rank_of(chain, place))
+
+
+def _read_position(data, bits, i):  # type: ignore[no-untyped-def]
+    chain = data.chain
+    rank = max(np.int64(0), min(np.int64(i) + chain.documents, np.int64(chain.length - 1)))
+    return position_of(chain, rank)
+
+
+@overload(intrinsics.prefetch)
+def _prefetch_overload(array, index):  # type: ignore[no-untyped-def]
+    if getattr(array, "instance_class", None) in (CompressedItems, CompressedPositions):
+        return lambda array, index: None
+    return None
+
+
+@njit(cache=True, nogil=True)
+def _read_links(chain, start, out):  # type: ignore[no-untyped-def]
+    """The chain itself, from a rank on."""
+    for i in range(len(out)):
+        out[i] = follow(chain, start + i)
+
+
+@njit(cache=True, nogil=True)
+def _read_run(chain, start, out):  # type: ignore[no-untyped-def]
+    """The items from a place on."""
+    rank = rank_of(chain, start) if len(out) else np.int64(0)
+    for i in range(len(out)):
+        out[i] = item_of(chain, rank)
+        rank = follow(chain, rank)
+
+
+@njit(cache=True, nogil=True)
+def _read_runs(chain, starts, length, out):  # type: ignore[no-untyped-def]
+    """The same from several places on, one run behind the other; many walks go in step."""
+    ranks, left = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
+    for base in range(0, len(starts), _WALKS):
+        walks = min(_WALKS, len(starts) - base)
+        furthest = np.int64(0)
+        for k in range(walks):
+            ranks[k] = _number(chain.ranks, chain.rank_bits, starts[base + k] // SAMPLE_STEP)
+            left[k] = starts[base + k] % SAMPLE_STEP
+            furthest = max(furthest, left[k])
+        for step in range(furthest):
+            for k in range(walks):
+                if step < left[k]:
+                    ranks[k] = follow(chain, ranks[k])
+        for j in range(length):
+            for k in range(walks):
+                out[(base + k) * length + j] = item_of(chain, ranks[k])
+            for k in range(walks):
+                ranks[k] = follow(chain, ranks[k])
+
+
+@njit(cache=True, nogil=True)
+def _read_positions(chain, numbers, out):  # type: ignore[no-untyped-def]
+    """The sorted places with these numbers, documents' ends left out; many walks in step."""
+    ranks, active = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
+    for base in range(0, len(numbers), _WALKS):
+        left = min(_WALKS, len(numbers) - base)
+        for k in range(left):
+            ranks[k], active[k] = numbers[base + k] + chain.documents, k
+            out[base + k] = 0
+        for steps in range(SAMPLE_STEP):
+            remaining = 0
+            for a in range(left):
+                k = active[a]
+                place = sampled_position(chain, ranks[k])
+                if place >= 0:
+                    out[base + k] = max(place - steps, np.int64(0))
+                else:
+                    active[remaining] = k
+                    remaining += 1
+            left = remaining
+            for a in range(left):
+                ranks[active[a]] = follow(chain, ranks[active[a]])
+
+
+@njit(cache=True, nogil=True)
+def _read_everything(chain, ids, order):  # type: ignore[no-untyped-def]
+    """All items and all sorted places, by many walks in step, one from each sample."""
+    ranks = np.empty(_WALKS, np.int64)
+    for base in range(0, len(ids), _WALKS * SAMPLE_STEP):
+        walks = min(_WALKS, (len(ids) - base + SAMPLE_STEP - 1) // SAMPLE_STEP)
+        for k in range(walks):
+            ranks[k] = _number(chain.ranks, chain.rank_bits, base // SAMPLE_STEP + k)
+        for step in range(SAMPLE_STEP):
+            for k in range(walks):
+                at, rank = base + k * SAMPLE_STEP + step, ranks[k]
+                if at < len(ids):
+                    ids[at] = item_of(chain, rank)
+                    if rank >= chain.documents:
+                        order[rank - chain.documents] = at
+            for k in range(walks):
+                ranks[k] = follow(chain, ranks[k])
+
+
+@njit(cache=True, nogil=True)
+def _encode_blocks(numbers, written, rank_bits, marks, begins, out):  # type: ignore[no-untyped-def]
+    """Fill in whole blocks and where they begin, the first at 0; gives where the last ends.
+
+    `marks` says how many ranks before are written down.
+    """
+    wrap = np.int64(1) << np.int64(rank_bits)
+    at, block = np.int64(0), np.empty(BLOCK, np.int64)
+    for b in range(len(begins)):
+        start = b * BLOCK
+        size = min(BLOCK, len(numbers) - start)
+        written_down, before, falls = np.uint32(0), marks, np.int64(0)
+        for k in range(size):
+            if k and numbers[start + k] < numbers[start + k - 1]:
+                falls += wrap
+            block[k] = numbers[start + k] + falls - numbers[start]
+            if written[start + k]:
+                written_down |= np.uint32(1) << np.uint32(k)
+                marks += 1
+        width = 0
+        while block[size - 1] >> width > BLOCK - 1:
+            width += 1
+        upper, bit = np.uint64(0), np.int64(0)
+        for k in range(size):
+            above = np.uint64(block[k])
+            upper |= _ONE << ((above >> np.uint64(width)) + np.uint64(k))
+            low = (above & ((_ONE << np.uint64(width)) - _ONE)) << np.uint64(bit & 31)
+            unit = at + BLOCK_HEAD + (bit >> 5)
+            out[unit] |= np.uint32(low & _LOW)
+            if low >> _HALF:
+                out[unit + 1] |= np.uint32(low >> _HALF)
+            bit += width
+        out[at], out[at + 1] = np.uint32(numbers[start]), np.uint32(upper & _LOW)
+        out[at + 2], out[at + 3] = np.uint32(upper >> _HALF), written_down
+        out[at + 4] = np.uint32(before)
+        begins[b] = at
+        at += BLOCK_HEAD + width
+    return at
+
+
+_ONLY_KERNELS = "only kernels have cursors"
+
+
+def suffix_at(order: Any, bits: Any, i: Any) -> Any:
+    """A cursor at the beginning of sorted suffix i."""
+    raise NotImplementedError(_ONLY_KERNELS)
+
+
+def skip(ids: Any, at: Any, items: Any) -> Any:
+    """The cursor so many items further."""
+    raise NotImplementedError(_ONLY_KERNELS)
+
+
+def item_at(ids: Any, bits: Any, at: Any) -> Any:
+    """The item at a cursor."""
+    raise NotImplementedError(_ONLY_KERNELS)
+
+
+def position_at(ids: Any, at: Any) -> Any:
+    """The place of a cursor."""
+    raise NotImplementedError(_ONLY_KERNELS)
+
+
+def _is_kind(data: Any, kind: type) -> bool:
+    return getattr(data, "instance_class", None) is kind
+
+
+@overload(suffix_at)
+def _suffix_at(order, bits, i):  # type: ignore[no-untyped-def]
+    if _is_kind(order, CompressedPositions):
+        return lambda order, bits, i: np.int64(i) + order.chain.documents
+    return lambda order, bits, i: read(order, bits, i)
+
+
+@overload(skip)
+def _skip(ids, at, items):  # type: ignore[no-untyped-def]
+    return _skip_links if _is_kind(ids, CompressedItems) else lambda ids, at, items: at + items
+
+
+def _skip_links(ids, at, items):  # type: ignore[no-untyped-def]
+    for _ in range(items):
+        at = follow(ids.chain, at)
+    return at
+
+
+@overload(item_at)
+def _item_at(ids, bits, at):  # type: ignore[no-untyped-def]
+    if _is_kind(ids, CompressedItems):
+        return lambda ids, bits, at: item_of(ids.chain, at)
+    return lambda ids, bits, at: read(ids, bits, at)
+
+
+@overload(position_at)
+def _position_at(ids, at):  # type: ignore[no-untyped-def]
+    if _is_kind(ids, CompressedItems):
+        return lambda ids, at: position_of(ids.chain, at)
+    return lambda ids, at: at

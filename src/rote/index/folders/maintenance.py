@@ -1,0 +1,549 @@
+"""Merging: neighbouring segments of an index become one, as few as memory allows.
+
+Every query asks every segment, so fewer are faster. Readers that have the old segments open go
+on with them; a merge that was killed goes on with the merged segments that it had sealed.
+
+Removing and replacing documents: the segments that hold them are written again without them.
+
+Every answer is a range of sorted places, so a document that is only masked would cost each
+query a look at each place. Written again from its own columns, without annotating anything, a
+segment answers as if the document had never been there. As with every other command the
+manifest comes last: whoever opens the index meets all of the documents or none of them.
+
+Adding a layer to an index: its texts annotated again, one new part beside the old ones.
+
+The annotator must be the one that made the index, so that the words are the same and places
+mean the same in every layer. Segments that are done are found by their part; only the manifest,
+replaced at the end, makes the layer known.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote import run
+from rote.annotate import words
+from rote.annotate.pieces import Recipe, checked, read_piece
+from rote.annotate.store import Store
+from rote.core.document import Document
+from rote.core.errors import OptionError, UnknownName
+from rote.core.layer import Layer
+from rote.core.progress import Advance, Reporter, Silent, several
+from rote.corpus import Problems
+from rote.index.folders.build import (
+    BuildContext,
+    IndexChange,
+    check_source,
+    copy_tokenizer,
+    join_segments,
+    write_new_segments,
+)
+from rote.index.folders.folder import open_segments
+from rote.index.folders.manifest import (
+    SEGMENTS,
+    ListedSegment,
+    Manifest,
+    Provenance,
+    annotator_of,
+    join_provenances,
+    read_manifest,
+    read_provenances,
+    read_sealed_segment,
+    recipe_of,
+    settings_hash,
+    write_provenance,
+)
+from rote.index.folders.options import SUBWORDS, BuildOptions, max_positions, parse_layers
+from rote.index.folders.segment_writer import SealedSegment
+from rote.index.folders.source import Source
+from rote.index.folders.transaction import (
+    find_unlisted,
+    lock_for_writing,
+    open_documents,
+    publish,
+    remove_unlisted,
+    seal_segment,
+)
+from rote.index.segments.documents import Documents
+from rote.index.segments.part import (
+    FolderTarget,
+    PartRecord,
+    check_part,
+    describe_part,
+    is_sealed,
+    stream_length,
+)
+from rote.index.segments.segment import WORD, Segment
+from rote.index.segments.writers import (
+    merge_segments,
+    read_kept_documents,
+    sort_layer,
+    write_layer,
+    write_pieces,
+)
+from rote.run import check_jobs
+
+
+def merge_index(
+    path: Path,
+    *,
+    memory: int = BuildOptions().memory,
+    threads: int = 1,
+    reporter: Reporter | None = None,
+) -> Manifest:
+    """Join segments until none can be joined within the memory; the documents stay in order."""
+    reporter = reporter or Silent()
+    check_jobs(threads)
+    limit = max_positions(memory)
+    read_manifest(path)
+    with lock_for_writing(path, "rote index merge"):
+        manifest = read_manifest(path)
+        sealed = list(zip(manifest.segments, read_provenances(path, manifest.segments)))
+        groups = _group_neighbours(sealed, [_longest_stream(path, each) for each in sealed], limit)
+        if len(groups) == len(manifest.segments):
+            reporter.say(
+                f"{path} has {len(groups):,} segments, none of which can be joined"
+                if len(groups) > 1
+                else f"{path} has no two segments: nothing to join"
+            )
+            remove_unlisted(path, manifest)
+            return manifest
+        unlisted = find_unlisted(path, manifest)
+        segments = []
+        with reporter.stage("merging segments", manifest.words, unit="words") as advance:
+            for group in groups:
+                segments.append(_merge_group(path, manifest, group, unlisted, threads))
+                advance(segments[-1].record.tokens)
+        new = replace(manifest, generation=manifest.generation + 1, segments=tuple(segments))
+        publish(path, new)
+        return new
+
+
+def _longest_stream(path: Path, sealed: SealedSegment) -> int:
+    """The longest row of numbers of a segment; a layer added later may exceed all others."""
+    listed, origin = sealed
+    folder = path / SEGMENTS / listed.name
+    parts = listed.record.parts
+    return max(origin.places, *(stream_length(folder / part.folder, part) for part in parts))
+
+
+def _group_neighbours(
+    sealed: Sequence[SealedSegment], lengths: Sequence[int], limit: int
+) -> list[list[SealedSegment]]:
+    """Runs of neighbours that fit together; one that is too large already stays by itself."""
+    groups: list[list[SealedSegment]] = []
+    places = 0
+    for each, length in zip(sealed, lengths):
+        if groups and places + length <= limit:
+            groups[-1].append(each)
+            places += length
+        else:
+            groups.append([each])
+            places = length
+    return groups
+
+
+def _merge_group(
+    path: Path,
+    manifest: Manifest,
+    group: list[SealedSegment],
+    unlisted: dict[str, SealedSegment],
+    threads: int,
+) -> ListedSegment:
+    if len(group) == 1:
+        return group[0][0]
+    # Layers added since are part of what the segments hold, so they are part of the name.
+    checksums = [part.checksum for listed, _ in group for part in listed.parts]
+    name = settings_hash("merge", manifest.sorted_layers, *checksums)
+    if name in unlisted:
+        return unlisted[name][0]
+    # Never copy damage into a segment with fresh checksums.
+    group_manifest = replace(manifest, segments=tuple(listed for listed, _ in group))
+    segments = open_segments(path, group_manifest, Silent())
+    with seal_segment(path) as written:
+        target, written.name = written.target, name
+        merge_segments(
+            target,
+            segments,
+            sorted_layers=manifest.sorted_layers,
+            threads=threads,
+            compact=manifest.is_compact,
+        )
+        write_provenance(target, join_provenances([origin for _, origin in group], name))
+    return read_sealed_segment(path / SEGMENTS / name)[0]
+
+
+Missing = Literal["stop", "skip"]
+_NAMED_IDS = 5
+
+
+def remove_documents(
+    path: Path,
+    ids: Iterable[str],
+    *,
+    missing: Missing = "stop",
+    threads: int = 1,
+    reporter: Reporter | None = None,
+) -> IndexChange:
+    """Remove documents by their ids; ids that the index does not hold stop it, or are skipped."""
+    reporter = reporter or Silent()
+    wanted = list(dict.fromkeys(ids))
+    if isinstance(ids, str) or not wanted:
+        raise OptionError("name the documents that are to be removed, by a list of their ids")
+    run.check_jobs(threads)
+    read_manifest(path)
+    with lock_for_writing(path, "rote index remove"):
+        manifest = read_manifest(path)
+        documents_by_segment = _find_documents(open_documents(path, manifest.segments), wanted)
+        known_ids = {identity for numbers in documents_by_segment for identity in numbers}
+        unknown = [identity for identity in wanted if identity not in known_ids]
+        if unknown and missing == "stop":
+            raise OptionError(
+                f"{path} holds no {_name_ids(unknown)}: nothing was removed. "
+                "--missing skip removes the others"
+            )
+        if unknown:
+            reporter.say(f"{path} holds no {_name_ids(unknown)}")
+        if not known_ids:
+            reporter.say(f"{path} holds none of these documents: nothing to remove")
+            remove_unlisted(path, manifest)
+            return IndexChange(manifest, 0, Problems(), 0)
+        left = _write_without(path, manifest, documents_by_segment, threads, reporter)
+        new = join_segments(manifest, left)
+        publish(path, new)
+        return IndexChange(new, 0, Problems(), len(known_ids))
+
+
+def replace_documents(
+    path: Path,
+    source: Source,
+    *,
+    memory: int = BuildOptions().memory,
+    jobs: int = 1,
+    engine: str | run.Engine | None = None,
+    reporter: Reporter | None = None,
+) -> IndexChange:
+    """Put the documents of the input in place of those with their ids; others are added."""
+    reporter = reporter or Silent()
+    means = BuildContext(max_positions(memory), jobs, run.get(engine, jobs), reporter)
+    read_manifest(path)
+    with lock_for_writing(path, "rote index replace"):
+        manifest = read_manifest(path)
+        check_source(source, path, manifest)
+        segment_documents = open_documents(path, manifest.segments)
+        ids, same = [], True
+        for document in _read_documents(source):
+            ids.append(document.id)
+            same = same and any(each.holds(document) for each in segment_documents)
+        if same:
+            reporter.say(f"{path} holds all of this as it is: nothing to replace")
+            remove_unlisted(path, manifest)
+            return IndexChange(manifest, 0, Problems(), 0)
+        documents_by_segment = _find_documents(segment_documents, ids)
+        left = _write_without(path, manifest, documents_by_segment, jobs, reporter)
+        new_segments, problems = write_new_segments(source, path, manifest, left, means)
+        new = join_segments(manifest, [*left, *new_segments])
+        publish(path, new)
+        added = sum(origin.documents for _, origin in new_segments)
+        return IndexChange(new, added, problems, sum(map(len, documents_by_segment)))
+
+
+def _find_documents(
+    segment_documents: Sequence[Documents], ids: Iterable[str]
+) -> list[dict[str, int]]:
+    """For each segment the numbers of those documents that it holds."""
+    wanted = list(dict.fromkeys(ids))
+    numbers_by_segment = []
+    for each in segment_documents:
+        numbers = {identity: each.find(identity) for identity in wanted}
+        numbers_by_segment.append({identity: n for identity, n in numbers.items() if n is not None})
+    return numbers_by_segment
+
+
+def _write_without(
+    path: Path,
+    manifest: Manifest,
+    documents_by_segment: Sequence[dict[str, int]],
+    threads: int,
+    reporter: Reporter,
+) -> list[SealedSegment]:
+    """The segments of an index without these documents; one that holds no other is left out."""
+    sealed = find_unlisted(path, manifest)
+    sealed_segments = list(zip(manifest.segments, read_provenances(path, manifest.segments)))
+    touched = sum(
+        each.record.tokens for (each, _), gone in zip(sealed_segments, documents_by_segment) if gone
+    )
+    left: list[SealedSegment] = []
+    with reporter.stage("writing segments again", touched, unit="words") as advance:
+        for (listed, origin), gone in zip(sealed_segments, documents_by_segment):
+            if not gone:
+                left.append((listed, origin))
+                continue
+            if len(gone) < listed.record.documents:
+                numbers = sorted(gone.values())
+                segment_manifest = replace(manifest, segments=(listed,))
+                left.append(
+                    _rewrite_segment(path, segment_manifest, origin, numbers, sealed, threads)
+                )
+            advance(listed.record.tokens)
+    return left
+
+
+def _rewrite_segment(
+    path: Path,
+    manifest: Manifest,
+    origin: Provenance,
+    gone: Sequence[int],
+    sealed: dict[str, SealedSegment],
+    threads: int,
+) -> SealedSegment:
+    """The one segment of this manifest without some of its documents."""
+    (listed,) = manifest.segments
+    checksums = [part.checksum for part in listed.parts]
+    name = settings_hash("without", manifest.sorted_layers, *checksums, *gone)
+    if name in sealed:
+        return sealed[name]
+    # Never copy damage into a segment with fresh checksums.
+    (segment,) = open_segments(path, manifest, Silent())
+    keep: NDArray[np.bool_] = np.ones(len(segment.documents), np.bool_)
+    keep[list(gone)] = False
+    with seal_segment(path) as written:
+        target, written.name = written.target, name
+        record = write_pieces(
+            target,
+            read_kept_documents(segment, keep),
+            sorted(segment.columns, key=lambda layer: layer != WORD),
+            manifest.sorted_layers,
+            author_field=manifest.author_field,
+            threads=threads,
+            compact=manifest.is_compact,
+        )
+        streams = (np.diff(frame.document_ends, prepend=-1) for frame in segment.frames.values())
+        longest = max(int(lengths[keep].sum()) for lengths in streams)
+        # The pieces that it was built from are not what it holds any more.
+        rest = Provenance(name, (), record.tokens, longest, origin.digests[keep])
+        write_provenance(target, rest)
+    return read_sealed_segment(path / SEGMENTS / name)
+
+
+def _read_documents(source: Source) -> Iterator[Document]:
+    """The documents of the input, read here: what is replaced is far less than what is built."""
+    if isinstance(source, Store):
+        for file in source.files:
+            yield from read_piece(source.path / file, derived=())[0].documents
+        return
+    for _, batch in checked(source, Problems()):
+        yield from batch.documents
+
+
+def _name_ids(ids: Sequence[str]) -> str:
+    shown = ", ".join(f"'{identity}'" for identity in ids[:_NAMED_IDS])
+    more = f" and {len(ids) - _NAMED_IDS:,} more" if len(ids) > _NAMED_IDS else ""
+    return (
+        f"document with the id {shown}{more}"
+        if len(ids) == 1
+        else (f"{several(len(ids), 'document')} of those named: {shown}{more}")
+    )
+
+
+_CHARACTERS_AT_ONCE = 4 * 2**20
+_AnnotatedBatch = tuple[Layer, int, bool]
+
+
+def add_layer(
+    path: Path,
+    name: str,
+    *,
+    jobs: int = 1,
+    engine: str | run.Engine | None = None,
+    reporter: Reporter | None = None,
+) -> Manifest:
+    """Add and sort one layer; `word` is there already and gets sorted."""
+    works = run.get(engine, jobs)
+    reporter = reporter or Silent()
+    chosen = parse_layers([name])
+    (layer,) = chosen.names
+    read_manifest(path)
+    with lock_for_writing(path, "rote index add-layer"):
+        manifest = read_manifest(path)
+        if chosen.tokenizer is not None:
+            _check_tokenizer(path, manifest, chosen.tokenizer)
+        if layer in manifest.sorted_layers:
+            reporter.say(f"{path} has the layer {layer} already: nothing to do")
+            remove_unlisted(path, manifest)
+            return manifest
+        new = replace(
+            manifest,
+            layers=tuple(dict.fromkeys((*manifest.layers, layer))),
+            sorted_layers=(*manifest.sorted_layers, layer),
+        )
+        if chosen.tokenizer is not None:
+            new = replace(new, subwords=(copy_tokenizer(path, chosen.tokenizer),))
+        recipe = _layer_recipe(path, new, layer)
+        segments = open_segments(path, manifest, reporter)
+        with reporter.stage(f"adding {layer}", manifest.words, unit="words") as advance:
+            work = _LayerAddition(path, layer, recipe, jobs, works, advance, manifest.is_compact)
+            folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
+            parts = list(work.parts(folders, segments))
+        new = replace(
+            new,
+            generation=manifest.generation + 1,
+            segments=tuple(map(_add_part, manifest.segments, parts)),
+        )
+        publish(path, new)
+        return new
+
+
+def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
+    """An index has one layer of subwords: another tokenizer's must not pass for it."""
+    signature = words.get(str(file)).signature
+    for each in manifest.subwords:
+        if each.signature != signature:
+            raise OptionError(
+                f"{path} has a layer of subwords by {each.signature}, and {file} is {signature}: "
+                "an index holds one layer of subwords. Build another index for this tokenizer"
+            )
+
+
+def _layer_recipe(path: Path, manifest: Manifest, layer: str) -> Recipe:
+    """What makes this layer and no other."""
+    recipe = recipe_of(path, manifest)
+    if layer == SUBWORDS:
+        return replace(recipe, layers=())
+    gives = annotator_of(path, manifest).gives
+    if layer not in gives:
+        raise UnknownName(f"layer for the annotator '{manifest.annotator}'", layer, gives)
+    if manifest.annotator.partition(":")[0] in ("given", "brackets") and layer != "word":
+        raise OptionError(
+            "the annotation of this index came with its input, which the index does not keep: "
+            f"build it again with `--layers {','.join(manifest.sorted_layers)}`"
+        )
+    return replace(recipe, layers=(layer,), subwords=())
+
+
+def _add_part(old: ListedSegment, part: PartRecord) -> ListedSegment:
+    """The segment with its new part; one that was there without sorted suffixes goes."""
+    other_parts = [each for each in old.record.parts if each.name != part.name]
+    parts = tuple(sorted((*other_parts, part), key=lambda each: each.folder))
+    return replace(old, record=replace(old.record, parts=parts))
+
+
+@dataclass(frozen=True, slots=True)
+class _LayerAddition:
+    path: Path
+    layer: str
+    recipe: Recipe
+    jobs: int
+    engine: run.Engine
+    advance: Advance
+    compact: bool
+
+    def parts(self, folders: list[Path], segments: tuple[Segment, ...]) -> Iterator[PartRecord]:
+        """The new part of each segment, made now or by an interrupted run."""
+        # The name says who made it, so that another tokenizer's part is not taken for it.
+        name = f"{self.layer}.{settings_hash(self.recipe.hash)[:8]}"
+        finished = {place for place in folders if _is_intact(place / name)}
+        missing = [s for place, s in zip(folders, segments) if place not in finished]
+        # One stream over all segments, so that workers start once and never wait for sorting.
+        batches = (batch for segment in missing for batch in _batch_documents(segment.documents))
+        annotated: Iterator[_AnnotatedBatch] = iter(())
+        if missing and self.layer not in missing[0].columns:
+            annotated = self.engine.map(
+                _LayerAnnotator(self.layer, self.recipe), batches, doing="annotating"
+            )
+        for place, segment in zip(folders, segments):
+            if place in finished:
+                self.advance(segment.tokens)
+                yield describe_part(place / name)
+                continue
+            try:
+                yield self._written(FolderTarget(place), segment, name, annotated)
+            except BaseException:
+                # On a full disk the room is needed; after a kill the next writer does this.
+                shutil.rmtree(place / name, ignore_errors=True)
+                raise
+
+    def _written(
+        self,
+        target: FolderTarget,
+        segment: Segment,
+        folder: str,
+        annotated: Iterator[_AnnotatedBatch],
+    ) -> PartRecord:
+        if self.layer in segment.columns:
+            part = sort_layer(
+                target,
+                segment,
+                self.layer,
+                folder=folder,
+                threads=self.jobs,
+                compact=self.compact,
+            )
+            self.advance(segment.tokens)
+            return part
+        return write_layer(
+            target,
+            segment,
+            self.layer,
+            self._layers(annotated),
+            has_own_items=self.layer not in _aligned_layers(self.recipe),
+            folder=folder,
+            threads=self.jobs,
+            compact=self.compact,
+        )
+
+    def _layers(self, annotated: Iterator[_AnnotatedBatch]) -> Iterator[Layer]:
+        """The layers of one segment."""
+        for layer, words_done, last in annotated:
+            self.advance(words_done)
+            yield layer
+            if last:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _LayerAnnotator:
+    """Annotates a batch in whichever process: the layer, its words, whether a segment ends."""
+
+    layer: str
+    recipe: Recipe
+
+    def __call__(self, batch: tuple[list[Document], bool]) -> _AnnotatedBatch:
+        documents, last = batch
+        annotation = self.recipe.annotate(documents)
+        layer = (
+            annotation.layers[self.layer]
+            if self.layer in annotation.layers
+            else annotation.trees[self.layer]
+        )
+        return layer, len(annotation.word.ids), last
+
+
+def _is_intact(part: Path) -> bool:
+    return is_sealed(part) and not check_part(part)
+
+
+def _aligned_layers(recipe: Recipe) -> tuple[str, ...]:
+    """The names of the layers that stand on the words, found by asking for them."""
+    return tuple(recipe.annotate([]).layers)
+
+
+def _batch_documents(documents: Documents) -> Iterator[tuple[list[Document], bool]]:
+    """Documents with about as much text as a shard holds, and whether they are the last."""
+    batch: list[Document] = []
+    characters = 0
+    for i in range(len(documents)):
+        text = documents.text(i)
+        batch.append(Document(documents.id(i), text))
+        characters += len(text)
+        last = i == len(documents) - 1
+        if last or characters >= _CHARACTERS_AT_ONCE:
+            yield batch, last
+            batch, characters = [], 0

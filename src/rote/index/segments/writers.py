@@ -1,0 +1,484 @@
+"""Annotated documents in, a segment out: the stream is read once, piece by piece.
+
+Texts, metadata and spans go straight to their final columns; numbers of items wait in scratch
+columns until all are known. The same code writes to a folder and to memory.
+
+One segment of several, exactly as if all documents had been written at once.
+
+Texts, metadata and spans are copied; numbers of items move to one vocabulary; suffixes are
+sorted anew, which takes less time than merging them. Segments are mapped and read in pieces,
+so that memory is that of writing one segment.
+
+A segment read back as pieces, without some of its documents: nothing is annotated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.annotate.layers import DERIVED, derive
+from rote.core.annotation import Annotation
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError
+from rote.core.layer import Ids, Layer
+from rote.core.progress import Reporter, Silent
+from rote.corpus import Batch
+from rote.index.columns.layer_column import Vocabulary
+from rote.index.columns.packed import Packed
+from rote.index.segments.documents import AUTHOR, DocumentsWriter
+from rote.index.segments.part import DOCUMENTS, LAYER, MemoryTarget, PartRecord, PartWriter, Target
+from rote.index.segments.positions import Positions, PositionsWriter, document_end_positions
+from rote.index.segments.segment import (
+    WORD,
+    LayerWriter,
+    Segment,
+    SegmentRecord,
+    join_ids,
+    read_segment,
+    write_column,
+)
+
+_BATCH = 1 << 16
+_SILENT = Silent()
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedDocuments:
+    """Some documents and their layers; those in `separate` have items of their own."""
+
+    documents: Sequence[Document]
+    aligned: Mapping[str, Layer]
+    separate: Mapping[str, Layer] = field(default_factory=dict)
+
+
+def write_segment(
+    target: Target,
+    pieces: Iterable[tuple[Batch, Annotation]],
+    *,
+    layers: Sequence[str],
+    sorted_layers: Sequence[str],
+    author_field: str = AUTHOR,
+    threads: int = 1,
+    compact: bool = False,
+    reporter: Reporter = _SILENT,
+) -> SegmentRecord:
+    """Write one segment of all pieces; `word` is always among its layers."""
+    names = tuple(dict.fromkeys((WORD, *layers)))
+    unknown = [name for name in sorted_layers if name not in names]
+    if unknown:
+        raise OptionError(f"'{unknown[0]}' is to be searched but is not among the layers")
+    return write_pieces(
+        target,
+        (_select_layers(batch, annotation, names) for batch, annotation in pieces),
+        names,
+        sorted_layers,
+        author_field=author_field,
+        threads=threads,
+        compact=compact,
+        reporter=reporter,
+    )
+
+
+def write_pieces(
+    target: Target,
+    pieces: Iterable[AnnotatedDocuments],
+    names: Sequence[str],
+    sorted_layers: Sequence[str],
+    *,
+    author_field: str = AUTHOR,
+    threads: int = 1,
+    compact: bool = False,
+    reporter: Reporter = _SILENT,
+) -> SegmentRecord:
+    """As `write_segment`, from pieces that hold exactly the layers named."""
+    try:
+        part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
+        documents, frame = DocumentsWriter(part, author_field), PositionsWriter(target, part)
+        growing: dict[str, LayerWriter] = {}
+        for piece in pieces:
+            documents.add(piece.documents)
+            _add_layers(target, piece, frame, growing)
+            del piece  # the last one would stay while suffixes are sorted
+        growing |= {name: LayerWriter(target, name) for name in names if name not in growing}
+        documents.finish()
+        frame.finish()
+        del documents
+        records = [part.seal()]
+        for writer in growing.values():
+            writer.settle()
+        with reporter.stage("indexing layers", frame.places * len(names)) as advance:
+            words = None
+            for name in names:
+                sort = name in sorted_layers
+                writer = growing.pop(name)
+                records.append(
+                    writer.finish(sort=sort, threads=threads, words=words, compact=compact)
+                )
+                del writer
+                if name == WORD:
+                    words = target.sealed(WORD).packed.get("ids")
+                advance(frame.places)
+        return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
+    finally:
+        target.close()
+
+
+def _add_layers(
+    target: Target,
+    piece: AnnotatedDocuments,
+    frame: PositionsWriter,
+    growing: dict[str, LayerWriter],
+) -> None:
+    shared = next(iter(piece.aligned.values()))
+    is_item = frame.add(shared)
+    for name, layer in (*piece.aligned.items(), *piece.separate.items()):
+        if name not in growing:
+            growing[name] = LayerWriter(target, name, has_own_items=name in piece.separate)
+        _check_alignment(piece, name, layer, shared)
+        growing[name].add(layer, is_item)
+
+
+def write_layer(
+    target: Target,
+    segment: Segment,
+    name: str,
+    layers: Iterable[Layer],
+    *,
+    sort: bool = True,
+    has_own_items: bool = False,
+    folder: str | None = None,
+    threads: int = 1,
+    compact: bool = False,
+    reporter: Reporter = _SILENT,
+) -> PartRecord:
+    """Add one layer to a segment: its documents in order, in batches of any size."""
+    expected = segment.frames[WORD].document_ends
+    places = documents = 0
+    try:
+        writer = LayerWriter(target, name, has_own_items=has_own_items, folder=folder)
+        for layer in layers:
+            there = expected[documents : documents + len(layer)]
+            fits = has_own_items or np.array_equal(there, document_end_positions(layer) + places)
+            if not fits or len(there) != len(layer):
+                raise _layer_mismatch(name, segment)
+            writer.add(layer)
+            places += len(layer.ids) + len(layer)
+            documents += len(layer)
+        if documents != len(expected):
+            raise _layer_mismatch(name, segment)
+        writer.settle()
+        with reporter.stage(f"indexing {name}", None):
+            words = segment.words
+            return writer.finish(sort=sort, threads=threads, words=words, compact=compact)
+    finally:
+        target.close()
+
+
+def write_streams(
+    target: Target,
+    streams: Mapping[str, tuple[Ids, Sequence[str]]],
+    *,
+    sorted_layers: Sequence[str],
+    threads: int = 1,
+    compact: bool = False,
+) -> SegmentRecord:
+    """A segment of numbers alone: layers that align, `word` the first if it is there.
+
+    The strings of a layer are sorted, and item 1 is the first of them.
+    """
+    try:
+        ends = np.flatnonzero(next(iter(streams.values()))[0] == 0)
+        part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
+        frame = PositionsWriter(target, part, spans=False)
+        frame.add_ends(ends)
+        frame.finish()
+        records = [write_nameless_documents(part, len(ends))]
+        words = None
+        for name, (ids, strings) in streams.items():
+            records.append(
+                write_column(
+                    target.part(name, name, LAYER),
+                    ids,
+                    Vocabulary.of(strings),
+                    sort=name in sorted_layers,
+                    threads=threads,
+                    words=words,
+                    compact=compact,
+                )
+            )
+            if name == WORD:
+                words = target.sealed(WORD).packed.get("ids")
+        return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
+    finally:
+        target.close()
+
+
+def write_nameless_documents(part: PartWriter, number: int) -> PartRecord:
+    """Documents of which nothing is known: no text, and their numbers for ids."""
+    documents = DocumentsWriter(part)
+    for start in range(0, number, _BATCH):
+        stop = min(start + _BATCH, number)
+        documents.add([Document(str(i), "") for i in range(start, stop)])
+    documents.finish()
+    return part.seal()
+
+
+def _select_layers(
+    batch: Batch, annotation: Annotation, names: Sequence[str]
+) -> AnnotatedDocuments:
+    """What the segment keeps of an annotated batch; what follows from the words is made here."""
+    aligned, separate = {}, {}
+    for name in names:
+        if name in annotation.layers:
+            aligned[name] = annotation.layers[name]
+        elif name in annotation.trees:
+            separate[name] = annotation.trees[name]
+        elif name in DERIVED:
+            aligned[name] = derive(annotation.word, name)
+        else:
+            raise InputError(
+                f"the texts were annotated without the layer '{name}'",
+                file=batch.file,
+                remedy="Annotate them again with this layer, or leave it out",
+            )
+    return AnnotatedDocuments(batch.documents, aligned, separate)
+
+
+def _check_alignment(piece: AnnotatedDocuments, name: str, layer: Layer, shared: Layer) -> None:
+    """Places of one layer must mean the same in all others: a miscount would be silent."""
+    aligned = name in piece.separate or np.array_equal(layer.text_ends, shared.text_ends)
+    if not aligned or not len(piece.documents) == len(layer) == len(shared):
+        raise InputError(
+            f"the layer '{name}' does not fit its documents",
+            remedy="All layers of a piece must come from the same texts",
+        )
+
+
+def _layer_mismatch(name: str, segment: Segment) -> InputError:
+    return InputError(
+        f"the layer '{name}' does not fit the words of segment {segment.name}",
+        remedy="Add layers with the annotator that the index was built with, over the same texts",
+    )
+
+
+def build_memory_segment(
+    pieces: Iterable[tuple[Batch, Annotation]],
+    *,
+    layers: Sequence[str],
+    sorted_layers: Sequence[str],
+    author_field: str = AUTHOR,
+    threads: int = 1,
+    compact: bool = False,
+    name: str = "memory",
+) -> Segment:
+    """A segment in memory of annotated documents."""
+    target = MemoryTarget()
+    write_segment(
+        target,
+        pieces,
+        layers=layers,
+        sorted_layers=sorted_layers,
+        author_field=author_field,
+        threads=threads,
+        compact=compact,
+    )
+    return read_segment(name, target.parts.values())
+
+
+def build_layer_segment(
+    layers: Mapping[str, Layer],
+    *,
+    sorted_layers: Sequence[str],
+    threads: int = 1,
+    name: str = "memory",
+) -> Segment:
+    """A segment in memory of aligned layers alone: texts are empty, ids are numbers."""
+    target = MemoryTarget()
+    texts = len(next(iter(layers.values())))
+    piece = AnnotatedDocuments([Document(str(i), "") for i in range(texts)], layers)
+    write_pieces(target, [piece], tuple(layers), sorted_layers, threads=threads)
+    return read_segment(name, target.parts.values())
+
+
+def merge_segments(
+    target: Target,
+    segments: Sequence[Segment],
+    *,
+    sorted_layers: Sequence[str],
+    threads: int = 1,
+    compact: bool = False,
+    reporter: Reporter = _SILENT,
+) -> SegmentRecord:
+    """Write one segment with the documents of all, in order."""
+    names = _common_layers(segments)
+    try:
+        part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
+        documents = DocumentsWriter(part)
+        for segment in segments:
+            documents.copy(segment.documents)
+        documents.finish()
+        frame = copy_positions(target, part, [segment.frames[WORD] for segment in segments])
+        records = [part.seal()]
+        with reporter.stage("merging layers", frame.places * len(names)) as advance:
+            words = None
+            for name in names:
+                records.append(
+                    merge_layer(
+                        target,
+                        segments,
+                        name,
+                        sort=name in sorted_layers,
+                        threads=threads,
+                        words=words,
+                        compact=compact,
+                    )
+                )
+                if name == WORD:
+                    words = target.sealed(WORD).packed.get("ids")
+                advance(frame.places)
+        return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
+    finally:
+        target.close()
+
+
+def sort_layer(
+    target: Target,
+    segment: Segment,
+    name: str,
+    *,
+    folder: str,
+    threads: int = 1,
+    compact: bool = False,
+    reporter: Reporter = _SILENT,
+) -> PartRecord:
+    """A layer that is there without sorted suffixes, written again with them."""
+    try:
+        with reporter.stage(f"indexing {name}", None):
+            words = segment.words if name != WORD else None
+            return merge_layer(
+                target,
+                [segment],
+                name,
+                sort=True,
+                threads=threads,
+                folder=folder,
+                words=words,
+                compact=compact,
+            )
+    finally:
+        target.close()
+
+
+def merge_layer(
+    target: Target,
+    segments: Sequence[Segment],
+    name: str,
+    *,
+    sort: bool,
+    threads: int,
+    folder: str | None = None,
+    words: Packed | None = None,
+    compact: bool = False,
+) -> PartRecord:
+    """One layer of all segments; `words` are those of the new segment, if they are there."""
+    part = target.part(folder or name, name, LAYER)
+    if name != WORD and name in segments[0].frames:
+        copy_positions(target, part, [segment.frames[name] for segment in segments])
+        words = None
+    ids, vocabulary = join_ids([segment.columns[name] for segment in segments])
+    return write_column(
+        part, ids, vocabulary, sort=sort, threads=threads, words=words, compact=compact
+    )
+
+
+def copy_positions(
+    target: Target, part: PartWriter, frames: Sequence[Positions]
+) -> PositionsWriter:
+    writer = PositionsWriter(target, part, spans=all(frame.spans is not None for frame in frames))
+    for frame in frames:
+        writer.copy(frame)
+    writer.finish()
+    return writer
+
+
+def _common_layers(segments: Sequence[Segment]) -> list[str]:
+    """The layers of all segments; with different ones, places would mean different things."""
+    first, *others = segments
+    for other in others:
+        if (first.columns.keys(), first.frames.keys()) != (
+            other.columns.keys(),
+            other.frames.keys(),
+        ):
+            raise OptionError(
+                f"segment {first.name} has the layers {', '.join(first.columns)} and "
+                f"{other.name} has {', '.join(other.columns)}: give all the same layers first, "
+                "with `rote index add-layer`"
+            )
+    # Words first: other layers may follow from them.
+    return sorted(first.columns, key=lambda name: name != WORD)
+
+
+_POSITIONS_AT_ONCE = 1 << 21
+
+
+def read_kept_documents(segment: Segment, keep: NDArray[np.bool_]) -> Iterator[AnnotatedDocuments]:
+    """The documents that are to be kept, in order, with all their layers."""
+    ends = segment.frames[WORD].document_ends
+    strings = {name: column.vocabulary.strings() for name, column in segment.columns.items()}
+    start = 0
+    while start < len(ends):
+        first = segment.frames[WORD].start_of(start)
+        stop = max(start + 1, int(np.searchsorted(ends, first + _POSITIONS_AT_ONCE)))
+        is_kept = keep[start:stop]
+        if is_kept.any():
+            yield _read_kept_piece(segment, strings, start, is_kept)
+        start = stop
+
+
+def _read_kept_piece(
+    segment: Segment, strings: dict[str, list[str]], start: int, is_kept: NDArray[np.bool_]
+) -> AnnotatedDocuments:
+    frames = {name: _KeptItems(frame, start, is_kept) for name, frame in segment.frames.items()}
+    aligned: dict[str, Layer] = {}
+    separate: dict[str, Layer] = {}
+    for name, column in segment.columns.items():
+        frame = frames.get(name, frames[WORD])
+        layer = frame.layer(name, column.ids.slice(frame.first, frame.last), strings[name])
+        (separate if name in frames and name != WORD else aligned)[name] = layer
+    documents = segment.documents
+    numbers = (start + np.flatnonzero(is_kept)).tolist()
+    return AnnotatedDocuments([documents.document(number) for number in numbers], aligned, separate)
+
+
+class _KeptItems:
+    """The items of some neighbouring documents, those apart that are not kept."""
+
+    def __init__(self, frame: Positions, start: int, documents_kept: NDArray[np.bool_]) -> None:
+        ends = frame.document_ends[start : start + len(documents_kept)]
+        self.first, self.last = frame.start_of(start), int(ends[-1]) + 1
+        lengths = np.diff(ends, prepend=self.first - 1)
+        is_kept = np.repeat(documents_kept, lengths)
+        is_kept[ends - self.first] = False  # the ends of documents are no items
+        self.items = np.flatnonzero(is_kept)
+        self.text_ends = np.cumsum(lengths[documents_kept] - 1)
+        assert frame.spans is not None  # only segments in memory are without
+        self.starts, self.ends = frame.spans.spans(self.items + self.first)
+        self.sentence_ends = None
+        if frame.sentence_last is not None:
+            last = frame.sentence_last.slice(self.first, self.last)[self.items]
+            self.sentence_ends = np.flatnonzero(last) + 1
+
+    def layer(self, name: str, numbers: NDArray[np.int64], strings: list[str]) -> Layer:
+        return Layer(
+            name=name,
+            ids=numbers[self.items].astype(np.int32),
+            vocabulary=strings,
+            starts=self.starts.astype(np.int32),
+            ends=self.ends.astype(np.int32),
+            text_ends=self.text_ends,
+            sentence_ends=self.sentence_ends,
+        )

@@ -1,0 +1,399 @@
+"""Sorted suffixes in stretches that no match leaves, of one segment or of several together.
+
+Sorted suffixes with what originality needs of each: shared items, rest of sentence, source.
+
+Three numbers stand beside each suffix of a column: how many items it shares with the one before
+it, how many items there are up to its sentence's end (a match ends there), and its source. They
+are made for a stretch of the order at a time. No fragment is shorter than two items, so
+stretches are cut where neighbours share fewer, and no match reaches across a cut.
+
+Comparing neighbours costs as much as they share. Where much repeats, the shared lengths are found
+in the order of the text instead, in linear time (Phi: Kärkkäinen, Manzini, Puglisi 2009), for
+four bytes an item. Lengths beyond the longest sentence are all the same to a match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import OptionError
+from rote.core.kernels import njit
+from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import trailing_zeros
+from rote.index.columns.layer_column import LayerColumn, Suffixes
+from rote.index.columns.packed import PADDING, Packed, read
+from rote.index.counting.document_counts import DocumentTable, document_of, document_table
+from rote.index.segments.segment import Segment
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+# Suffixes of a stretch: few enough to stay in cache.
+BLOCK_SIZE = 1 << 16
+# Items compared for each suffix beyond which the order of the text is the faster one.
+_BUDGET = 24
+# A small segment is never worth the change.
+_MIN_BUDGET = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class SuffixBlock:
+    """Suffixes in their order from number `start` on, and what `neighbour_kernels` says of each."""
+
+    start: int
+    places: Int64s
+    shared: Int32s
+    rests: Int32s
+    sources: Int32s
+
+    @property
+    def stop(self) -> int:
+        return self.start + len(self.places)
+
+    def part(self, start: int, stop: int) -> SuffixBlock:
+        """Some of its suffixes, counted from its first."""
+        wanted = slice(start, stop)
+        columns = (
+            self.places[wanted],
+            self.shared[wanted],
+            self.rests[wanted],
+            self.sources[wanted],
+        )
+        return SuffixBlock(self.start + start, *columns)
+
+
+def empty_block(start: int, size: int) -> SuffixBlock:
+    """Room for what is to be known of some suffixes."""
+    return SuffixBlock(
+        start, np.empty(size, np.int64), *(np.empty(size, np.int32) for _ in range(3))
+    )
+
+
+def cut_blocks(blocks: Iterable[SuffixBlock]) -> Iterator[SuffixBlock]:
+    """The same suffixes in pieces that no match leaves; blocks follow each other in the order."""
+    pending: list[SuffixBlock] = []
+    for block in blocks:
+        cuts = np.flatnonzero(block.shared < MIN_FRAGMENT)
+        if len(cuts) and (pending or cuts[-1]):
+            yield _join_blocks([*pending, block.part(0, int(cuts[-1]))])
+            pending, block = [], block.part(int(cuts[-1]), len(block.places))
+        pending.append(block)
+    if pending:
+        yield _join_blocks(pending)
+
+
+def _join_blocks(stretches: Sequence[SuffixBlock]) -> SuffixBlock:
+    if len(stretches) == 1:
+        return stretches[0]
+    parts = [(each.places, each.shared, each.rests, each.sources) for each in stretches]
+    places, shared, rests, sources = (np.concatenate(column) for column in zip(*parts))
+    return SuffixBlock(stretches[0].start, places, shared, rests, sources)
+
+
+@dataclass(slots=True)
+class SourcedSegment:
+    """One layer of a segment, its sentences, and the source of each of its documents."""
+
+    segment: Segment
+    layer: str
+    sources: Int32s
+    _longest: int | None = None
+    _by_place: Int32s = field(default_factory=lambda: np.empty(0, np.int32))
+    _compared: int = 0
+    """How many shared items `_by_place` tells apart."""
+    _work: int = 0
+    _lock: Lock = field(default_factory=Lock)
+    column: LayerColumn = field(init=False)
+    sentence_last: Packed = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.column = self.segment.columns[self.layer].plain()
+        if self.layer in self.segment.frames and self.layer != "word":
+            raise OptionError(
+                f"fragments are made of words, and the layer '{self.layer}' has items of its own"
+            )
+        last = self.segment.frame_of(self.layer).sentence_last
+        if last is None:
+            raise OptionError(
+                "this index does not know where sentences end: it was made without them"
+            )
+        self.sentence_last = last
+
+    @property
+    def suffixes(self) -> Suffixes:
+        assert self.column.suffixes is not None  # `Index.lookups` has said so
+        return self.column.suffixes
+
+    def rests(self) -> Int32s:
+        """For each place how many items there are to its sentence's end; 0 at a document's end."""
+        out = np.empty(len(self.column.ids), np.int32)
+        _fill_rests(self.sentence_last.data, self.column.ids.data, self.column.ids.bits, out)
+        return out
+
+    def rests_at(self, places: Int64s) -> Int32s:
+        """The same for some places, which hold items."""
+        out = np.empty(len(places), np.int32)
+        _fill_rests_at(self.sentence_last.data, places, out)
+        return out
+
+    def stretches(self, ranges: Iterable[tuple[int, int]] | None = None) -> Iterator[SuffixBlock]:
+        """All suffixes, in order, or those of some ranges, each of which no match leaves."""
+        for start, end in [(0, len(self.suffixes.order))] if ranges is None else ranges:
+            yield from cut_blocks(self.blocks(start, end, BLOCK_SIZE, self.longest))
+
+    def blocks(self, start: int, end: int, size: int, most: int) -> Iterator[SuffixBlock]:
+        """Suffixes `start` to `end`, so many at a time; they share no more than `most` items.
+
+        The first one shares nothing: no match comes from before it.
+        """
+        table = document_table(self.column.document_ends)
+        for first in range(start, end, size):
+            block = empty_block(first, min(size, end - first))
+            if self._locate(table, most, block) < 0:
+                self._compare_in_text_order(most)
+                self._locate(table, most, block)
+            if first == start:
+                block.shared[0] = 0
+            yield block
+
+    def _locate(self, table: DocumentTable, most: int, out: SuffixBlock) -> int:
+        """Fill in a stretch; gives -1 if its suffixes share too much to be compared."""
+        ids, order = self.column.ids, self.suffixes.order
+        work = _fill_block(
+            ids.data,
+            ids.bits,
+            order.data,
+            order.bits,
+            out.start,
+            self._by_place if self._compared >= most else self._by_place[:0],
+            most,
+            _BUDGET * len(ids) + _MIN_BUDGET - self._work,
+            self.sentence_last.data,
+            (table.ends, table.shift, table.first),
+            self.sources,
+            out.places,
+            out.shared,
+            out.rests,
+            out.sources,
+        )
+        self._work += max(0, work)
+        return int(work)
+
+    def _compare_in_text_order(self, most: int) -> None:
+        ids, order = self.column.ids, self.suffixes.order
+        with self._lock:  # several threads walk along parts of the order
+            if self._compared >= most:
+                return
+            by_place = np.empty(len(ids), np.int32)
+            _compare_in_text_order(
+                ids.data, ids.bits, order.data, order.bits, len(order), most, by_place
+            )
+            self._by_place = by_place
+            self._compared = most
+
+    @property
+    def longest(self) -> int:
+        """Items of the longest sentence."""
+        if self._longest is None:
+            self._longest = int(
+                _longest_sentence(
+                    self.sentence_last.data, len(self.column.ids), self.column.document_ends
+                )
+            )
+        return self._longest
+
+
+load64: Any = intrinsics.load64
+prefetch: Any = intrinsics.prefetch
+MIN_FRAGMENT = 2
+"""Items of the shortest fragment."""
+_AHEAD = 32
+# Bits of a load that belong to it wherever the load begins.
+_LOADED = 57
+
+
+@njit(inline="always")
+def rest_of_sentence(last, place):  # type: ignore[no-untyped-def]
+    """Items from a place to its sentence's end; `last` has a bit for the last item of each."""
+    at = place >> 3
+    bits = load64(last, at) >> np.uint64(place & 7)
+    if bits:
+        rest = trailing_zeros(bits) + 1
+    else:
+        at += 8
+        while at < len(last) and last[at] == 0:
+            at += 1
+        bits = np.uint64(last[at]) if at < len(last) else np.uint64(1)
+        rest = (at << 3) + trailing_zeros(bits) - place + 1
+    # Beyond them only behind the last sentence, where no suffix begins if they are sorted.
+    return min(rest, ((len(last) - PADDING) << 3) - place)
+
+
+@njit(cache=True, nogil=True)
+def _longest_sentence(last, places, ends):  # type: ignore[no-untyped-def]
+    """Items of the longest sentence; `ends` are the documents' ends."""
+    longest, start, document = 0, 0, 0
+    for place in range(places):
+        if document < len(ends) and place == ends[document]:
+            document += 1
+            start = place + 1
+        elif (last[place >> 3] >> np.uint8(place & 7)) & np.uint8(1):
+            longest = max(longest, place + 1 - start)
+            start = place + 1
+    return longest
+
+
+@njit(inline="always")
+def _loads(bits):  # type: ignore[no-untyped-def]
+    """How many items one load holds, its bits, and the lowest bit of each item."""
+    step = _LOADED // bits
+    low = np.uint64(0)
+    for k in range(step):
+        low |= np.uint64(1) << np.uint64(k * bits)
+    return step, (np.uint64(1) << np.uint64(step * bits)) - np.uint64(1), low
+
+
+@njit(inline="always")
+def _load(ids, bits, mask, place):  # type: ignore[no-untyped-def]
+    """The numbers of as many items as one load holds."""
+    at = place * bits
+    return (load64(ids.data, at >> 3) >> np.uint64(at & 7)) & mask
+
+
+@njit(inline="always")
+def _differ(bits, low, mine, theirs):  # type: ignore[no-untyped-def]
+    """A number whose lowest bit lies in the first item that differs, or that is 0; 0 if none is.
+
+    The lowest item that is 0 borrows when 1 is taken off each.
+    """
+    return (mine ^ theirs) | ((mine - low) & ~mine & (low << np.uint64(bits - 1)))
+
+
+@njit(inline="always")
+def _items_before(bits, stop):  # type: ignore[no-untyped-def]
+    """How many items lie before the lowest bit; the division is a multiplication."""
+    return (trailing_zeros(stop) * (65536 // bits + 1)) >> 16
+
+
+@njit(inline="always")
+def _shared_items(ids, bits, loads, first, second, shared, most):  # type: ignore[no-untyped-def]
+    """How many items two places share, `shared` of them known; a document's end is none."""
+    step, mask, low = loads
+    while shared < most:
+        mine = _load(ids, bits, mask, first + shared)
+        stop = _differ(bits, low, mine, _load(ids, bits, mask, second + shared))
+        if stop == 0:
+            shared += step
+            continue
+        shared += _items_before(bits, stop)
+        # Different numbers may stand for the same item.
+        if shared >= most or not _is_same_item(ids, bits, first + shared, second + shared):
+            return min(most, shared)
+        shared += 1
+    return most
+
+
+@njit(inline="always")
+def _is_same_item(ids, bits, first, second):  # type: ignore[no-untyped-def]
+    """Whether two places hold the same item, though not the same number."""
+    if len(ids.table) == 0:
+        return False
+    item = read(ids, bits, first)
+    return item != 0 and item == read(ids, bits, second)
+
+
+@njit(cache=True, nogil=True)
+def _fill_block(  # type: ignore[no-untyped-def]
+    ids, bits, order, order_bits, start, known, most, budget, last, table, source_of,
+    places, shared, rests, sources,
+):  # fmt: skip
+    """Fill in all that is to be known of the suffixes from `start` on.
+
+    What each shares with the one before it, up to `most` items, is looked up in `known`, by
+    place, or compared if that is empty. Gives the number of items compared, or -1 as soon as they
+    are more than the budget.
+    """
+    loads = _loads(bits)
+    step, mask, low = loads
+    work = np.int64(0)
+    before = read(order, order_bits, start - 1) if start else np.int64(-1)
+    # What the suffix before begins with; no suffix begins with a document's end.
+    items = _load(ids, bits, mask, before) if start else np.uint64(0)
+    final = start + len(places) - 1
+    for i in range(len(places)):
+        ahead = read(order, order_bits, min(start + i + _AHEAD, final))
+        place = read(order, order_bits, start + i)
+        places[i] = place
+        if len(known):
+            prefetch(known, ahead)
+            shared[i] = known[place]
+            continue
+        prefetch(ids, (ahead * bits) >> 3)
+        mine = _load(ids, bits, mask, place)
+        stop = _differ(bits, low, mine, items)
+        if stop and (len(ids.table) == 0 or before < 0):
+            shared[i] = min(most, _items_before(bits, stop))
+        else:
+            shared[i] = _shared_items(ids, bits, loads, before, place, 0 if stop else step, most)
+        before, items = place, mine
+        work += shared[i]
+        if work > budget:
+            return np.int64(-1)
+    # Apart from the loop above, which waits for memory: both are faster so.
+    ends, shift, first = table
+    for i in range(len(places)):
+        place = places[i]
+        prefetch(last, places[min(i + _AHEAD, len(places) - 1)] >> 3)
+        rests[i] = min(most, rest_of_sentence(last, place))
+        sources[i] = source_of[document_of(ends, shift, first, place)]
+    return work
+
+
+@njit(cache=True, nogil=True)
+def _compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  # type: ignore[no-untyped-def]
+    """By place: what its suffix shares with the one before it in the order, up to `most` items."""
+    loads = _loads(bits)
+    before = np.int64(-1)
+    for i in range(suffixes):
+        prefetch(out, read(order, order_bits, min(i + _AHEAD, suffixes - 1)))
+        place = read(order, order_bits, i)
+        out[place] = before
+        before = place
+    shared = np.int64(0)
+    for place in range(len(out)):
+        ahead = min(place + _AHEAD, len(out) - 1)
+        prefetch(ids, (max(np.int64(out[ahead]), np.int64(0)) * bits) >> 3)
+        if read(ids, bits, place) == 0:
+            shared = np.int64(0)
+            out[place] = 0
+            continue
+        other = np.int64(out[place])
+        shared = max(shared - 1, np.int64(0))
+        # Beyond the end only if the suffixes are not sorted.
+        if other + shared >= len(out) or place + shared >= len(out):
+            shared = np.int64(0)
+        inside = 0 <= other < len(out)
+        shared = (
+            _shared_items(ids, bits, loads, other, place, shared, most) if inside else np.int64(0)
+        )
+        out[place] = shared
+
+
+@njit(cache=True, nogil=True)
+def _fill_rests(last, ids, bits, out):  # type: ignore[no-untyped-def]
+    """The rest of the sentence at each place; 0 at a document's end."""
+    for place in range(len(out)):
+        rest = min(rest_of_sentence(last, place), len(out) - place)
+        out[place] = rest if read(ids, bits, place) else 0
+
+
+@njit(cache=True, nogil=True)
+def _fill_rests_at(last, places, out):  # type: ignore[no-untyped-def]
+    """The same for some places, which hold items."""
+    for i in range(len(places)):
+        out[i] = rest_of_sentence(last, places[i])
