@@ -208,7 +208,7 @@ def test_who_finds_too_many_waiting_is_told_so(
     assert "ask again" in answer.text
 
 
-HANGING = [r"(?#[)(\w|\w|\w+)+!(?#])", "(?x)(a+)+b # )", "(a+)+!", "([a-z]+)*!", ".*" * 60 + "!"]
+HANGING = [r"(\w|\w|\w+)+!", "(?x)(a+)+b # )", "(a+)+!", "([a-z]+)*!", ".*" * 60 + "!"]
 
 
 @pytest.mark.parametrize("address", ["/search", "/api/search", "/api/search/forms", "/api/count",

@@ -3,25 +3,18 @@
 A pattern without signs of regular expressions is looked up, not tried on every entry; one that
 begins with plain letters is tried only on entries that begin with them.
 
-Regular expressions as Python writes them, for an engine that cannot be hung by one.
-
-Python's engine tries every way to split a word among the repetitions of an expression, and nothing
-can stop it meanwhile: one line sent by a stranger could hold the app for ever. Rust's engine,
-which polars brings, reads every letter once. It writes some things otherwise, and means other
-things by what looks the same (`a++`, `[a&&b]`, `\\<`); so Python's own parser reads the expression
-and it is written anew. What cannot be matched letter by letter is refused.
+Regular expressions are matched by the engine that polars brings, Rust's `regex`, in its own
+syntax. It reads every letter once: Python's engine tries every way to split a word among the
+repetitions of an expression, so that one line sent by a stranger could hold the app for ever.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +26,7 @@ Numbers = NDArray[np.int64]
 _CACHED_TESTS = 256
 _BLOCK = 1 << 16
 _SIGNS = frozenset(".^$*+?{}[]|()")
+_TOKEN = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\{\d+,?\d*\}|.", re.DOTALL)
 
 
 class RegexMemo:
@@ -107,10 +101,30 @@ def matching_entries(test: Test, vocabulary: Vocabulary) -> Numbers:
     return np.concatenate(numbers)
 
 
-def check_test(test: Test) -> Regex | None:
-    """The expression of a test, refused if it is none; None for plain text, which is looked up."""
-    is_literal = not test.ignore_case and plain_prefixes(test.pattern)[1]
-    return None if is_literal else compile_regex(test.pattern, test.ignore_case)
+def check_test(test: Test) -> int:
+    """Refuse a test whose expression the engine does not take.
+
+    Returns how many letters it has (`_count_letters`), 0 for plain text, which is looked up.
+    """
+    if not test.ignore_case and plain_prefixes(test.pattern)[1]:
+        return 0
+    compile_regex(test.pattern, test.ignore_case)
+    return _count_letters(test.pattern)
+
+
+def _count_letters(pattern: str) -> int:
+    """How many letters an expression has, repetitions written out; signs of groups count too."""
+    sums, atom = [0], 0  # of the groups around, and the last thing that may be repeated
+    for token in _TOKEN.findall(pattern):
+        if token[0] == "{" and token != "{":
+            sums[-1] += atom * (max(map(int, re.findall(r"\d+", token))) - 1)
+        elif token == "(":
+            sums.append(0)
+        elif token not in ("*", "+", "?", "|"):
+            # In a comment a bracket may close what was never open.
+            atom = sums.pop() if token == ")" and len(sums) > 1 else 1
+            sums[-1] += atom
+    return sum(sums)
 
 
 def plain_prefixes(pattern: str) -> tuple[list[str], bool]:
@@ -144,46 +158,15 @@ def _vocabulary_blocks(
         yield start, [decode_string(block[at:end]) for at, end in places]
 
 
-_MOST = (1 << 32) - 1
-"""What the parser writes for "as often as you like"; no engine takes so many."""
-_FLAGS = re.IGNORECASE | re.MULTILINE | re.DOTALL | re.ASCII
-_LONE = re.compile("[\ud800-\udfff]")
-_LOST = 0xFFFD
-"""Half a surrogate pair has no place in UTF-8; a pattern that is no plain text sees this."""
-_SETS = {
-    "DIGIT": (r"\p{Nd}", "0-9"),
-    "SPACE": (r"\s\x1c-\x1f", r" \t-\r"),
-    "WORD": (r"\p{L}\p{N}_", "A-Za-z0-9_"),
-}
-"""Digits, spaces and letters as Python knows them: Unicode's, and those of ASCII."""
-_PLACES = {
-    "AT_BEGINNING": (r"\A", "(?m:^)"),
-    "AT_END": (r"\z", "(?m:$)"),
-    "AT_BEGINNING_STRING": (r"\A",) * 2,
-    "AT_END_STRING": (r"\z",) * 2,
-    "AT_BOUNDARY": (r"\b",) * 2,
-    "AT_NON_BOUNDARY": (r"\B",) * 2,
-}
-_REFUSED = {
-    "ASSERT": "look-ahead and look-behind",
-    "ASSERT_NOT": "look-ahead and look-behind",
-    "GROUPREF": "references to a group",
-    "GROUPREF_EXISTS": "references to a group",
-    "ATOMIC_GROUP": "atomic groups",
-    "POSSESSIVE_REPEAT": "possessive repetitions",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Regex:
-    """An expression as Rust writes it, and how many letters it has, repetitions written out."""
-
-    text: str
-    letters: int = 0
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_REPLACEMENT = "\ufffd"
+"""Half a surrogate pair has no place in UTF-8: patterns and strings hold this instead."""
+_PARSE_ERROR = re.compile(r"\n    [^\n]*\n    ( *)\^+\nerror: ([^\n]*)")
+_INSTEAD = ': say it in several conditions, such as [lower="un.*" & lower!=".*ly"]'
 
 
 class NotARegex(ValueError):
-    """`at` is the place in the expression, as far as it is known."""
+    """`at` is the offset in the expression, as far as it is known."""
 
     def __init__(self, problem: str, at: int = 0) -> None:
         super().__init__(problem)
@@ -191,111 +174,46 @@ class NotARegex(ValueError):
 
 
 @lru_cache(maxsize=256)
-def compile_regex(pattern: str, ignore_case: bool = False) -> Regex:
-    """The expression, to match a string from end to end; refused with what is wrong about it."""
-    import polars as pl
+def compile_regex(pattern: str, ignore_case: bool = False) -> str:
+    """Anchor an expression at both ends; refuse one that the engine does not take.
 
-    parsed, flags = _parsed(pattern, re.IGNORECASE if ignore_case else 0)
-    inside = _all(parsed, flags)
-    whole = Regex(rf"\A{_in_case(inside.text, flags)}\z", inside.letters)
+    >>> compile_regex("un.*able")
+    '\\\\A(?:un.*able)\\\\z'
+    """
+    pattern = _LONE_SURROGATE.sub(_REPLACEMENT, pattern)
+    _check_regex(pattern)  # by itself: `a)|(b` would close the group around it
+    group = f"(?{'i' if ignore_case else ''}:{pattern}"
     try:
-        pl.Series([""], dtype=pl.String).str.contains(whole.text)
-    except pl.exceptions.PolarsError:
-        # Written by us, so that there is one thing only that can be wrong with it.
-        raise NotARegex("it is too large: write it with fewer or smaller repetitions") from None
-    return whole
+        _check_regex(rf"\A{group})\z")
+    except NotARegex:  # it ends in a comment, which the end of the line ends
+        group += "\n"
+        _check_regex(rf"\A{group})\z")
+    return rf"\A{group})\z"
 
 
-def match_strings(found: Regex, strings: Sequence[str]) -> NDArray[np.bool_]:
+def match_strings(expression: str, strings: Sequence[str]) -> NDArray[np.bool_]:
     """Which of the strings match."""
     import polars as pl
 
     try:
         column = pl.Series(strings, dtype=pl.String)
     except UnicodeEncodeError:
-        column = pl.Series([_LONE.sub(chr(_LOST), one) for one in strings], dtype=pl.String)
-    held: NDArray[np.bool_] = column.str.contains(found.text).to_numpy()
-    return held
+        column = pl.Series(
+            [_LONE_SURROGATE.sub(_REPLACEMENT, string) for string in strings], dtype=pl.String
+        )
+    is_match: NDArray[np.bool_] = column.str.contains(expression).to_numpy()
+    return is_match
 
 
-def _parsed(pattern: str, flags: int) -> tuple[Any, int]:
-    if hasattr(re, "_parser"):
-        parser = re._parser
-    else:  # Python 3.10
-        import sre_parse as parser
-    with warnings.catch_warnings():
-        # "[[]" is a fine way to ask for a bracket, whatever sets may mean one day.
-        warnings.simplefilter("ignore", FutureWarning)
-        try:
-            parsed = parser.parse(pattern, flags)
-        except re.error as error:
-            raise NotARegex(error.msg, error.pos or 0) from None
-        except (OverflowError, RecursionError) as error:
-            raise NotARegex(str(error)) from None
-    return parsed, parsed.state.flags & _FLAGS
+def _check_regex(expression: str) -> None:
+    import polars as pl
 
-
-def _all(nodes: Iterable[Any], flags: int) -> Regex:
-    parts = [_one(str(op), given, flags) for op, given in nodes]
-    return Regex("".join(part.text for part in parts), sum(part.letters for part in parts))
-
-
-def _one(op: str, given: Any, flags: int) -> Regex:
-    if op == "LITERAL":
-        return Regex(_letter(given), 1)
-    if op == "NOT_LITERAL":
-        return Regex(f"[^{_letter(given)}]", 1)
-    if op == "ANY":
-        return Regex("(?s:.)" if flags & re.DOTALL else r"[^\n]", 1)
-    if op == "IN":
-        return Regex("[" + "".join(_member(str(o), g, flags) for o, g in given) + "]", 1)
-    if op == "AT":
-        return Regex(_PLACES[str(given)][bool(flags & re.MULTILINE)])
-    if op == "BRANCH":
-        parts = [_all(part, flags) for part in given[1]]
-        text = "|".join(part.text for part in parts)
-        return Regex(f"(?:{text})", sum(part.letters for part in parts))
-    if op == "SUBPATTERN":
-        _, on, off, nodes = given
-        inner = (flags | on & _FLAGS) & ~off
-        part = _all(nodes, inner)
-        return Regex(_in_case(part.text, inner), part.letters)
-    if op in ("MAX_REPEAT", "MIN_REPEAT"):
-        least, most, nodes = given
-        part, most = _all(nodes, flags), int(most)
-        times = f"{{{least},}}" if most >= _MOST else f"{{{least},{most}}}"
-        written_out = int(least) + 1 if most >= _MOST else most
-        return Regex(f"(?:{part.text}){times}", part.letters * written_out)
-    what = _REFUSED.get(op, f"{op.lower()} in a pattern")
-    raise NotARegex(
-        f"{what} cannot be matched here: say it in several conditions, such as "
-        '[lower="un.*" & lower!=".*ly"]'
-    )
-
-
-def _in_case(text: str, flags: int) -> str:
-    return f"(?{'i' if flags & re.IGNORECASE else '-i'}:{text})"
-
-
-def _member(op: str, given: Any, flags: int) -> str:
-    """One thing in a set."""
-    if op == "NEGATE":
-        return "^"
-    if op == "LITERAL":
-        return _letter(given)
-    if op == "RANGE":
-        low, high = given
-        # Whatever lies between the two halves of UTF-16 has no place.
-        low, high = (0xE000 if _is_half(low) else low), (0xD7FF if _is_half(high) else high)
-        return f"{_letter(low)}-{_letter(high)}" if low <= high else _letter(_LOST)
-    name = str(given).removeprefix("CATEGORY_")
-    text = _SETS[name.removeprefix("NOT_")][bool(flags & re.ASCII)]
-    return f"[^{text}]" if name.startswith("NOT_") else text
-
-
-def _letter(code: int) -> str:
-    return rf"\x{{{_LOST if _is_half(code) else code:x}}}"
-
-
-def _is_half(code: int) -> bool:
-    return 0xD800 <= code <= 0xDFFF
+    try:
+        pl.Series([""], dtype=pl.String).str.contains(expression)
+    except pl.exceptions.PolarsError as error:
+        parsed = _PARSE_ERROR.search(str(error))
+        if parsed is None:  # the one other thing that can be wrong with it
+            problem = "it is too large: write it with fewer or smaller repetitions"
+            raise NotARegex(problem) from None
+        instead = _INSTEAD if "not supported" in parsed[2] else ""
+        raise NotARegex(parsed[2] + instead, len(parsed[1])) from None

@@ -94,7 +94,7 @@ def check(opened: OpenIndex, question: Question) -> queries.Query:
         raise OptionError(f"a query has at most {LONGEST:,} characters, not {len(question.q):,}")
     _check_layer(index, question.layer)
     parsed = index.parse(question.q, question.layer)
-    letters = sum(found.letters for found in map(check_test, parsed.tests) if found)
+    letters = sum(map(check_test, parsed.tests))
     if letters > MOST_LETTERS:
         raise OptionError(
             f"the regular expressions of a query have at most {MOST_LETTERS} letters here, "
