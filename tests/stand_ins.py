@@ -26,7 +26,7 @@ from tests.search.infini_gram_made import write_folder
 Record = dict[str, Any]
 Maker = Callable[[Path], None]
 _ANSWERS = Path(__file__).parent.parent / "src/rote/corpus/examples/answers.jsonl"
-WRITTEN = re.compile(r"(?:-o|--write|--log|--figures?|--keep-passing|--save-deciles) (\S+)")
+WRITTEN = re.compile(r"(?:-o|--write|--log|--figures?|--save-deciles) (\S+)")
 """Where a command writes."""
 _MEMBERS = ("human", "gpt-4", "lead", "tail")
 

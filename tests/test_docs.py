@@ -83,8 +83,8 @@ SMALL = {
     "train finetune": "--steps 2 --longest 60 --max-tokens 10 --tokens 400 --device cpu",
     "train calibrate": "--steps 2 --longest 60 --max-tokens 10 --candidates 2 --device cpu",
     "train study": "--steps 2 --longest 60 --max-tokens 6 --tokens 400 --candidates 2 "
-    "--calibrated 3 --sample 4 --seeds 0 --beams 1 --device cpu",
-    "train intervene": "--items 2 --longest 60 --max-tokens 6 --frequent 4",
+    " --sample 4 --seeds 0 --beams 1 --device cpu",
+    "train intervene": "--sample 2 --longest 60 --max-tokens 6",
     "generate": "--max-tokens 20",
     "memorization": "--neighbour-count 2",
 }

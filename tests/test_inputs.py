@@ -326,7 +326,7 @@ def test_every_option_that_names_data_says_what_it_takes() -> None:
     reading = re.compile(r"IDX|TRAIN|ITEMS|INPUT|FILE|PLACE")
     settings = {  # files of a form of their own, which a path names
         "deciles", "key", "tokenizer", "log", "write", "answers", "output", "save_deciles",
-        "all_matches", "templates_from", "unasked", "corpus", "join",
+        "templates_from", "unasked", "corpus", "join",
     }  # fmt: skip
     for name in names():
         for kind in kinds(find(name)):
@@ -364,7 +364,7 @@ def given_beside(
     if (name, option) == ("overlap", "placebo"):
         keywords |= {"scores": "doc_id", "train": corpus}
     if (name, option) == ("decontaminate", "test_items"):
-        keywords |= {"items": "texts"}
+        keywords |= {"benchmark": "texts"}
     if (name, option) == ("decontaminate", "answers"):
         items = [{"id": "1", "goal": "open the tin", "sol1": "with a key", "sol2": "with a hen"}]
         keywords |= {"test_items": items}

@@ -31,9 +31,8 @@ WRITTEN = (
     "figure",
     "figures",
     "save_deciles",
-    "all_matches",
+    "write",
     "log",
-    "fragments",
 )
 """Options that name what is written."""
 NOT_READ = {"serve", "demo"}

@@ -35,7 +35,7 @@ GALLERY: dict[str, tuple[str, ...]] = {
         f"rote keyness {ANSWERS}",
     ),
     "Grammar": (
-        "rote show example:answers --layers lemma,pos,dep --texts 1",
+        "rote show example:answers --layers lemma,pos,dep --limit 1",
         f"rote templates {ANSWERS} -n 4",
         f"rote syntactic {ANSWERS}",
         f"rote keyness {ANSWERS} --of patterns",
@@ -94,7 +94,7 @@ GALLERY: dict[str, tuple[str, ...]] = {
         "rote limit pairs.jsonl --max 2,4 --random --seeds 2 -o limited",
         "rote dedup bible:kjv bible:asv --where book=Mark --length 20 -o clean",
         "rote decontaminate bible:kjv --where testament=new --test-items written.jsonl"
-        " --items texts -o uncontaminated",
+        " --benchmark texts -o uncontaminated",
         "rote train reina pairs.jsonl -o retrieved.jsonl",
     ),
     "Report": (f"rote report {ANSWERS} -o report.html",),

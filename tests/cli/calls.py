@@ -249,7 +249,7 @@ class World:
                 *("--min-words", "3", "--min-bits", "1", "--kinds", "verbatim"),
             ),
             "judge agreement": (self.answers,),
-            "decontaminate": (self.texts, "--test-items", self.texts, "--items", "texts"),
+            "decontaminate": (self.texts, "--test-items", self.texts, "--benchmark", "texts"),
             "train intervene": (self.texts,),
             "train study": (self.texts, "--from-config", "tiny"),
             "count": (self.index, "the tin", "a mat"),

@@ -291,7 +291,7 @@ def test_a_file_that_is_not_there_gets_advice_for_the_shell() -> None:
         ("jobs", True, "a whole number"),
         ("matched", "no", "True or False"),
         ("window", "50", "a whole number"),
-        ("threshold", "0.7", "a number"),
+        ("interval", "0.7", "a number"),
         ("text_field", 3, "a text"),
     ],
 )

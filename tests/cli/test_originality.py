@@ -115,7 +115,7 @@ def test_what_passes_is_written_and_can_be_read_as_texts(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
     out = tmp_path / "passing.jsonl"
-    arguments = [files[0], "--corpus", files[1], "--by", "source", "--keep-passing", str(out)]
+    arguments = [files[0], "--corpus", files[1], "--by", "source", "--write", str(out)]
     found = json.loads(done("originality", *arguments, "--json", "-q").stdout)
     # Every verdict is needed for it, but nobody asked to see them.
     assert "verdicts" not in found["tables"]
@@ -213,7 +213,7 @@ def test_what_cannot_be_accepted_is_refused_before_the_work(
         "originality", texts, "--corpus", index, "--accept", "--within", "doc_id"
     )
     nowhere = str(tmp_path / "no" / "out.jsonl")
-    assert "folder" in refused("originality", texts, "--corpus", index, "--keep-passing", nowhere)
+    assert "folder" in refused("originality", texts, "--corpus", index, "--write", nowhere)
 
 
 def test_a_store_of_annotated_texts_is_accepted_too(files: tuple[str, str], tmp_path: Path) -> None:

@@ -32,8 +32,7 @@ LISTS |= {"index originals": "lengths"}
 ODD = (".xlsx", ".parquet", ".pdf", ".html", ".jsonl", ".docx", ".v2")
 HONOURED = {
     "trace": (".html",),
-    "evaluate": (".jsonl",),
-    "perturb": (".jsonl",),
+    **dict.fromkeys(("evaluate", "perturb", "originality", "templates"), (".jsonl",)),
     "diversity": (".parquet",),
 }
 NAMING = [name for name in RESULTS if name not in LISTS]

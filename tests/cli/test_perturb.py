@@ -56,7 +56,7 @@ def test_models_answer_originals_nouns_verbs_and_both(
 ) -> None:
     answers = tmp_path / "answers.jsonl"
     asked = (files["words"], files["pairs"], "--model", f"m={files['model']}")
-    found: dict[str, Any] = json.loads(done(*asked, "--answers", str(answers), "--json"))
+    found: dict[str, Any] = json.loads(done(*asked, "--write-answers", str(answers), "--json"))
     rows = {(row["task"], row["pos"]): row for row in found["tables"]["answers"]}
     assert {pos for _, pos in rows} == {"noun,verb", "noun", "verb"}
     both = rows["lambada", "noun,verb"]
@@ -151,7 +151,7 @@ def test_a_note_says_what_is_known_of_the_meaning(files: dict[str, str]) -> None
 
 
 def test_what_makes_no_sense_is_refused_before_the_work(files: dict[str, str]) -> None:
-    error = invoke(files["words"], "--answers", "x.jsonl").exception
+    error = invoke(files["words"], "--write-answers", "x.jsonl").exception
     assert isinstance(error, OptionError)
     assert "--model names one" in str(error)
     error = invoke(files["words"], "--sense", f"model:{files['model']}").exception

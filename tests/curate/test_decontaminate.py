@@ -114,8 +114,8 @@ def test_a_phrase_that_is_common_in_the_corpus_convicts_nobody() -> None:
     asked = matcher.find([f"so {item.context} it was"])
     assert [match.score for match in asked] == [1]
     # Had it not been common, half of the words of the item would have been it.
-    assert len(matcher_of([item], score=0.4).find(sample)) == len(sample)
-    assert matcher_of([item], sample, score=0.4).find(sample) == []
+    assert len(matcher_of([item], share=0.4).find(sample)) == len(sample)
+    assert matcher_of([item], sample, share=0.4).find(sample) == []
 
 
 def test_of_twins_the_nearer_one_is_found_and_the_other_named() -> None:
@@ -378,7 +378,7 @@ def test_cases_of_another_tool_come_out_right(tmp_path: Path, case: str) -> None
 
 def test_a_lower_score_finds_at_least_as_much() -> None:
     documents, _ = planted("a tenth of the words changed")
-    matchers = [matcher_of(ITEMS, score=score) for score in (0.95, 0.8, 0.5)]
+    matchers = [matcher_of(ITEMS, share=score) for score in (0.95, 0.8, 0.5)]
     found = [{(m.document, each.items[m.part]) for m in each.find(documents)} for each in matchers]
     assert found[0] < found[1] <= found[2]
 

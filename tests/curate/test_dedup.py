@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rote.core.errors import OptionError
 from rote.curate.dedup import DedupOptions, Found, Texts, WordNumbers, find
 from rote.curate.repeats import Room
 from tests.examples import lists, some
@@ -166,12 +167,17 @@ def test_words_that_other_sets_hold_are_those_of_the_twin(texts: Words, length: 
 def test_the_copy_that_stays_is_the_one_that_is_preferred() -> None:
     texts = [list("abcx"), list("abcyy"), list("abczzz")]
     assert left(texts, found_in(texts, length=3)) == [list("abcx"), ["y"] * 2, ["z"] * 3]
-    longest = found_in(texts, length=3, keep="longest")
+    longest = found_in(texts, length=3, keep=("longest",))
     assert left(texts, longest) == [["x"], ["y", "y"], list("abczzz")]
-    newest = found_in(texts, length=3, newest="year")
+    newest = found_in(texts, length=3, keep=("newest:year",))
     assert left(texts, newest) == [["x"], ["y", "y"], list("abczzz")]
-    chosen = DedupOptions(length=3, near=0.0, shingle=1, prefer=("b",))
+    chosen = DedupOptions(length=3, near=0.0, shingle=1, keep=("source:b",))
     assert left(texts, find(readable(texts, ["a", "b", "c"]), chosen))[1] == list("abcyy")
+    # The first rule that tells two copies apart decides.
+    both = replace(chosen, keep=("source:b", "longest"))
+    assert left(texts, find(readable(texts, ["a", "b", "b"]), both))[2] == list("abczzz")
+    with pytest.raises(OptionError, match="not a rule; write first, longest"):
+        DedupOptions(keep=("oldest:year",))
 
 
 def test_a_passage_is_as_long_as_it_is_repeated() -> None:

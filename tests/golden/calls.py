@@ -44,13 +44,13 @@ def _limit(world: World) -> Sections:
 
 
 def _dedup(world: World) -> Sections:
-    asked = ("dedup", world.texts, "--length", "6", "--shingle", "3", "--near", "0.9", "-q")
+    asked = ("dedup", world.texts, "--length", "6", "--near", "0.9", "-q")
     return written(*asked, path="clean") | forms(*asked, "-o", "clean2", only=["json"])
 
 
 def _decontaminate(world: World) -> Sections:
-    asked = ("decontaminate", world.texts, "--test-items", world.texts, "--items", "texts", "-q")
-    more = ("--policy", "cut", "--bits", "20", "--score", "0.99")
+    asked = ("decontaminate", world.texts, "--test-items", world.texts, "--benchmark", "texts")
+    more = ("-q", "--policy", "cut", "--min-bits", "20", "--share", "0.99")
     found = written(*asked, *more, path="uncontaminated")
     return found | forms(*asked, "-o", "uncontaminated2", only=["json"])
 
@@ -83,7 +83,7 @@ def _reina(world: World) -> Sections:
 def _annotate(world: World) -> Sections:
     return {
         **written("annotate", world.texts, "-q", path="store"),
-        **forms("show", "store", "--texts", "2", only=["text"]),
+        **forms("show", "store", "--limit", "2", only=["text"]),
     }
 
 

@@ -93,7 +93,7 @@ def score(world: World) -> Sections:
 def templates(world: World) -> Sections:
     few = ("--permutations", "0", "--no-matched", "-n", "4", "--top", "10", "--lengths", "4,5")
     marked = ("templates", *ANSWERS, *few, "--highlight", "model-like/a walk")
-    asked = ("templates", *ANSWERS, *few, "--corpus", f"small={world.index}", "--perplexity")
+    asked = ("templates", *ANSWERS, *few, "--corpus", f"small={world.index}")
     asked += ("--model", world.model)
     return {
         **drawn(*asked),
@@ -101,7 +101,7 @@ def templates(world: World) -> Sections:
         **forms("templates", *ANSWERS, *few, "--templates-from", "model-like", only=["text"]),
         **forms(*marked, only=["text"]),
         **written(*marked, path="marked.html"),
-        **written("templates", *ANSWERS, *few, to="--all-matches", path="matches.jsonl"),
+        **written("templates", *ANSWERS, *few, to="--write", path="matches.jsonl"),
     }
 
 
@@ -122,10 +122,10 @@ def overlap(world: World) -> Sections:
 
 def originality(world: World) -> Sections:
     asked = ("originality", world.texts, "--by", "source", "--corpus", world.index, "-q")
-    more = ("--no-matched", "--verdicts", "--relax", "2", "--listed", "2")
+    more = ("--no-matched", "--verdicts", "--relax", "2", "--top", "2")
     return {
         **forms(*asked, *more, only=BOTH),
-        **written(*asked, "--no-matched", to="--keep-passing", path="passing.jsonl"),
+        **written(*asked, "--no-matched", to="--write", path="passing.jsonl"),
     }
 
 
@@ -165,7 +165,7 @@ def perturb(world: World) -> Sections:
     return {
         **drawn(*asked, *more),
         **forms(*asked, *more, only=["json", "csv", "latex"]),
-        **written(*asked, to="--answers", path="perturbed-answers.jsonl"),
+        **written(*asked, to="--write-answers", path="perturbed-answers.jsonl"),
         **written("perturb", words, "-q", to="--write", path="perturbed.jsonl"),
         **written("perturb", words, "-q", to="--log", path="perturbed-log.jsonl"),
     }
@@ -259,7 +259,7 @@ def top(world: World) -> Sections:
 
 def originals(world: World) -> Sections:
     asked = ("index", "originals", world.index, "--relax", "2", "--shortest", "-q")
-    return written(*asked, to="--fragments", path="fragments.jsonl")
+    return written(*asked, to="--write", path="fragments.jsonl")
 
 
 def generate(world: World) -> Sections:

@@ -230,7 +230,7 @@ def test_the_sentences_that_repeat_most_are_listed_and_verdicts_are_complete(
         Document("b", "Paper boats sink. Silver foxes whistle. Iron bells hum."),
     ]
     path = written(tmp_path, GROUND)
-    result = run(texts, path, listed=1, verdicts=True)
+    result = run(texts, path, top=1, verdicts=True)
     listed = [row["text"] for row in result.tables["sentences"] if row["fails"]]
     assert listed == ["Green clocks never sleep."]
     assert len(result.tables["sentences"]) == 2
@@ -241,8 +241,8 @@ def test_the_sentences_that_repeat_most_are_listed_and_verdicts_are_complete(
     assert [row["sentence"] for row in result.tables["verdicts"]] == [1, 2, 3, 1, 2, 3]
     assert "verdicts" not in run(texts, path).tables
     assert str(run(texts, path).signature) == str(result.signature)
-    backwards = run(texts[::-1], path, listed=1)
-    assert verdicts(backwards) == verdicts(run(texts, path, listed=1))
+    backwards = run(texts[::-1], path, top=1)
+    assert verdicts(backwards) == verdicts(run(texts, path, top=1))
 
 
 # Longer than five words, and rarer than chance
@@ -368,7 +368,7 @@ def test_without_a_ground_truth_nothing_is_said() -> None:
 def test_options_that_mean_nothing_are_refused() -> None:
     for wrong in (
         {"relax": 0},
-        {"listed": -1},
+        {"top": -1},
         {"variant": "paper", "relax": 2},
         {"variant": "paper", "document_field": "book"},
         {"variant": "paper", "min_words": 2},

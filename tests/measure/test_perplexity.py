@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import rote
-from rote.core.errors import OptionError
 from rote.core.model import Continuation
 from rote.core.result import Result
 from rote.measure._templates.perplexity import within
@@ -69,7 +68,7 @@ def test_tokens_count_that_reach_into_a_stretch() -> None:
 def templates(*models: str, **keywords: object) -> Result:
     texts = ["The cat sat down", "The dog sat up", "The dog ran off", "The cat sat up"]
     given = {"n": 2, "lengths": (2,), "top": 1, "matched": False, "permutations": 0} | keywords
-    return rote.templates(texts, **{"model": models, "perplexity": True, **given})
+    return rote.templates(texts, **{"model": models, **given})
 
 
 def test_template_perplexity_is_the_mean_over_occurrences_then_over_texts(model: str) -> None:
@@ -104,11 +103,6 @@ def test_models_keep_their_order_and_the_figure_shows_them(model: str, tmp_path:
     assert names == ["table.json", "other.json"]
     assert "perplexity" in figures(Result.from_json(result.to_json()))
     assert "table.json" in tables.as_text([result])
-
-
-def test_half_a_question_is_refused() -> None:
-    with pytest.raises(OptionError, match="model names"):
-        rote.templates(["The cat"], perplexity=True)
 
 
 def test_draws_depend_on_the_seed_alone(model: str) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
 from rote.index.index import Index
 from rote.measure import templates
+from rote.measure._templates import corpus
 from rote.measure._templates.core import Options, Rows
 from rote.measure._templates.corpus import check_corpora, open_corpora, tables_of
 from rote.measure._templates.lookup import count_of_counts, draw_others
@@ -82,7 +84,11 @@ def comparison_of(
 
 
 def tables(
-    corpora: dict[str, Index], sources: dict[str, Texts], reference: str | None, **given: Any
+    corpora: dict[str, Index],
+    sources: dict[str, Texts],
+    reference: str | None,
+    most_frequent: int = 50_000,
+    **given: Any,
 ) -> dict[str, list[dict[str, Any]]]:
     options = Options(**given)
     groups: dict[str, list[int]] = {}
@@ -90,7 +96,9 @@ def tables(
     for name, own in sources.items():
         groups[name] = list(range(len(texts), len(texts) + len(own)))
         texts += own
-    return tables_of(corpora, rows_of(texts, options), comparison_of(groups, reference), options)
+    with patch.object(corpus, "MOST_FREQUENT", most_frequent):
+        rows, comparison = rows_of(texts, options), comparison_of(groups, reference)
+        return tables_of(corpora, rows, comparison, options)
 
 
 def row(table: list[dict[str, Any]], **wanted: Any) -> dict[str, Any]:

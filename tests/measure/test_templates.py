@@ -330,7 +330,7 @@ TEXTS = [
 
 def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
     path = tmp_path / "all.jsonl"
-    options = Options(n=3, all_matches=path)
+    options = Options(n=3, write=path)
     settings = Settings(by=("task", "source"), reference="b", permutations=0)
     result = compute({"templates": options}, TEXTS, settings=settings)[0]
     found = [json.loads(line) for line in path.read_text().splitlines()]
@@ -345,8 +345,8 @@ def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="there already"):
         compute({"templates": options}, TEXTS, settings=settings)
     assert len(path.read_text().splitlines()) == len(found)
-    other = Options(n=3, all_matches=tmp_path / "other.jsonl")
-    with pytest.raises(OptionError, match="leave out --all-matches"):
+    other = Options(n=3, write=tmp_path / "other.jsonl")
+    with pytest.raises(OptionError, match="leave out --write"):
         compute({"templates": other}, TEXTS, settings=Settings(within="task"))
 
 

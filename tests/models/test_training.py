@@ -232,7 +232,7 @@ def test_targets_are_cut_with_their_start_and_end() -> None:
 def fitted(folder: Path, loaded: Any, steps: int = 12, **more: Any) -> dict[str, Any]:
     tokens = tokens_of(loaded, DOCUMENTS, REFERENCES, 64, 16)
     objective = Fitting(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
-    options = TrainOptions(steps=steps, learning_rate=5e-3, warmup=2, save_every=4, **more)
+    options = TrainOptions(steps=steps, learning_rate=5e-3, warmup=2, **more)
     return train(loaded, objective, folder, options, 3, Silent(), settings={"of": "a test"})
 
 
@@ -246,7 +246,10 @@ def test_a_model_learns(make: Any, tmp_path: Path) -> None:
     assert np.mean(made["loss"][-5:]) < 0.7 * made["loss"][0]
 
 
-def test_a_kill_at_any_step_ends_in_the_same_weights(tmp_path: Path) -> None:
+def test_a_kill_at_any_step_ends_in_the_same_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rote.models.training.loop.SAVE_EVERY", 4)
     fitted(tmp_path / "whole", tiny())
     for at in (1, 5, 11):
 

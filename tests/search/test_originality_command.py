@@ -85,14 +85,15 @@ def test_the_table_says_which_names_were_merged(index: str) -> None:
 
 
 def test_fragments_are_written_one_per_line(index: str, tmp_path: Path) -> None:
-    done(index, "--fragments", str(tmp_path / "all.jsonl"), "-q")
+    done(index, "--write", str(tmp_path / "all.jsonl"), "-q")
     rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert len(rows) == 6
     loudly = next(row for row in rows if row["words"] == ["cry", "loudly"])
     assert loudly["document"] == "one"
     assert loudly["author"] == "Mary Ann Bell"
     assert DOCUMENTS[0]["text"][loudly["start"] : loudly["end"]] == "cry loudly"
-    shortest = done(index, "--fragments", "-", "--shortest", "-q").stdout.splitlines()
+    done(index, "--write", str(tmp_path / "few.jsonl"), "--shortest", "-q")
+    shortest = (tmp_path / "few.jsonl").read_text().splitlines()
     words = [json.loads(line)["words"] for line in shortest]
     assert sorted(words) == [["cry", "loudly"], ["dogs", "sleep"], ["old", "dogs"]]
 
@@ -127,6 +128,6 @@ def test_csv_has_one_line_per_length(index: str) -> None:
 
 
 def test_what_makes_no_sense_is_said(index: str, tmp_path: Path) -> None:
-    assert "--fragments" in str(invoke(index, "--shortest").exception)
-    assert "name a file" in str(invoke(index, "--fragments", str(tmp_path)).exception)
+    assert "--write" in str(invoke(index, "--shortest").exception)
+    assert "name a file" in str(invoke(index, "--write", str(tmp_path)).exception)
     assert "layer" in str(invoke(index, "--layer", "nonsense").exception)

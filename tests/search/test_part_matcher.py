@@ -78,7 +78,7 @@ def weights_twin(
 def test_weights_are_those_of_the_twin(
     parts: list[list[str]], sample: list[list[str]], seed: int, common: int
 ) -> None:
-    options = MatchOptions(seed_words=seed, seed_count=common, min_words=3, bits=10)
+    options = MatchOptions(seed_words=seed, seed_count=common, min_words=3, min_bits=10)
     matcher = PartMatcher.build(folded(parts), folded(sample), options)
     least = 10 * min(1.0, math.log2(sum(map(len, sample)) + 1) / 20)
     for number, part in enumerate(parts):
@@ -97,7 +97,7 @@ def test_weights_are_those_of_the_twin(
 def test_a_text_that_is_a_part_holds_it_if_it_can_be_judged(
     parts: list[list[str]], others: list[list[str]]
 ) -> None:
-    options = MatchOptions(min_words=4, bits=5, seed_count=2)
+    options = MatchOptions(min_words=4, min_bits=5, seed_count=2)
     sample = folded([*others, *parts])
     matcher = PartMatcher.build(folded(parts), sample, options)
     texts = folded(parts)

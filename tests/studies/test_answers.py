@@ -78,7 +78,6 @@ def test_accuracy_of_answers_from_other_files(tmp_path: Path, kind: str) -> None
         corpus(tmp_path / "train.jsonl"),
         test_items=[str(lines(tmp_path / "items.jsonl", ITEMS))],
         answers=answers,
-        seed_count=100,
         output=tmp_path / "out",
     )
     rows = list(result.tables["accuracy"])

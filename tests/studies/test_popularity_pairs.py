@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -87,7 +88,8 @@ def test_scores_equal_the_twin(
 ) -> None:
     items = [item(str(number), *own) for number, own in enumerate(texts)]
     index = index_texts(corpus, layers=("lower",))
-    found = counted(items, index, pairs=n, pairs_within=within, pairs_most=most)
+    with patch.object(pairs, "MOST_OCCURRENCES", most):
+        found = counted(items, index, pairs=n, pairs_within=within)
     for number, own in enumerate(texts):
         expected = slow(*own, corpus, n, within, most)
         if expected is None:

@@ -176,7 +176,7 @@ def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
 
 STUDY = {"theta": ("1", "all"), "seeds": (0, 1), "steps": 4, "learning_rate": 3e-3, "tokens": 400,
          "longest": 60, "max_tokens": 10, "beams": 2, "sample": 16, "placebo": 0.2,
-         "candidates": 3, "calibrated": 6}  # fmt: skip
+         "candidates": 3}  # fmt: skip
 
 
 def study(pairs: Path, **more: Any) -> Any:
@@ -278,7 +278,7 @@ def test_no_test_split_is_an_error(tmp_path: Path) -> None:
 def test_summaries_of_edited_documents_are_counted(pairs: Path) -> None:
     folder = pairs.parent
     model = trained(pairs).tables["models"][0]["model"]
-    given = {"items": 5, "frequent": 8, "max_tokens": 8, "longest": 60}
+    given = {"sample": 5, "max_tokens": 8, "longest": 60}
     models = (f"a={model}", f"a={model}", f"b={model}")
     made = rote.train_intervene(pairs, model=models, output=folder / "e.jsonl", **given)
     rows = [row for row in made.tables["outcomes"] if row["edit"] == "all"]

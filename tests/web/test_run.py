@@ -100,8 +100,8 @@ def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -
 INSIDE = {
     *("by", "reference", "within", "cluster", "inputs", "layer", "tags", "to", "on", "codecs"),
     *("scores", "control", "normalize_to", "document_field", "reference_field", "correct"),
-    *("member", "items", "over", "order", "pair", "facet", "without", "values", "text_field"),
-    *("id_field", "prompt_field", "join_on", "where", "partition", "quality", "newest", "prefer"),
+    *("member", "benchmark", "over", "order", "pair", "facet", "without", "values", "text_field"),
+    *("id_field", "prompt_field", "join_on", "where", "partition", "quality", "keep"),
     *("frequency", "random", "quality_columns", "comet_source", "highlight", "pos", "encoding"),
     *("memory", "equivalent", "device", "dtype"),
 }
@@ -185,7 +185,7 @@ def test_the_four_that_were_dropped(app: TestClient) -> None:
         ({"window": True}, "window wants a number"),
         ({"window": None}, "window must not be null"),
         ({"sample": None}, None),
-        ({"threshold": "nan"}, "threshold wants a number"),
+        ({"interval": "nan"}, "interval wants a number"),
         ({"matched": False}, None),
         ({"matched": "maybe"}, "matched is one of yes, no"),
         ({"matched": 0}, "matched is one of yes, no"),
@@ -199,7 +199,7 @@ def test_the_four_that_were_dropped(app: TestClient) -> None:
         ({"join": ["file:texts.jsonl"], "join_on": "id"}, None),
         ({"join": ["file:none.jsonl"]}, "unknown file 'none.jsonl'"),
         ({"join": "texts.jsonl.gz/../../etc"}, "a place on the machine"),
-        ({"ngram_max": 1_000_000}, "ngram_max must be at most 100"),
+        ({"window": 10_000_000}, "window must be at most 1,000,000"),
     ],
 )
 def test_values_of_json_are_taken_as_they_are(
@@ -385,7 +385,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "distinct": {"input": "sampled"},
     "factors": {"values": "all", "over": "temperature"},
     "overlap": {"layer": "lower"},
-    "templates": {"perplexity": "yes", "model": "index:idx"},
+    "templates": {"model": "index:idx"},
 }
 """What some commands want beside texts, items or results, an index and a model."""
 

@@ -23,7 +23,6 @@ from rote.core.record import LINES as LINES
 STDOUT = Path("-")
 FOLDER, NAMES, RESULT, REPORT = "folder", "names", "result", "report"
 _FILES = (".json", ".jsonl", ".csv", ".tsv", ".tex", ".txt", ".md", ".html", ".xlsx", ".parquet")
-_TO_STDOUT = ("output", "fragments")
 _NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND", "FIELD=VALUE", "SHAPE")
 """What an option that takes such a value names is no file."""
 
@@ -105,7 +104,7 @@ def _inside(path: Path, folder: Path) -> bool:
 
 def _check_stdout(param: click.Parameter, flag: str, writes: Any) -> None:
     """What is written beside a result does not go where the result goes."""
-    if param.name not in _TO_STDOUT or writes in (FOLDER, NAMES):
+    if param.name != "output" or writes in (FOLDER, NAMES):
         what = "a folder" if writes in (FOLDER, NAMES) else "a file"
         raise OptionError(f"{flag} - would be standard output: name {what}")
 

@@ -84,9 +84,9 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
             _refuse_half(record, options)
         return [run(name, places_of(given.files), options, reporter=given.reporter)]
 
-    metavar, left_out = "FILE...", tuple[str, ...]()
+    metavar, left_out = "FILE...", tuple(record.without)
     if isinstance(record, Study):
-        metavar, left_out = record.metavar, tuple(record.without)
+        metavar = record.metavar
         if record.account:
             further = Further(finish=partial(_account, record), output=SummaryOptions)
     own_kind, *others = (

@@ -81,7 +81,6 @@ class Decoding:
     )
     stop: tuple[str, ...] = option((), "End before one of these strings")
     beams: int = option(1, "Beams of a search for the likeliest text (encoder-decoders)")
-    length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -113,7 +112,6 @@ class Decoding:
         said = ["greedy"] if not self.sampled else [f"temperature{_said(self.temperature)}"]
         if self.beams > 1:
             said = [f"beams{self.beams}"]
-            said += [f"lengths{_said(self.length_penalty)}"] if self.length_penalty != 1 else []
         if self.sampled and self.top_p < 1:
             said.append(f"top-p{_said(self.top_p)}")
         if self.sampled and self.top_k:

@@ -88,6 +88,8 @@ class Record:
     name: str
     title: str
     options: type
+    without: Sequence[str] = ()
+    """Fields of its options that are neither flags nor keywords: the library sets them."""
     citation: str = ""
     says: str | Callable[[Mapping[str, str]], str] = ""
     """One sentence for a reader of the report: what the numbers are about. A function gets the
@@ -190,8 +192,6 @@ class Study(Record):
     takes: Takes
     run: Callable[[Call], Findings]
     more: Sequence[type] = ()
-    without: Sequence[str] = ()
-    """Fields of those that it does not take."""
     metavar: str = "FILE..."
     output: Literal["result", "listing", "data"] = "result"
     """What a call gives: values with tables and figures; rows of one table; or a data set, written

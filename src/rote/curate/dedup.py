@@ -5,12 +5,13 @@ runs of words, shingles; of folded words, unless words count as they are). Candi
 rarest runs of each, so that none is missed and none is guessed (prefix filtering, Chaudhuri et al.
 2006; MinHash would find most of them). Then runs of words: one of at least `length` words goes if
 the same words were kept before, in an earlier document or earlier in this one. What counts as
-earlier is the order of the input, or what `keep`, `newest` and `prefer` make of it. Both follow
+earlier is the order of the input, or what `keep` makes of it. Both follow
 from numbers for runs of words (`repeats.py`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.core.layer import starts_of
 from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
+from rote.core.progress import several as number_of
 from rote.curate._dedup_kernels import (
     GONE,
     cover,
@@ -43,6 +45,8 @@ OTHERS = "other sources"
 _PASSAGES, _SHOWN = 1_000, 20
 # Of so many sources it is counted what each shares with each.
 _SETS = 64
+NEWEST, SOURCE = "newest:", "source:"
+_RULE = re.compile(r"first|longest|(?:newest|source):.+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +74,35 @@ class DedupOptions:
     cut: Literal["word", "sentence"] = option(
         "word", "where to cut: at words, or take out whole sentences alone"
     )
-    keep: Literal["first", "longest"] = option("first", "the copy that stays")
-    newest: str | None = option(
-        None, "field whose largest value stays (a year, a date)", metavar="FIELD"
+    keep: tuple[str, ...] = option(
+        ("first",),
+        "the copy that stays: first, longest, source:NAME, newest:FIELD (largest value: a year, a "
+        "date); of several rules the first that tells them apart",
+        metavar="RULE,...",
     )
-    prefer: tuple[str, ...] = option((), "sources whose copies stay, the first before the next")
     by: str = option("source", "field that names a text's source", metavar="FIELD", sign=unsigned)
 
     def __post_init__(self) -> None:
         check_options(self)
+        for rule in self.keep:
+            if not _RULE.fullmatch(rule):
+                raise OptionError(
+                    f"--keep {rule}: not a rule; write first, longest, newest:FIELD or source:NAME"
+                )
+        if sum(rule.startswith(NEWEST) for rule in self.keep) > 1:
+            raise OptionError("--keep takes one newest:FIELD")
         if not self.length and not self.near:
             raise OptionError("nothing is looked for: --length and --near are both 0")
         if self.length and self.length < self.shingle:
             raise OptionError(
-                f"--length {self.length} is shorter than the runs that documents are compared by "
-                f"(--shingle {self.shingle})"
+                f"--length {self.length} is shorter than the runs that documents are compared by: "
+                f"{number_of(self.shingle, 'word')}"
             )
+
+    @property
+    def newest(self) -> str | None:
+        """The field whose largest value stays."""
+        return next((r.removeprefix(NEWEST) for r in self.keep if r.startswith(NEWEST)), None)
 
     @property
     def layer(self) -> str:
@@ -198,24 +215,24 @@ def order_of(texts: Texts, options: DedupOptions) -> Ints:
     """The documents, those first whose copies stay."""
     keys: list[Any] = []
     sources = texts.sources
-    if options.prefer:
-        unknown = set(options.prefer) - set(sources)
-        if unknown:
-            raise OptionError(
-                f"--prefer {', '.join(sorted(unknown))}: no such source; there are "
-                f"{', '.join(sorted(set(sources))[:20])}"
-            )
-        places = {name: place for place, name in enumerate(options.prefer)}
-        keys.append([places.get(name, len(places)) for name in sources])
-    if options.newest is not None:
-        values = texts.ages or ()
-        if all(value is None for value in values):
-            raise OptionError(f"--newest {options.newest}: no record has such a field")
-        ordered = sorted({_comparable(value) for value in values})
-        ranks = {value: -rank for rank, value in enumerate(ordered)}
-        keys.append([ranks[_comparable(value)] for value in values])
-    if options.keep == "longest":
-        keys.append(-texts.words.lengths)
+    for rule in options.keep:
+        if rule.startswith(SOURCE):
+            preferred = rule.removeprefix(SOURCE)
+            if preferred not in sources:
+                raise OptionError(
+                    f"--keep {rule}: no such source; there are "
+                    f"{', '.join(sorted(set(sources))[:20])}"
+                )
+            keys.append([name != preferred for name in sources])
+        elif rule.startswith(NEWEST):
+            values = texts.ages or ()
+            if all(value is None for value in values):
+                raise OptionError(f"--keep {rule}: no record has such a field")
+            ordered = sorted({_comparable(value) for value in values})
+            ranks = {value: -rank for rank, value in enumerate(ordered)}
+            keys.append([ranks[_comparable(value)] for value in values])
+        elif rule == "longest":
+            keys.append(-texts.words.lengths)
     order = np.lexsort([np.asarray(key) for key in reversed(keys)]) if keys else None
     stays = np.flatnonzero(~texts.gone)
     return stays if order is None else order[~texts.gone[order]]

@@ -57,9 +57,6 @@ class GenerateOptions:
         least=1,
         most=1_000,
     )
-    length_penalty: float = option(
-        1.0, "Power of the length that a beam's score is divided by: more makes longer texts"
-    )
     seed: int = option(0, "The seed that those of all texts are made from")
     source: Source = option(
         "auto",
@@ -92,7 +89,6 @@ class GenerateOptions:
             max_tokens=self.max_tokens,
             stop=self.stop,
             beams=self.beams,
-            length_penalty=self.length_penalty,
         )
 
     def prompts(self) -> PromptOptions:

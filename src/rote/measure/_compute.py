@@ -165,7 +165,7 @@ def _items(
         parts = [Path(path) for path in given]
         if not all(path.exists() and not is_store(path) for path in parts):
             return None
-    named = next((own.items for _, own in chosen if own.items), None)
+    named = next((own.benchmark for _, own in chosen if own.benchmark), None)
     if (form := form_of(parts, named)) is None:
         return None
     if read.text_field:
@@ -177,7 +177,7 @@ def _items(
     skipped: list[InputError] = []
     found = as_documents(parts, named, read=read, skipped=skipped)
     reporter.say(
-        f"items of {form}: question, question with answer, passage (--items texts: as they are)"
+        f"items of {form}: question, question with answer, passage (--benchmark texts: as they are)"
     )
     for problem in skipped:
         reporter.say(f"skipped: {problem}")

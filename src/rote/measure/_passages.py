@@ -121,7 +121,7 @@ def _nearest(
     best = _best(
         [_candidates(index, layer, number, runs) for number, runs in enumerate(shared) if len(runs)]
     )
-    least = min(_TOLD, matcher.options.score)
+    least = min(_TOLD, matcher.options.share)
     found: dict[int, Passage] = {}
     for number, segment in enumerate(index.segments):
         texts, _, _, low, high = best[:, best[2] == number]

@@ -46,7 +46,7 @@ def averaged_over_sets(
         raise OptionError(
             f"--within does not go with {metric.name}, which compares with a reference"
         )
-    for asked in ("highlight", "all_matches"):
+    for asked in ("highlight", "write"):
         if getattr(options, asked, None) is not None:
             flag = asked.replace("_", "-")
             raise OptionError(f"--within measures sets of texts: leave out --{flag}, or --within")

@@ -57,6 +57,8 @@ BYTES_IN_NGRAM, ITEMS_IN_NGRAM = 6, 4
 """Of windows of texts, and of layers: how many differ moves as the size after gzip does."""
 LARGEST = 20_000
 """Words of windows in a draw: some 115 KiB, more than gzip looks back."""
+GZIP_LEVEL, XZ_PRESET, ZSTD_LEVEL = 9, 6, 3
+"""What the command-line tools take, and for gzip what the diversity package takes."""
 LARGE = 8 * WINDOW
 """Groups of so many bytes have a standard error by a formula."""
 
@@ -72,9 +74,6 @@ class Options:
     )
     layer: str = option("text", "what is compressed: text (as it is), or a layer, its items joined")
     codecs: tuple[str, ...] = option(("gzip",), "codecs, one value each: gzip, xz, zstd")
-    gzip_level: int = option(9, "level of gzip, 0 to 9", least=0, most=9)
-    xz_preset: int = option(6, "preset of xz, 0 to 9", least=0, most=9)
-    zstd_level: int = option(3, "level of zstd, 1 to 22", least=1, most=22)
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -179,9 +178,9 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
             continue
         pieces = _pieces(rows, take, ord(" ") if options.variant == "package" else ord("\n"))
         if options.variant == "package" and codec == "gzip":
-            found[name] = size / _size_after_two(pieces, options.gzip_level)
+            found[name] = size / _size_after_two(pieces, GZIP_LEVEL)
         else:
-            found[name] = size / _size_after(pieces, _compressor(codec, options, size))
+            found[name] = size / _size_after(pieces, _compressor(codec, size))
     return found
 
 
@@ -233,13 +232,13 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     sizes = rows.lengths[take] + 1
     if "gzip" not in options.codecs or int(sizes.sum()) < LARGE:
         return {}
-    compressor = zlib.compressobj(options.gzip_level, wbits=GZIP_CONTAINER)
+    compressor = zlib.compressobj(GZIP_LEVEL, wbits=GZIP_CONTAINER)
     costs = np.empty(len(take))
     for number, text in enumerate(take):
         (piece,) = _pieces(rows, np.array([text]), ord("\n"))
         costs[number] = len(compressor.compress(piece.tobytes() + b"\n"))
         costs[number] += len(compressor.flush(zlib.Z_SYNC_FLUSH))
-    whole = _size_after(_pieces(rows, take, ord("\n")), _compressor("gzip", options, 0))
+    whole = _size_after(_pieces(rows, take, ord("\n")), _compressor("gzip", 0))
     # What ending a block costs is the same for every text.
     costs -= (costs.sum() - whole) / len(take)
     told = np.cumsum(sizes) - sizes >= WINDOW
@@ -277,13 +276,13 @@ def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:
         first = last
 
 
-def _compressor(codec: str, options: Options, size: int) -> Compressor:
+def _compressor(codec: str, size: int) -> Compressor:
     if codec == "xz":
-        return lzma.LZMACompressor(preset=options.xz_preset)
+        return lzma.LZMACompressor(preset=XZ_PRESET)
     if codec == "zstd":
         # The size is told in advance because zstd chooses its tables by it.
-        return zstandard.ZstdCompressor(level=options.zstd_level).compressobj(size=size)
-    return zlib.compressobj(options.gzip_level, wbits=GZIP_CONTAINER)
+        return zstandard.ZstdCompressor(level=ZSTD_LEVEL).compressobj(size=size)
+    return zlib.compressobj(GZIP_LEVEL, wbits=GZIP_CONTAINER)
 
 
 def _size_after(pieces: Iterator[Bytes], compressor: Compressor) -> int:
@@ -308,7 +307,7 @@ def _size_after_two(pieces: Iterator[Bytes], level: int) -> int:
 
 def method(s: Mapping[str, str]) -> str:
     of = layer_words(s["layer"])
-    level = f" at level {s['gzip_level']}" if "gzip" in s["codecs"] else ""
+    level = f" at level {GZIP_LEVEL}" if "gzip" in s["codecs"] else ""
     return (
         f"The compression ratio of {of} is their size divided by that after {s['codecs']}"
         f"{level}, texts in the order of the input"

@@ -94,7 +94,7 @@ class Options:
         most=1,
         common=True,
     )
-    items: str | None = option(
+    benchmark: str | None = option(
         None,
         "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; "
         "texts: none, "
@@ -186,7 +186,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         found[n] = shares(number, every)
     short, long = (np.nan_to_num(found[n], nan=-1.0) for n in options.n)
     unsure = np.flatnonzero((longest < lengths) & (short < options.share))
-    rule = MatchOptions(score=options.near, min_words=options.n[0])
+    rule = MatchOptions(share=options.near, min_words=options.n[0])
     judged, passages = find_passages(index, layer, unsure, rule)
     whole = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
     for text, passage in passages.items():

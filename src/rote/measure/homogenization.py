@@ -63,7 +63,6 @@ class Options:
     max_texts: int = option(
         10_000, "a group with more texts is sampled down to this many", least=2, most=100_000
     )
-    sample_seed: int = option(0, "seed of that sample")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -237,7 +236,7 @@ def _chosen(rows: Rows, take: Take, options: Options) -> Take:
     chosen = take if options.variant == "package" else take[rows.texts.lengths[take] > 0]
     if len(chosen) <= options.max_texts:
         return chosen
-    rng = np.random.default_rng(options.sample_seed)
+    rng = np.random.default_rng(0)
     return np.sort(rng.choice(chosen, options.max_texts, replace=False))
 
 

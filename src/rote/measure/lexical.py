@@ -511,6 +511,7 @@ METRIC = Metric(
     values=values,
     needs=needs,
     options=Options,
+    without=("threshold", "ngram_max"),
     rows=rows,
     reduce=reduce,
     citation=(

@@ -115,7 +115,7 @@ class Options:
         "estimate how much the ground truth leaves out (one pass over all of it)",
         sign=_unsigned,
     )
-    listed: int = option(
+    top: int = option(
         250,
         "sentences of each source that are listed with what decides them: so many failing ones, "
         "those that repeat most, and as many others",
@@ -370,5 +370,5 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus, "listed": _LISTED},
+    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus, "top": _LISTED},
 )

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 SPACES = {"trees": "tree", "meaning": "meaning"}
 """What the option `on` names, and how the values' names begin."""
+PCA = 0.9
+"""Share of the variance of the vectors that is kept."""
 DRAWS = 50
 """Of halves, for the table `baseline`."""
 
@@ -68,7 +70,6 @@ class Options:
     drop_incomplete: Drop = option(
         "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
-    pca: float = option(0.9, "share of the vectors' variance that is kept", above=0, most=1)
     embedder: str = option(
         embeddings.DEFAULT,
         "who makes the vectors: minilm (English), sentence-transformers:NAME; de=NAME: of German "
@@ -205,7 +206,7 @@ def _meanings(embedded: Embedded, options: Options, work: Work) -> Space | None:
     if (kept := _chosen_of(embedded.sentences, options, work)) is None:
         return None
     chosen = embedded.sentences.chosen(kept)
-    return among_vectors(embedded.vectors[kept], chosen, work, options.rule, options.pca)
+    return among_vectors(embedded.vectors[kept], chosen, work, options.rule, PCA)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -282,9 +283,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         found.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
     if "meaning" in pairs and source != rows.reference:
         kept = rows.spaces["meaning"].dimensions[str(source)]
-        found.append(
-            f"meaning: {options.pca:.0%} of the variance lie in {several(kept, 'dimension')}"
-        )
+        found.append(f"meaning: {PCA:.0%} of the variance lie in {several(kept, 'dimension')}")
     if rows.embedded is not None:
         return found + meaning.said(rows.embedded, take, "sentence")
     size, count = rows.spaces["trees"].size if pairs else 0, int(rows.found[take].sum())

@@ -8,8 +8,8 @@ the mean over its texts. A dimension adds up features, each standardized by the 
 deviation of Biber's texts.
 
 Direction: none. Length: a rate does not move with the length of texts, but in short ones it is
-uneven, and a rare feature then moves a dimension far: --common leaves those out. Texts of fewer
-than 400 words have no share of different words, and dimension 1 takes it as average, so that
+uneven, and a rare feature then moves a dimension far: --variant package leaves those out. Texts of
+fewer than 400 words have no share of different words, and dimension 1 takes it as average, so that
 dimension is also given at equal length.
 
 Features are found by rules over tags, dependency labels and lemmas, those of the package pybiber
@@ -62,10 +62,10 @@ _DRAWN = 15
 class Options:
     """Settings of `style`."""
 
-    common: bool = option(
-        False,
-        "leave rare features out of the dimensions: those that Biber's texts have less than once "
-        "in 1,000 words; steadier for short texts",
+    variant: Literal["exact", "package"] = option(
+        "exact",
+        "dimensions as Biber has them, or as the Multidimensional Analysis Tagger: without "
+        "features that his texts have less than once in 1,000 words; steadier for short texts",
     )
     tested: Literal["all", "dimensions"] = option(
         "all",
@@ -117,7 +117,7 @@ def rows(sample: Sample, options: Options, work: Work) -> StyleRows:
 
     word, pos, upos, dep, lemma = (sample.layer(need) for need in _NEEDS)
     features, words = rates(Columns(word, pos, upos, dep, lemma))
-    columns = np.concatenate((dimensions(features, options.common), features), axis=1)
+    columns = np.concatenate((dimensions(features, options.variant == "package"), features), axis=1)
     return StyleRows(words, columns, dict(zip(_NAMES, columns.T)))
 
 
@@ -253,7 +253,7 @@ def method(s: Mapping[str, str]) -> str:
     return (
         "Style is described by the 67 features of Biber (1988), in 1,000 words of a text, and by "
         "his six dimensions, sums of features standardized by the means and standard deviations "
-        f"of his corpus{without if s['common'] == 'True' else ''}; values are means over texts"
+        f"of his corpus{without if s['variant'] == 'package' else ''}; values are means over texts"
     )
 
 
@@ -263,6 +263,7 @@ METRIC = Metric(
     values=values,
     needs=needs,
     options=Options,
+    without=("tested",),
     rows=rows,
     reduce=reduce,
     many=many,

@@ -74,11 +74,11 @@ def check(options: Options, signature: str) -> None:
         from rote.measure._templates.corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
-    if options.all_matches is not None:
+    if options.write is not None:
         from rote.measure._templates.tables import check_target
 
-        check_target(options.all_matches)
-    if options.perplexity:
+        check_target(options.write)
+    if options.model:
         from rote.measure._speaking import check as check_models
 
         check_models(options.model)
@@ -118,10 +118,10 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """The templates themselves, the curve over n, the corpora; or one text with its templates."""
     from rote.measure._templates.tables import length_table, template_tables
 
-    if options.all_matches is not None:
+    if options.write is not None:
         from rote.measure._templates.tables import write_matches
 
-        write_matches(rows, comparison, options, options.all_matches)
+        write_matches(rows, comparison, options, options.write)
     if options.highlight is not None:
         from rote.measure._templates.tables import highlighted
 
@@ -134,7 +134,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
         signature = annotator_signature(comparison.signature)
         corpora = open_corpora(options, signature=signature, reporter=comparison.reporter)
         found |= tables_of(corpora, rows, comparison, options)
-    if options.perplexity:
+    if options.model:
         from rote.measure._templates.perplexity import perplexity_table
 
         found["perplexity"] = perplexity_table(rows, comparison, options)

@@ -43,10 +43,10 @@ class MatchOptions:
     """What counts as a copy of an item."""
 
     SECTION: ClassVar[str] = "Items"
-    score: float = option(
+    share: float = option(
         SCORE, "share of a part's words, by their rarity, from which on it is held", above=0, most=1
     )
-    bits: float = option(60.0, "rarity that the words of a part must have in all", least=0.0)
+    min_bits: float = option(60.0, "rarity that the words of a part must have in all", least=0.0)
     min_words: int = option(8, "words that a part must have", least=1, most=10_000)
     seed_words: int = option(
         4, "words in a row from which on a document is looked at", least=2, most=LONGEST_NGRAM
@@ -119,7 +119,7 @@ class PartMatcher:
         _weigh(starts, ends, options.seed_words, skipped, weights)
         totals = np.add.reduceat(weights, starts) if len(starts) else np.empty(0)
         # In few words none is rare: what is asked for shrinks with what can be told.
-        least = options.bits * min(1.0, float(np.log2(total)) / _ENOUGH)
+        least = options.min_bits * min(1.0, float(np.log2(total)) / _ENOUGH)
         judged = (ends - starts >= max(options.min_words, options.seed_words)) & (totals >= least)
         judged &= totals > 0
         skipped |= np.repeat(~judged, ends - starts + 1)
@@ -176,7 +176,7 @@ class PartMatcher:
             self.weights,
             self.totals,
             np.zeros(len(self.numbers) + 1, np.bool_),
-            self.options.score if score is None else score,
+            self.options.share if score is None else score,
             self.least,
             out,
             bits,

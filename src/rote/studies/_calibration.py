@@ -20,7 +20,11 @@ from rote.curate.reading import json_line
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions, finished, train
 
-VERSION = "2"
+VERSION = "3"
+_DIVERSITY = 1.0
+"""Penalty of a token that another candidate has at the same place."""
+_DOCUMENTS = 8
+"""In one update."""
 _RANKED_BY = ("rouge_1", "rouge_2", "rouge_l")
 
 
@@ -29,13 +33,8 @@ class Calibration:
     """How a model is calibrated."""
 
     candidates: int
-    diversity: float
     margin: float
     alpha: float
-    rank_weight: float
-    reference_weight: float
-    smoothing: float
-    items: int
     longest: int
     max_tokens: int
     training: TrainOptions
@@ -57,9 +56,8 @@ def calibrate(
 
     loaded = opened(model, wanted.running, reporter)
     own = {k: v for k, v in asdict(wanted).items() if k not in ("training", "running")}
-    how = {k: v for k, v in asdict(wanted.training).items() if k != "save_every"}
     settings = {"calibrate": VERSION, "model": loaded.signature, "pairs": fingerprint(pairs),
-                **own, **how, "seed": seed}  # fmt: skip
+                **own, **asdict(wanted.training), "seed": seed}  # fmt: skip
     path = folder.with_name(f"{folder.name}.candidates.jsonl")
     with clear_errors(folder.parent, "the calibration"):
         found = candidates(loaded, wanted, pairs, path, reporter)
@@ -73,8 +71,7 @@ def calibrate(
         said = tokens_of(loaded, [""] * len(ranked), ranked, wanted.longest, wanted.max_tokens)
         rows: Ragged = said.references
         objective = Calibrating(
-            loaded, tokens, rows, wanted.candidates, wanted.items, wanted.margin, wanted.alpha,
-            wanted.rank_weight, wanted.reference_weight, wanted.smoothing,
+            loaded, tokens, rows, wanted.candidates, _DOCUMENTS, wanted.margin, wanted.alpha,
         )  # fmt: skip
         made = train(loaded, objective, folder, wanted.training, seed, reporter, settings=settings)
     losses = made["loss"]
@@ -99,7 +96,7 @@ def candidates(
         max_tokens=wanted.max_tokens,
         longest=wanted.longest,
         candidates=wanted.candidates,
-        diversity=wanted.diversity,
+        diversity=_DIVERSITY,
     )
     said = f"{loaded.signature} {how}"
 

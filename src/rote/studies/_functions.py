@@ -71,7 +71,7 @@ def describe(name: str) -> Described:
         record = find(member)
         given, hint = _takes(record)
         shared = {str(number): kind for number, kind in enumerate(kinds(record))}
-        left_out = getattr(record, "without", ())
+        left_out = record.without
         inputs = [Parameter(given, Parameter.POSITIONAL_ONLY, annotation=hint)]
         words = " ".join(words_of(member))
         work = functools.partial(run, member)
@@ -129,7 +129,7 @@ def function(name: str) -> Callable[..., Any]:
 
 def keywords_of(record: Metric | Study) -> list[tuple[Field[Any], str]]:
     """The fields of all its options, and what may be given for each."""
-    return keywords(kinds(record), getattr(record, "without", ()))
+    return keywords(kinds(record), record.without)
 
 
 def keywords(kinds: Sequence[type], without: Sequence[str] = ()) -> list[tuple[Field[Any], str]]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, OptionError
+from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import Reporter
 from rote.curate.pairs import Pair
 from rote.models.options import ModelOptions
@@ -18,7 +19,50 @@ from rote.models.training.loop import TrainOptions, finished, train
 if TYPE_CHECKING:
     from rote.models.hub.computing import Loaded
 
-VERSION = "3"
+VERSION = "4"
+SMOOTHING = 0.1
+"""Of labels, in training."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartOptions:
+    """What a training starts from."""
+
+    model: str = option("", "A folder or a name of the hub; or give --from-config", metavar="MODEL")
+    from_config: str = option(
+        "", "Start from random weights: tiny, small, or a config.json", metavar="SHAPE"
+    )
+    tokens: int = option(
+        0,
+        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
+        least=0,
+        most=2**24,
+    )
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if bool(self.model) == bool(self.from_config):
+            raise OptionError("give a model: either --model or --from-config")
+
+
+def longest_option() -> Any:
+    return option(512, "Tokens of a document that are read", least=8, most=1_000_000)
+
+
+def max_tokens_option() -> Any:
+    return option(128, "Tokens of a summary at most", least=2, most=100_000)
+
+
+def folder_option(default: str) -> Any:
+    """The folder of the models that are trained."""
+    return option(
+        Path(default), "The folder", short="-o", metavar="DIR", writes="folder", sign=unsigned
+    )
+
+
+def check_seeds(seeds: Sequence[int]) -> None:
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise OptionError("--seeds names no seed, or one twice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +72,6 @@ class Fit:
     model: str
     from_config: str
     tokens: int
-    smoothing: float
     longest: int
     max_tokens: int
     training: TrainOptions
@@ -36,11 +79,10 @@ class Fit:
 
     def settings(self, seed: int) -> dict[str, Any]:
         """What the weights depend on."""
-        names = ("model", "from_config", "tokens", "smoothing", "longest", "max_tokens")
+        names = ("model", "from_config", "tokens", "longest", "max_tokens")
         own = {name: getattr(self, name) for name in names}
         how = self.training.settled(self.from_config)
-        kept = {k: v for k, v in asdict(how).items() if k != "save_every"}
-        return {"finetune": VERSION, **own, **kept, "seed": seed}
+        return {"finetune": VERSION, **own, **asdict(how), "seed": seed}
 
 
 def room_of(tokens: int, shape: str) -> int:
@@ -96,7 +138,7 @@ def fit(
         )
         return Fitting(loaded, tokens, np.arange(len(pairs)), wanted.tokens, smoothing)
 
-    fitting = objective(some, wanted.smoothing)
+    fitting = objective(some, SMOOTHING)
     look = objective(held_out, 0.0).held_out if held_out else None
     how = wanted.training.settled(wanted.from_config)
     return train(loaded, fitting, folder, how, seed, reporter, settings=settings, held_out=look)

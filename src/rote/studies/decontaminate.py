@@ -50,7 +50,7 @@ class Options:
     policy: Literal["drop", "cut", "report"] = option(
         "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
     )
-    items: str | None = option(
+    benchmark: str | None = option(
         None,
         "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande, "
         "texts  [default: known by its fields]",
@@ -78,7 +78,7 @@ def run(call: Call) -> Findings:
     options, given = call.options, call.of(FolderOptions)
     folder = given.folder("decontaminate")
     skipped: list[InputError] = []
-    items = _read(call, "test_items", skipped, options.items)
+    items = _read(call, "test_items", skipped, options.benchmark)
     answers = _read(call, "answers", skipped) if is_given(options.answers) else []
     right, lost = right_answers(items, answers)
     if answers and lost == len(answers):
@@ -199,7 +199,7 @@ STUDY = Study(
     metavar="CORPUS...",
     options=Options,
     more=(MatchOptions, FolderOptions, ReadOptions),
-    without=("strip_prompt", "prompt_field"),
+    without=("strip_prompt", "prompt_field", "seed_words", "seed_count"),
     run=run,
     output="data",
     account=_account,

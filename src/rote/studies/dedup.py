@@ -1,7 +1,7 @@
 """A corpus without its repetitions, and a ledger of what went, where, and which copy stayed.
 
 Whole documents go if an earlier one that stays is at least --near similar: the Jaccard similarity
-of their runs of --shingle words, without case, punctuation and typography, computed in full (no
+of their runs of five words, without case, punctuation and typography, computed in full (no
 pair is missed, and none is guessed). Of the others every run of --length words or more is cut that
 was kept before, punctuation included, so one copy of everything stays. --exact takes words as they
 are. The folder DIR gets the files in the formats they came in, removed.jsonl and a manifest.json
@@ -10,7 +10,7 @@ with what each source shares with the others.
 \b
   rote dedup crawl/*.jsonl.zst -o clean
   rote dedup web.parquet --length 100 --near 0 --cut sentence -o clean
-  rote dedup train.jsonl --corpus IDX --prefer books --newest year -o clean
+  rote dedup train.jsonl --corpus IDX --keep source:books,newest:year -o clean
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ STUDY = Study(
     metavar="CORPUS...",
     options=Options,
     more=(DedupOptions, FolderOptions, ReadOptions),
-    without=("strip_prompt", "prompt_field"),
+    without=("strip_prompt", "prompt_field", "shingle"),
     run=run,
     output="data",
     account=_account,

@@ -126,9 +126,6 @@ class Options:
     by: tuple[str, ...] = option(
         ("task",), "Fields that make a group: task, kind, any other", common=True
     )
-    false_alarms: float = option(
-        0.01, "Share of non-members that may be taken for members", above=0, below=1
-    )
     extraction: float | None = option(
         None,
         "Slide windows along each text: how many draws write what follows a prefix at least once "

@@ -65,7 +65,7 @@ class Options:
         "FILE,...",
         takes="items",
     )
-    answers: Path | None = option(
+    write_answers: Path | None = option(
         None,
         "Write every answer of --model there, before and after (JSON Lines)",
         metavar="FILE",
@@ -95,8 +95,8 @@ class Options:
         check_options(self)
         if is_given(self.perturbed) and (self.write or self.log):
             raise OptionError("--perturbed compares items that are there: it has nothing to write")
-        if self.answers and not self.model:
-            raise OptionError("--answers writes what models answer: --model names one")
+        if self.write_answers and not self.model:
+            raise OptionError("--write-answers writes what models answer: --model names one")
 
 
 def run(call: Call) -> Findings:
@@ -119,8 +119,8 @@ def run(call: Call) -> Findings:
     act = _given if is_given(options.perturbed) else _made
     pairs, done, parts, records = act(call, answering=bool(models))
     answers = ask(models, call.inputs, parts, reporter) if models else None
-    if answers and options.answers:
-        write_lines(options.answers, answers.rows)
+    if answers and options.write_answers:
+        write_lines(options.write_answers, answers.rows)
     spoken = Spoken(answers)
     if judge is not None:
         same = judged(pairs, judge, judging, reporter, seed=call.of(PerturbOptions).seed)

@@ -111,9 +111,6 @@ class Options:
         sign=unsigned,
         most=1_000_000,
     )
-    pairs_most: int = option(
-        10_000, "N-grams that occur more often make no pairs", least=1, sign=unsigned
-    )
     pairs_similar: float | None = option(
         None,
         "Least cosine between the embeddings of a pair; others are left out",

@@ -125,6 +125,7 @@ STUDY = Study(
     takes="texts",
     options=Options,
     more=(TraceOptions, ReadOptions),
+    without=("seed_words", "seed_count"),
     run=run,
     output="listing",
     layout=(

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -30,6 +30,12 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
+from rote.studies._training import (
+    check_seeds,
+    folder_option,
+    longest_option,
+    max_tokens_option,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +44,19 @@ class Options:
 
     SECTION: ClassVar[str] = "Model, candidates and loss"
     model: str = option("", "A folder or a name of the hub", metavar="MODEL")
-    output: Path = option(
-        Path("rote-calibrated"), "The folder", short="-o", metavar="DIR", writes="folder",
-        sign=unsigned,
-    )  # fmt: skip
+    output: Path = folder_option("rote-calibrated")
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each", least=0)
     candidates: int = option(16, "Candidates of each document", least=2, most=10_000)
-    diversity: float = option(
-        1.0, "Penalty of a token that another candidate has at the same place; 0: plain beam "
-        "search", least=0,
-    )  # fmt: skip
     margin: float = option(0.001, "Margin between ranks", least=0)
     alpha: float = option(2.0, "Power of the length that log-probabilities are divided by", least=0)
-    rank_weight: float = option(10.0, "Weight of the ranking", least=0)
-    reference_weight: float = option(0.1, "Weight of the reference's cross-entropy", least=0)
-    smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
-    items: int = option(8, "Documents in one update", least=1, most=10_000)
-    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
-    max_tokens: int = option(128, "Tokens of a candidate at most", least=2, most=100_000)
+    longest: int = longest_option()
+    max_tokens: int = max_tokens_option()
 
     def __post_init__(self) -> None:
         check_options(self)
         if not self.model:
             raise OptionError("no model: --model names the one that is calibrated")
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise OptionError("--seeds names no seed, or one twice")
+        check_seeds(self.seeds)
 
 
 def run(call: Call) -> Findings:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -31,41 +31,34 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
+from rote.studies._training import (
+    Fit,
+    StartOptions,
+    check_seeds,
+    fit,
+    folder_option,
+    longest_option,
+    max_tokens_option,
+    room_of,
+)
 
 _DRAWN = "no validation split: a tenth of the pairs, drawn at random, is held out to validate on"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(StartOptions):
     """What is trained, and where it goes."""
 
     SECTION: ClassVar[str] = "Model and output"
-    model: str = option("", "A folder or a name of the hub; or give --from-config", metavar="MODEL")
-    from_config: str = option(
-        "", "Start from random weights: tiny, small, or a config.json", metavar="SHAPE"
-    )
-    output: Path = option(
-        Path("rote-models"), "The folder", short="-o", metavar="DIR", writes="folder",
-        sign=unsigned,
-    )  # fmt: skip
+    output: Path = folder_option("rote-models")
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each; of a folder of `rote limit` "
                                     "each takes the subset with its seed", least=0)  # fmt: skip
-    tokens: int = option(
-        0,
-        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
-        least=0,
-        most=2**24,
-    )
-    smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
-    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
-    max_tokens: int = option(128, "Tokens of a reference that are learned", least=2, most=100_000)
+    longest: int = longest_option()
+    max_tokens: int = max_tokens_option()
 
     def __post_init__(self) -> None:
-        check_options(self)
-        if bool(self.model) == bool(self.from_config):
-            raise OptionError("give a model: either --model or --from-config")
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
-            raise OptionError("--seeds names no seed, or one twice")
+        StartOptions.__post_init__(self)
+        check_seeds(self.seeds)
 
 
 def run(call: Call) -> Findings:
@@ -79,7 +72,6 @@ def run(call: Call) -> Findings:
         subset_file,
         subset_name,
     )
-    from rote.studies._training import Fit, fit, room_of
 
     options: Options = call.options
     how = call.of(TrainOptions).settled(options.from_config)
@@ -109,7 +101,7 @@ def run(call: Call) -> Findings:
             "subset": subset_name(path),
         }
         wanted = Fit(
-            options.model, options.from_config, room, options.smoothing, options.longest,
+            options.model, options.from_config, room, options.longest,
             options.max_tokens, how, call.of(ModelOptions),
         )  # fmt: skip
         folder = options.output / f"seed-{seed}"

@@ -34,6 +34,10 @@ from rote.corpus import ReadOptions
 from rote.curate.interventions import OUTCOMES, Edit, edits, frequent, outcome
 from rote.curate.pairs import VALIDATION, PairOptions, fingerprint, of_split, read_pairs
 from rote.models.options import ModelOptions
+from rote.studies._training import longest_option, max_tokens_option
+
+_ENTITIES, _EDITS = 2000, 2
+"""The most frequent entities of the training summaries; edits of each document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +54,11 @@ class Options:
         metavar="FILE", writes=LINES, sign=unsigned,
     )  # fmt: skip
     test: str = option("", "Split to edit; default: test, else validation", metavar="NAME")
-    frequent: int = option(2000, "So many entities, the most frequent of the training summaries",
-                           least=1)  # fmt: skip
-    items: int = option(50, "Documents that are edited", least=1)
-    each: int = option(2, "Edits of each document", least=1)
+    sample: int = option(50, "Documents that are edited, drawn at random", least=1)
     seed: int = option(0, "The seed of the draws", least=0)
     beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
-    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
-    max_tokens: int = option(128, "Tokens of a summary at most", least=2, most=100_000)
+    longest: int = longest_option()
+    max_tokens: int = max_tokens_option()
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
@@ -82,8 +83,8 @@ def run(call: Call) -> Findings:
             field="split",
         )
     with call.reporter.stage("finding entities", None):
-        known = frequent([one.reference for one in training], options.frequent)
-        made = edits(of_split(every, split), known, options.items, options.each, options.seed)
+        known = frequent([one.reference for one in training], _ENTITIES)
+        made = edits(of_split(every, split), known, options.sample, _EDITS, options.seed)
     if not made:
         raise InputError("no test reference holds a frequent entity of the training references")
     summaries = _summaries(made, options, call)
@@ -107,7 +108,7 @@ def _summaries(made: Sequence[Edit], options: Options, call: Call) -> dict[str, 
     from rote.studies._calibration import write_resumed
     from rote.studies._training import opened
 
-    how = Searching(options.beams, 1.0, options.max_tokens, options.longest)
+    how = Searching(options.beams, options.max_tokens, options.longest)
     found: dict[str, list[list[str]]] = {}
     for number, named in enumerate(options.model):
         name, is_named, place = named.rpartition("=")

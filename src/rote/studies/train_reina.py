@@ -27,6 +27,9 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, of_split, read_pairs
 from rote.curate.reading import write_lines
 
+_SEPARATOR = " | "
+"""Between the summary and the document."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -37,7 +40,6 @@ class Options:
         Path("retrieved.jsonl"), "The pairs, all splits", short="-o", metavar="FILE", writes=LINES,
         sign=unsigned,
     )  # fmt: skip
-    separator: str = option(" | ", "What goes between the summary and the document")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -63,7 +65,7 @@ def run(call: Call) -> Findings:
     write_lines(
         options.output,
         (
-            {**one.record, "document": training[near].reference + options.separator + one.document,
+            {**one.record, "document": training[near].reference + _SEPARATOR + one.document,
              "retrieved": training[near].id, "plain_document": one.document}
             for one, near in zip(every, best.tolist())
         ),

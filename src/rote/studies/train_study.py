@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -33,21 +33,20 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
+from rote.studies._training import (
+    StartOptions,
+    folder_option,
+    longest_option,
+    max_tokens_option,
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(StartOptions):
     """What is trained on what, and where it goes."""
 
     SECTION: ClassVar[str] = "Models and subsets"
-    model: str = option("", "A folder or a name of the hub; or give --from-config", metavar="MODEL")
-    from_config: str = option(
-        "", "Start from random weights: tiny, small, or a config.json", metavar="SHAPE"
-    )
-    output: Path = option(
-        Path("rote-repetition"), "The folder", short="-o", metavar="DIR", writes="folder",
-        sign=unsigned,
-    )  # fmt: skip
+    output: Path = folder_option("rote-repetition")
     theta: tuple[str, ...] = option(
         ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
     )
@@ -65,28 +64,17 @@ class Options:
     )
     test: str = option("", "Split to test on; default: test, else validation", metavar="NAME")
     sample: int | None = option(None, "At most this many test items, drawn at random", least=1)
-    calibrated: int = option(3072, "Pairs of a subset that are calibrated on at most", least=1)
     candidates: int = option(
         16, "Candidates of each document to calibrate on", least=2, most=10_000
     )
     alpha: float = option(0.6, "Power of the length in calibration", least=0)
     beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
-    length_penalty: float = option(1.0, "Power of the length that a beam's score is divided by")
-    tokens: int = option(
-        0,
-        "Tokens in one batch, padding included; 0: 8192, or 1024 of a tiny model",
-        least=0,
-        most=2**24,
-    )
-    smoothing: float = option(0.1, "Label smoothing", least=0, below=1)
-    longest: int = option(512, "Tokens of a document that are read", least=8, most=1_000_000)
-    max_tokens: int = option(128, "Tokens of a summary at most", least=2, most=100_000)
+    longest: int = longest_option()
+    max_tokens: int = max_tokens_option()
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
-        check_options(self)
-        if bool(self.model) == bool(self.from_config):
-            raise OptionError("give a model: either --model or --from-config")
+        StartOptions.__post_init__(self)
         limits = self.limits
         if not limits and not self.whole:
             raise OptionError("--theta names no subset")

@@ -28,7 +28,7 @@ _NAMED = 5
 class GrowthOptions:
     """What becomes of the sentences that were judged."""
 
-    keep_passing: Path | None = option(
+    write: Path | None = option(
         None,
         "Write the sentences that do not fail there, as JSON Lines",
         metavar="OUT",
@@ -47,7 +47,7 @@ def prepare(given: Given) -> Mapping[str, Any]:
     from rote.measure._against import WITHOUT
 
     options = build(GrowthOptions, given.options)
-    if not (options.accept or options.keep_passing):
+    if not (options.accept or options.write):
         return {}
     if not given.options["corpus"]:
         raise OptionError(WITHOUT)
@@ -71,8 +71,8 @@ def finish(result: Result, given: Given) -> None:
     from rote.report.texts.originality import print_originality
 
     options, verdicts = build(GrowthOptions, given.options), result.tables.get(_VERDICTS, ())
-    if options.keep_passing:
-        _write_passing(verdicts, options.keep_passing)
+    if options.write:
+        _write_passing(verdicts, options.write)
     if not given.options[_VERDICTS]:
         kept = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
         result = replace(result, tables=kept)

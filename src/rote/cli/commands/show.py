@@ -39,7 +39,7 @@ class ShowOptions:
 
     SECTION: ClassVar[str] = "What is shown"
     id: str | None = option(None, "Only the text with this id")
-    texts: int = option(1, "How many texts, from the first on")
+    limit: int = option(1, "How many texts, from the first on")
     layers: tuple[str, ...] = option(
         ("lemma", "upos", "pos", "dep", "entity"), "Layers to show below the words"
     )
@@ -114,7 +114,7 @@ def _texts(
                 continue
             yield document, annotation, number
             shown += 1
-            if shown >= options.texts:
+            if shown >= options.limit:
                 return
     if not shown:
         raise InputError(f"no text has the id '{options.id}'", remedy="Check --id and --id-field")

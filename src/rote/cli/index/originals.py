@@ -3,18 +3,17 @@
 A fragment is two words or more inside one sentence that do not begin or end with a determiner, a
 preposition, a form of be or have, or a punctuation mark. It is original if at most --relax sources
 have it; documents that share a known author are one source. The table shows how many there are
-of each length; --fragments writes them all, one JSON object per line.
+of each length; --write writes them all, one JSON object per line.
 
 \b
   rote index originals IDX
-  rote index originals IDX --shortest --fragments originals.jsonl
+  rote index originals IDX --shortest --write originals.jsonl
   rote index originals IDX --variant paper
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened, several, signed
 from rote.cli._output import Listing, Output, deliver_rows
-from rote.cli._places import LINES, STDOUT
+from rote.cli._places import LINES
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.files import new_file
@@ -57,10 +56,6 @@ class OriginalsOptions:
     variant: Literal["exact", "paper"] = option(
         "exact", "The definition, or Algorithm 1 of Brooks and Youssef (2021) as printed"
     )
-    edges: Literal["tags", "words"] | None = option(
-        None,
-        "Tell the words that no fragment begins or ends with by tags (if there are any) or lists",
-    )
     document_field: str | None = option(
         None, "Records that agree in this field are parts of one document", metavar="FIELD"
     )
@@ -70,9 +65,9 @@ class OriginalsOptions:
         "names for one author",
         metavar="FILE",
     )
-    fragments: Path | None = option(
+    write: Path | None = option(
         None,
-        "Write all original fragments there, - for standard output",
+        "Write all original fragments there",
         metavar="FILE",
         writes=LINES,
     )
@@ -91,18 +86,17 @@ def command(
     idx: Path, options: OriginalsOptions, output: Output, reporter: TerminalReporter
 ) -> None:
     listing = _listed(opened(idx, reporter), options, reporter)
-    if options.fragments != STDOUT or output.output is not None:
-        deliver_rows(listing, lambda console: _draw(listing, console), output)
+    deliver_rows(listing, lambda console: _draw(listing, console), output)
 
 
 def _listed(index: Index, options: OriginalsOptions, reporter: Reporter) -> Listing:
     from rote.search.originality.edges import rule_for
 
     _check(options)
-    rule = options.edges or rule_for(index)
+    rule = rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
     asked = {"layer": options.layer, "variant": options.variant, "edges": rule}
-    with _target(options.fragments) as file:
+    with _target(options.write) as file:
         if options.variant == "paper":
             listing = _by_algorithm(index, rule, options, file, reporter)
         else:
@@ -112,8 +106,8 @@ def _listed(index: Index, options: OriginalsOptions, reporter: Reporter) -> List
 
 
 def _check(options: OriginalsOptions) -> None:
-    if options.shortest and options.fragments is None:
-        raise OptionError("--shortest chooses fragments to write: name a file with --fragments")
+    if options.shortest and options.write is None:
+        raise OptionError("--shortest chooses fragments to write: name a file with --write")
     unknown = {
         "documents: leave --document-field out": options.document_field is not None,
         "authors: leave --authors out": options.authors is not None,
@@ -255,9 +249,9 @@ def _write(fragments: Iterable[OriginalFragment], file: TextIO) -> None:
 
 @contextmanager
 def _target(path: Path | None) -> Iterator[TextIO | None]:
-    """Where fragments go: nowhere, to standard output, or beside the file until all are there."""
-    if path is None or path == STDOUT:
-        yield None if path is None else sys.stdout
+    """Where fragments go: nowhere, or beside the file until all are there."""
+    if path is None:
+        yield None
         return
     with new_file(path) as raw, TextIOWrapper(raw, encoding="utf-8") as file:
         yield file

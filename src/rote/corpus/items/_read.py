@@ -168,7 +168,7 @@ class ItemOptions:
 
     SECTION: ClassVar[str] = "Items"
     SHARED: ClassVar[bool] = True
-    items: str | None = option(
+    benchmark: str | None = option(
         None,
         "Benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, "
         "winogrande, texts  "
@@ -275,7 +275,9 @@ def take_items(
 ) -> list[Record]:
     """The records that these options ask for; what is skipped is said."""
     skipped: list[InputError] = []
-    given = read_records(inputs, options.items, read=options.read, skipped=skipped, called=called)
+    given = read_records(
+        inputs, options.benchmark, read=options.read, skipped=skipped, called=called
+    )
     found = fulfilling(list(given), options.where)
     for problem in skipped:
         reporter.say(f"skipped: {problem}")
@@ -317,9 +319,9 @@ def _detected(record: Mapping[str, Any], origin: Origin, line: int, text_field: 
         raise origin.error(
             f"no benchmark has these fields: {', '.join(map(str, record))}{without}",
             line,
-            remedy=f"Name it with --items ({', '.join(plugins.members(ROOM))}), or the field that "
-            "holds a text with --text-field, or give records with the fields context, options and "
-            "answer",
+            remedy=f"Name it with --benchmark ({', '.join(plugins.members(ROOM))}), or the field "
+            "that holds a text with --text-field, or give records with the fields context, options "
+            "and answer",
         )
     return max(fitting, key=lambda form: sizes[form])
 

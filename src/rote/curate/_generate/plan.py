@@ -32,7 +32,6 @@ def grid(
     max_tokens: int,
     stop: Sequence[str] = (),
     beams: int = 1,
-    length_penalty: float = 1.0,
 ) -> list[Decoding]:
     """The settings in the order in which they are given. Greedy decoding draws nothing, so
     settings of draws leave it as it is, and it occurs there once."""
@@ -56,7 +55,7 @@ def grid(
         else:
             # Its settings are as if they were not there, but a wrong one is still an error.
             Decoding(max_tokens, 1, top_p, top_k, constraint)
-            made = Decoding(max_tokens, stop=stops, beams=beams, length_penalty=length_penalty)
+            made = Decoding(max_tokens, stop=stops, beams=beams)
         found.setdefault(made.signature, made)
     return list(found.values())
 
@@ -139,7 +138,7 @@ class Wanted:
 def _searched(decoding: Decoding) -> dict[str, Any]:
     if decoding.beams == 1:
         return {}
-    return {"beams": decoding.beams, "length_penalty": decoding.length_penalty}
+    return {"beams": decoding.beams}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ _DOCUMENT = "document"
 _WORD = re.compile(r"\S+")
 _OWN = frozenset(
     "text id source model signature temperature top_p top_k constraint max_tokens stop sample "
-    "seed ended incomplete tokens sent instruction beams length_penalty".split()
+    "seed ended incomplete tokens sent instruction beams".split()
 )
 """Fields that a record of a generated text gives another meaning."""
 

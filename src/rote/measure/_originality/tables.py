@@ -58,7 +58,7 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
     wanted = np.full(len(rows.sentences), options.verdicts)
     every = [row for _, row in _numbered(rows, comparison, wanted)]
     longest = _longest_cited(rows, rows.verdicts)
-    listed = _listed(rows, longest, comparison, options.listed)
+    listed = _listed(rows, longest, comparison, options.top)
     exact = options.variant == "exact"
     flagged = _held_out(rows.ground, rows.rule, options) if exact else None
     return {

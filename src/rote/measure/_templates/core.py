@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 _WHITE_SPACE = Need("word", "whitespace")
 
 
-def _if_asked(given: Any) -> Any:
-    return given or None
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
     """Settings of `templates`."""
@@ -91,7 +87,7 @@ class Options:
         sign=lambda name: None,
         common=True,
     )
-    all_matches: Path | None = option(
+    write: Path | None = option(
         None,
         "write every occurrence of a template to this file, one JSON object a line",
         metavar="FILE",
@@ -99,25 +95,16 @@ class Options:
         form=False,
         writes=(".jsonl", ".ndjson"),
     )
-    most_frequent: int = option(
-        50_000, "how many n-grams of a corpus count as its most frequent", least=1
-    )
-    perplexity: bool = option(
-        False,
-        "how surprising templates are to --model, against other stretches",
-        sign=_if_asked,
-        form=False,
-    )
     model: tuple[str, ...] = option(
         (),
-        "models for --perplexity: folders, transformers:NAME, ...; several are checkpoints; "
-        "NAME=MODEL gives one a name of its own",
+        "how surprising templates are to these models, against other spans: folders, "
+        "transformers:NAME, ...; several are checkpoints; NAME=MODEL gives one a name of its own",
         metavar="M,...",
         sign=lambda models: signed(models) if models else None,
     )
     context: Literal["text", "none"] = option(
         "text",
-        "what a model sees before a stretch: the text up to it, or nothing",
+        "what a model sees before a span: the text up to it, or nothing",
         form=False,
         sign=lambda context: None if context == "text" else context,
     )
@@ -132,8 +119,6 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.perplexity != bool(self.model):
-            raise OptionError("--perplexity asks a model, and --model names it: give both")
         if self.windows == "sentence" and self.variant != "exact":
             known = (
                 "the package's are so already" if self.variant == "package" else "the paper's not"

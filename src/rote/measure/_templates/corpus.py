@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 Table = list[dict[str, Any]]
 Tables = dict[str, Table]
+MOST_FREQUENT = 50_000
+"""So many n-grams of a corpus count as its most frequent."""
 TEMPLATES, OTHERS, REFERENCE = "templates", "others", "reference templates"
 
 
@@ -108,7 +110,7 @@ def tables_of(
     total = len(asked) + len(corpora)
     with comparison.reporter.stage("templates: in the corpora", total) as advance:
         for name, index in asked.items():
-            corpus = standing(index, options.layer, options.n, options.most_frequent)
+            corpus = standing(index, options.layer, options.n, MOST_FREQUENT)
             for source in sources:
                 _look_up(name, corpus, source, rows, comparison, tables)
             advance(1)

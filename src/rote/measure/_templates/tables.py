@@ -327,7 +327,7 @@ def check_target(path: Path) -> None:
     """A file that is there is never written over: it may be an input."""
     check_parent(path)
     if path.exists():
-        raise OptionError(f"{path} is there already: name another file for --all-matches")
+        raise OptionError(f"{path} is there already: name another file for --write")
 
 
 def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Path) -> None:

@@ -123,7 +123,7 @@ class EncoderDecoder:
             raise InputError("an empty document has no summary", remedy="Leave it out")
         if any(self.length(one.text) > self.limit for one in wanted):
             self.tell(f"documents are cut to the {self.limit:,} tokens that the model reads")
-        how = Searching(decoding.beams, decoding.length_penalty, decoding.max_tokens, self.limit)
+        how = Searching(decoding.beams, decoding.max_tokens, self.limit)
         with memory_watched(self.loaded.device):
             made = write(self.loaded, [one.text for one in wanted], how)
         return [Generated(own.text, own.tokens, "end" if own.ended else "length")

@@ -26,6 +26,8 @@ from rote.models.hub.computing import out_of_memory, quiet
 from rote.models.training.objectives import Objective
 
 ACCOUNT = "training.json"
+SAVE_EVERY = 500
+"""Updates between two checkpoints."""
 _BETAS = (0.9, 0.999)
 _LARGEST_GRADIENT = 1.0
 """Norm that gradients are cut to."""
@@ -43,7 +45,6 @@ class TrainOptions:
         "weights 2e-3 (tiny 3e-3) and 100 updates of warm-up", least=0,
     )  # fmt: skip
     warmup: int = option(0, "Updates in which the rate rises to it", least=0)
-    save_every: int = option(500, "Updates between two checkpoints", least=1)
     evaluate_every: int = option(
         0, "Updates between two looks at the validation loss; 0: after each epoch", least=0
     )
@@ -218,7 +219,7 @@ def _train(
                 stopped = bool(options.patience) and state.waited >= options.patience
             if stopped:
                 break
-            if state.step % options.save_every == 0 and state.step < total:
+            if state.step % SAVE_EVERY == 0 and state.step < total:
                 save()
     if best is not None:
         model.load_state_dict(best)

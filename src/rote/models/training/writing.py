@@ -15,7 +15,6 @@ class Searching:
     """How summaries are looked for."""
 
     beams: int = 4
-    length_penalty: float = 1.0
     max_tokens: int = 64
     longest: int = 512
     """Tokens of a document that are read."""
@@ -57,7 +56,7 @@ def write(loaded: Any, documents: Sequence[str], how: Searching) -> list[list[Wr
         ids, mask = (one.repeat_interleave(how.candidates, 0) for one in (ids, mask))
         more = {"num_beams": 1, "logits_processor": [_apart(how, 1 if paired else width, end)]}
     elif more["num_beams"] > 1:
-        more |= {"length_penalty": how.length_penalty, "early_stopping": True}
+        more |= {"length_penalty": 1.0, "early_stopping": True}
         more |= {"num_return_sequences": how.candidates}
     with torch.inference_mode(), half_precision(loaded.device):
         made = model.generate(

@@ -47,6 +47,8 @@ would say nothing."""
 _FREQUENCIES = ("copies", "ips", "held")
 _FEW = 4
 EVERY = "all items"
+FALSE_ALARMS = 0.01
+"""Share of non-members that may be taken for members."""
 _ENDS = ("low", "high")
 _NO_GROUPS: Groups = {}
 
@@ -227,7 +229,7 @@ def _separated(scored: Scoring, column: Floats, own: Labels) -> dict[str, Any]:
         column[members],
         column[others],
         bases=(scored.bases[members], scored.bases[others]),
-        alarms=scored.options.false_alarms,
+        alarms=FALSE_ALARMS,
         level=scored.options.interval,
     )
 

@@ -44,6 +44,8 @@ SCORES = ("together", "given", "input", "output", "expected", "lift")
 _SINGLE = ("input", "output", "expected")
 """What single n-grams say, without their pairs."""
 _CHUNK = 1 << 14
+MOST_OCCURRENCES = 10_000
+"""N-grams that occur more often make no pairs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def count_pairs(
     tokens = np.diff(layer.text_ends, prepend=0)[1::2]
     likelihood = np.array([one[2] if one else math.nan for one in asked])
     likelihood = likelihood / np.where(tokens > 0, tokens, math.nan)
-    often = backend.held.counts(grams, backend.layer) > options.pairs_most
+    often = backend.held.counts(grams, backend.layer) > MOST_OCCURRENCES
     taken = ~often[gram] if len(gram) else np.empty(0, np.bool_)
     item, x, y = _combined(text[taken], gram[taken], len(items))
     if options.pairs_similar is not None:
@@ -244,7 +246,7 @@ def signed(options: Any) -> dict[str, Any]:
     """What the counts of pairs depend on."""
     within, least = options.pairs_within, options.pairs_similar
     told = {"pairs": options.pairs, "in": f"stretch of {within}" if within else "document"}
-    told["most"] = options.pairs_most
+    told["most"] = MOST_OCCURRENCES
     return told | ({"similar": f"{least:g} by {options.embedder}"} if least is not None else {})
 
 
@@ -253,8 +255,8 @@ def notes(pairs: Pairs, options: Any) -> Iterator[str]:
     if pairs.frequent:
         yield (
             f"pairs: {pairs.frequent:,} of {pairs.different:,} different {options.pairs}-grams "
-            f"occur more than {several(options.pairs_most, 'time')} in the corpus and take no part "
-            "(--pairs-most)"
+            f"occur more than {several(MOST_OCCURRENCES, 'time')} in the corpus and take no "
+            "part"
         )
     unknown, none = np.isnan(pairs.likelihood), pairs.number == 0
     for count, why in (

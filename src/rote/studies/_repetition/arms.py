@@ -40,6 +40,8 @@ _STEPS = (1000, 2000)
 """Updates of random weights, at least and at most."""
 _CALIBRATION_RATE = 3e-5
 """Learning rate of calibration."""
+_CALIBRATED = 3072
+"""Pairs of a subset that are calibrated on at most."""
 _CHARACTERS = 4
 """About so many are a token of a tokenizer that was learned from the data."""
 EMPTY = "."
@@ -252,9 +254,9 @@ def _subset(arm: Arm, seed: int, found: Trained, options: Any) -> list[Pair]:
         ending = "" if arm.kind == "limited" else f".{arm.kind}"
         file = found.folder / "limited" / f"max-{arm.theta}.seed-{seed}{ending}.jsonl"
         some = chosen(found.train, file)
-    if arm.calibrated and len(some) > options.calibrated:
+    if arm.calibrated and len(some) > _CALIBRATED:
         random = np.random.default_rng([seed, 11])
-        places = np.sort(random.choice(len(some), options.calibrated, replace=False))
+        places = np.sort(random.choice(len(some), _CALIBRATED, replace=False))
         some = [some[place] for place in places]
     return some
 
@@ -275,13 +277,13 @@ def _model(
         start = found.folder / "models" / "all" / f"seed-{seed}"
         how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
         wanted = Calibration(
-            options.candidates, 1.0, 0.001, options.alpha, 10.0, 0.1, options.smoothing, 8,
-            options.longest, options.max_tokens, how, running,
+            options.candidates, 0.001, options.alpha, options.longest, options.max_tokens, how,
+            running,
         )  # fmt: skip
         made = calibrate(wanted, str(start), some, seed, folder, reporter)
         return {"updates": made["updates"], "loss": made["loss"]}
     wanted_fit = Fit(
-        options.model, options.from_config, options.tokens, options.smoothing, options.longest,
+        options.model, options.from_config, options.tokens, options.longest,
         options.max_tokens, training, running,
     )  # fmt: skip
     settings = {"pairs": fingerprint(some), "arm": arm.name}
@@ -311,7 +313,7 @@ def _texts(
     path = found.folder / "texts" / f"{_file(arm.name)}.seed-{seed}.jsonl"
     if path.exists():
         return path
-    how = Searching(options.beams, options.length_penalty, options.max_tokens, options.longest)
+    how = Searching(options.beams, options.max_tokens, options.longest)
 
     def record(number: int, made: Sequence[str]) -> dict[str, Any]:
         one = found.test[number]

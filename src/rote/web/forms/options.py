@@ -31,13 +31,13 @@ _NAMES = frozenset(
 """Strings that name something inside the texts, on every form; any other of an option that says
 `form=True`."""
 _OPEN = frozenset(
-    "corpus against train answers model correct member items over order pair facet without values "
-    "device dtype text_field id_field prompt_field".split()
+    "corpus against train answers model correct member benchmark over order pair facet without "
+    "values device dtype text_field id_field prompt_field".split()
 )
 """Those that only the form of a single command has."""
 _TEXTS = _NAMES | frozenset(
-    "correct member items over order pair facet without values device dtype text_field id_field "
-    "prompt_field prefer pos quality_columns encoding".split()
+    "correct member benchmark over order pair facet without values device dtype text_field "
+    "id_field prompt_field keep pos quality_columns encoding".split()
 )
 """Strings that are no names of files, whatever they hold."""
 _METAVARS = {

@@ -202,7 +202,7 @@ def takes_of(record: Metric | Study) -> str:
 def fields_of(name: str) -> list[forms.Field]:
     """The fields that the form of a record has; one that several kinds of options have, once."""
     record = record_of(name)
-    without = getattr(record, "without", ())
+    without = record.without
     glance = at_a_glance(kinds(record), without)
     found: dict[str, forms.Field] = {}
     for kind in kinds(record):

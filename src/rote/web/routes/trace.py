@@ -35,7 +35,7 @@ from rote.web.store.uploads import LONGEST_TEXT, keep_text, kept_text
 
 router = APIRouter(tags=["trace"])
 _MOST_RELAXED = 1_000
-_FIELDS = ("min_words", "min_bits", "gap", "seed_words", "seed_count", "sort", "limit", "places")
+_FIELDS = ("min_words", "min_bits", "gap", "sort", "limit", "places")
 _START = {"min_words": 5, "min_bits": 0.0}
 """Where a page begins: somebody looks at one text, so short matches can be told apart by eye."""
 _USUAL = TraceOptions(**_START)  # type: ignore[arg-type]
@@ -73,8 +73,6 @@ class TraceQuestion(Question):
     min_words: int = _USUAL.min_words
     min_bits: float = _USUAL.min_bits
     gap: int = _USUAL.gap
-    seed_words: int = _USUAL.seed_words
-    seed_count: int = _USUAL.seed_count
     sort: Literal["longest", "unlikely"] = _USUAL.sort
     limit: int = _USUAL.limit
     places: int = _USUAL.places
