@@ -259,8 +259,8 @@ def test_a_flag_is_suggested_by_its_idea_or_by_its_letters() -> None:
 # -- narrow terminals ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 132])
-@pytest.mark.parametrize("name", ["lexical", "templates", "keyness"])
+@pytest.mark.parametrize("width", [24, 30, 40, 60, 80, 100, 132])
+@pytest.mark.parametrize("name", ["lexical", "templates", "keyness", "self_repetition", "style"])
 def test_no_line_of_a_table_is_wider_than_the_terminal(name: str, width: int) -> None:
     from rich.cells import cell_len
 

@@ -160,11 +160,13 @@ def test_each_source_and_section_has_at_most_as_many_texts_as_asked_for(whole: R
 
 def test_without_a_corpus_fields_and_reference_the_rest_is_measured(texts: Path) -> None:
     options = ReportOptions(
-        measures=("lexical", "templates", "precision-recall", "novelty", "score")
+        measures=("lexical", "templates", "keyness", "precision-recall", "novelty", "score")
     )
     study = make_report([texts], options, settings=replace(QUICK, reference=None))
-    assert [result.measure for result in study.results] == ["lexical", "templates"]
+    assert [result.measure for result in study.results] == ["lexical", "templates", "keyness"]
     assert "--reference" in omitted(study)["precision-recall"]
+    assert omitted(study)["keyness, in part"].startswith("patterns of grammar: no reference")
+    assert "--reference names" in omitted(study)["keyness, in part"]
     assert "--corpus" in omitted(study)["novelty"]
     assert "'reference'" in omitted(study)["score"]
     assert study.reference is None

@@ -112,10 +112,13 @@ class Record:
     effort: Effort = "medium"
     panel: Sequence[Mapping[str, Any]] = ()
     """The settings, each a measure of its own, with which it enters `rote diversity`."""
-    report: Callable[[Asked], Mapping[str, Any] | Sequence[Mapping[str, Any]] | str] | None = None
+    report: (
+        Callable[[Asked], Mapping[str, Any] | Sequence[Mapping[str, Any] | str] | str] | None
+    ) = None
     """Its options in a report that has this to offer (several: it is taken so often, each with its
-    own), or the reason why it is left out: none where it is no part of reports. Without it a
-    measure of texts is taken with its defaults, and a study is not."""
+    own; a text among them says why that part is left out), or the reason why it is left out: none
+    where it is no part of reports. Without it a measure of texts is taken with its defaults, and a
+    study is not."""
     lesser: Callable[[Any], Any] | None = None
     """For a report, the options of a measure, or the keywords of a study, without the part that
     could not work; None where nothing is left."""

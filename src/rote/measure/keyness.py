@@ -427,9 +427,10 @@ def _of(phrases: Callable[..., Any], patterns: Callable[..., Any]) -> Callable[.
     return chosen
 
 
-def _in_report(asked: Asked) -> Sequence[Mapping[str, Any]]:
-    grammar_too = [{"of": "patterns", "sentences": asked.sentences}] if asked.reference else []
-    return [*grammar_too, {}]
+def _in_report(asked: Asked) -> Sequence[Mapping[str, Any] | str]:
+    if lacking := asked.lacks("reference"):
+        return [f"patterns of grammar: {lacking}", {}]
+    return [{"of": "patterns", "sentences": asked.sentences}, {}]
 
 
 def _is_patterns(settings: Mapping[str, str]) -> bool:

@@ -202,6 +202,9 @@ def _measure_items(call: _Policy, benchmark: Sequence[str], read: ReadOptions) -
             call.omitted.append(Omission(study.name, given))
             continue
         for own in [given] if isinstance(given, Mapping) else given:
+            if isinstance(own, str):
+                call.omitted.append(Omission(f"{study.name}, in part", own))
+                continue
             try:
                 result, said = items_measured(study, own, every, call.settings, call.reporter)
             except RoteError as problem:

@@ -191,7 +191,7 @@ def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str
     )
 
 
-def _options(metric: Metric, asked: Asked) -> Sequence[Mapping[str, Any]] | str:
+def _options(metric: Metric, asked: Asked) -> Sequence[Mapping[str, Any] | str] | str:
     """The options of a measure in a report, each time that it is taken, or what it lacks; nothing:
     it is no part of reports."""
     given = metric.report(asked) if metric.report else {}
@@ -216,7 +216,9 @@ def planned(
         if isinstance(given, str):
             omitted.append(Omission(name, given))
             continue
-        for chosen, more in product(metric.panel or ({},), given):
+        parts = [part for part in given if not isinstance(part, str)]
+        omitted += [Omission(f"{name}, in part", part) for part in given if isinstance(part, str)]
+        for chosen, more in product(metric.panel or ({},), parts):
             own = metric.options(**{**chosen, **more, **changed.get(name, {})})
             if metric.settle:
                 own = metric.settle(own, fields)

@@ -23,6 +23,7 @@ WIDTH = 160
 """Of a table in a file or a pipe, which have none of their own."""
 _GAP = "   "
 _SCREEN, _LEAST, _LEAST_TEXT = 36, 2, 16
+_LEAST_NAME, _LEAST_NUMBER = 4, 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,11 @@ def _fit(columns: Sequence[Column], sizes: list[int], width: int, keys: int) -> 
         used = sum(sizes[:keys]) + len(_GAP) * keys + others
         least = max(min(_LEAST_TEXT, width // 2), width // (3 * keys))
         sizes[n] = max(min(sizes[n], least), sizes[n] - max(0, used - width))
+    # Where several names stand side by side and there is hardly any room, they fold evenly.
+    room = width - len(_GAP) * keys - min(others, _LEAST_NUMBER + 1)
+    if keys and sum(sizes[:keys]) > room:
+        for n in range(keys):
+            sizes[n] = min(sizes[n], max(_LEAST_NAME, room // keys))
     left = width - sum(sizes[:keys]) - len(_GAP) * keys - 1
     for n in range(keys, len(sizes)):
         sizes[n] = min(sizes[n], max(left, 1))
