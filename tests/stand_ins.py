@@ -347,7 +347,7 @@ NAMES: dict[str, Maker] = {
     "quotations.jsonl": lines(partial(texts, id=lambda n, one: f"q{n}")),
     "summaries.jsonl": summaries,
     **dict.fromkeys(("pairs.jsonl", "test.jsonl"), pairs),
-    **dict.fromkeys(("story.txt", "essay.txt", "notes.txt"), _text),
+    **dict.fromkeys(("story.txt", "essay.txt", "notes.txt", "phrases.txt"), _text),
     **{f"{kind}.jsonl": lines(partial(_items, kind))
        for kind in ("piqa", "blimp", "copa", "winogrande")},
     **dict.fromkeys(("samples_piqa_1.jsonl", "results/samples_piqa_1.jsonl"), lines(_samples)),

@@ -93,9 +93,14 @@ def test_the_colour_of_a_span_says_how_unlikely_it_is(app: TestClient) -> None:
         assert set(re.findall(r'class="lane [^"]*?\b(u\d) [^"]*s\d+"', page)) == {
             colour(one) for one in bits
         }
-    assert [colour(bits) for bits in (0, 24.9, 25, 50, 99, 100, 900)] == [
-        *("u0", "u0", "u1", "u2", "u2", "u3", "u3")
-    ]
+
+
+def test_a_colour_begins_where_the_legend_says() -> None:
+    begin = [re.findall(r"\d+", said)[0] for _, said in UNLIKELY[1:]]
+    for number, edge in enumerate(map(float, begin), 1):
+        assert colour(edge) == UNLIKELY[number][0]
+        assert colour(edge - 0.01) == UNLIKELY[number - 1][0]
+    assert (colour(-3.0), colour(900.0)) == ("u0", "u3")
 
 
 SHORT_AND_LONG = (

@@ -23,9 +23,16 @@ if TYPE_CHECKING:
 
 _SCREEN = 15
 """Spans that are printed on the terminal; JSON and the page have all that are listed."""
-_BITS = (25, 50, 100)
-UNLIKELY = (("u0", "under 25"), ("u1", "25 to 50"), ("u2", "50 to 100"), ("u3", "100 or more"))
-"""Where the colour of a span changes, in bits, and the classes of the colours with their words."""
+_BITS = (20, 25, 40)
+UNLIKELY = (
+    ("u0", "under 20: often"),
+    ("u1", "20 to 25: fewer than 1 in 10"),
+    ("u2", "25 to 40: fewer than 1 in 100"),
+    ("u3", "40 or more: 1 in 10,000 or fewer"),
+)
+"""Where the colour of a span changes, in bits, and the classes of the colours with their words:
+in how many texts of 450 words that have nothing to do with the index such a span occurs
+(docs/trace.md)."""
 _STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed"}
 _SHORT = 90
 _SCRIPT = """
