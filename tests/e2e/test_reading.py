@@ -98,6 +98,14 @@ def test_words_are_found_in_their_context(app: Running, page: Page) -> None:
     expect(page.get_by_text("page 2 of 2", exact=True)).to_be_visible()
 
 
+def test_a_match_is_shown_whole(app: Running, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto(app.at("/search?index=tales&q=miller+spoke+about+the+lamp"))
+    match = page.locator("table.kwic td.match").first
+    expect(match).to_have_text("miller spoke about the lamp")
+    assert match.evaluate("cell => cell.scrollWidth <= cell.clientWidth")
+
+
 def test_lines_are_put_in_another_order_and_the_address_says_so(
     app: Running, page: Page, browser: Browser
 ) -> None:

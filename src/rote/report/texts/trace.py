@@ -26,8 +26,8 @@ _SCREEN = 15
 _BITS = (20, 25, 40)
 UNLIKELY = (
     ("u0", "under 20: often"),
-    ("u1", "20 to 25: fewer than 1 in 10"),
-    ("u2", "25 to 40: fewer than 1 in 100"),
+    ("u1", "20 to 25: under 1 in 10"),
+    ("u2", "25 to 40: under 1 in 100"),
     ("u3", "40 or more: 1 in 10,000 or fewer"),
 )
 """Where the colour of a span changes, in bits, and the classes of the colours with their words:
