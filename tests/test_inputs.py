@@ -137,7 +137,7 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
         "trace": (world.texts, {**corpus, "min_words": 3, "min_bits": 1}),
         "dedup": (world.texts, {**corpus, "length": 6, "output": folder / "clean"}),
         "decontaminate": (
-            world.texts, {"test_items": world.items, "bits": 5, "output": folder / "clean"},
+            world.texts, {"test_items": world.items, "min_bits": 5, "output": folder / "clean"},
         ),
         "limit": (world.texts, {"max": 4, "seeds": 1, "output": folder / "limited"}),
         "generate": (
@@ -325,7 +325,7 @@ def test_every_option_that_names_data_says_what_it_takes() -> None:
     """A file that is read is an input: of no kind that is not tried here."""
     reading = re.compile(r"IDX|TRAIN|ITEMS|INPUT|FILE|PLACE")
     settings = {  # files of a form of their own, which a path names
-        "deciles", "key", "tokenizer", "log", "write", "answers", "output", "save_deciles",
+        "deciles", "key", "tokenizer", "log", "write", "write_answers", "output", "save_deciles",
         "templates_from", "unasked", "corpus", "join",
     }  # fmt: skip
     for name in names():
