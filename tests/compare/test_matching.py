@@ -77,7 +77,7 @@ def test_without_two_texts_that_hold_a_window_there_is_no_plan() -> None:
 
 def test_no_sample_is_larger_than_a_reader_could_see() -> None:
     groups = {"a": np.arange(300), "b": np.arange(300, 600)}
-    plan = planned(groups, np.full(600, LARGEST // 50), "words")
+    plan = planned(groups, np.full(600, 200), "words", 50 * 200)
     assert plan is not None
     assert plan.windows == 50
 

@@ -29,6 +29,9 @@ LARGEST = 1_000_000
 """Beyond this many words a larger sample changes nothing that a reader would see."""
 SHORTEST: Mapping[str, int] = {"words": 40, "sentences": 1}
 """Windows that are shorter tell nothing."""
+LONGEST: Mapping[str, int] = {"words": 250, "sentences": 8}
+"""Longer windows show no more of a text, of which the draws take one part after another, and take
+longer to measure."""
 FEWEST = 2
 ENOUGH, SHARE = 60, 4
 """Windows of a draw: all texts of the smallest source, or this many if it has more, or one of so
@@ -79,7 +82,8 @@ class Plan:
 def planned(
     groups: Mapping[str, Take], sizes: Integers, unit: Unit, largest: int = LARGEST
 ) -> Plan | None:
-    """The longest window that nine of ten texts of every source hold; None if there is none.
+    """The longest window that nine of ten texts of every source hold, up to `LONGEST`; None if
+    there is none.
 
     A source whose texts hold no usable window is left out, so that it does not prevent comparing
     the others. A draw holds at most `largest` words, unless some texts would not be drawn at all.
@@ -87,6 +91,7 @@ def planned(
     tenths = {} if unit == "texts" else {s: _tenth(sizes[take]) for s, take in groups.items()}
     too_short = sources_too_short(groups, sizes, unit)
     size = min((tenth for s, tenth in tenths.items() if s not in too_short), default=None)
+    size = min(size, LONGEST[unit]) if size is not None else None
     kept = {
         s: take if size is None else take[sizes[take] >= size]
         for s, take in groups.items()
@@ -175,16 +180,28 @@ class Order:
     def blocks(self, take: Take, count: int, draws: int) -> list[Take]:
         """So many of these texts for each draw, ascending: block by block of one order, then of the
         next, so that every text comes about equally often."""
-        if len(take) <= count:
-            return [take] * draws
-        in_pass = len(take) // count
-        found: list[Take] = []
-        for ranks in self.ranks[: -(-draws // in_pass)]:
-            ordered = take[np.argsort(ranks[take])]
-            found += [
-                np.sort(ordered[block * count : (block + 1) * count]) for block in range(in_pass)
-            ]
-        return found[:draws]
+        return list(self.blocks_of_groups([take], count, draws)[0])
+
+    def blocks_of_groups(self, takes: Sequence[Take], count: int, draws: int) -> list[Integers]:
+        """`blocks` of many groups: by group and draw, those of equally many texts at once."""
+        sizes = np.array([len(take) for take in takes])
+        blocks = [np.empty((0, 0), np.int64)] * len(takes)
+        for size in np.unique(sizes).tolist():
+            numbers = np.flatnonzero(sizes == size).tolist()
+            groups = np.stack([takes[number] for number in numbers])
+            if size <= count:
+                chosen = np.broadcast_to(groups[:, None], (len(groups), draws, size))
+            else:
+                in_pass = size // count
+                passes = []
+                for ranks in self.ranks[: -(-draws // in_pass)]:
+                    ordered = np.take_along_axis(groups, np.argsort(ranks[groups], axis=1), axis=1)
+                    whole = ordered[:, : in_pass * count].reshape(len(groups), in_pass, count)
+                    passes.append(np.sort(whole, axis=2))
+                chosen = np.concatenate(passes, axis=1)[:, :draws]
+            for number, of_group in zip(numbers, chosen):
+                blocks[number] = of_group
+        return blocks
 
     def cut(self, texts: Take, sizes: Integers, size: int, draw: int) -> Cut:
         """One window of each text. The places are spread evenly over a text, each draw takes

@@ -59,6 +59,8 @@ class Work:
     reporter: Reporter = field(default_factory=Silent)
     engine: Any = None
     each: bool = False
+    across: bool = True
+    """Whether whole texts of two sources are put together in a group: labels are exchanged."""
 
     def sources(self, texts: int) -> list[Take]:
         """The texts of each source; all of them where none are known."""

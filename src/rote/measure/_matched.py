@@ -31,7 +31,7 @@ from rote.compare.permutation import (
     widening,
 )
 from rote.core.array_types import Floats
-from rote.core.metric import Metric, Value, Values, Work
+from rote.core.metric import Metric, Value, Values, Work, members
 from rote.core.progress import Advance, Silent, several
 from rote.core.sample import Sample, Take
 from rote.run import side_by_side
@@ -147,16 +147,16 @@ class Matched:
     ) -> dict[str, Floats]:
         """The same of many groups at once, or what stands in for it, and of these values alone; and
         the variance of each, up to a factor, where texts contribute this."""
-        blocks = [self.source.order.blocks(take, windows, self.draws) for take in takes]
+        blocks = self.source.order.blocks_of_groups(takes, windows, self.draws)
+        blocks = [self.number[of_group] for of_group in blocks]
         total: dict[str, Floats] = {}
         for draw in range(self.draws):
-            drawn = [self.number[of_group[draw]] for of_group in blocks]
+            drawn = [of_group[draw] for of_group in blocks]
             for name, column in self._of_many(self.rows(draw), drawn, names).items():
                 total[name] = total[name] + column if name in total else column
         found = {name: column / self.draws for name, column in total.items()}
         for name in found.keys() & contributions.keys():
-            each = (contributions[name][take] for take in takes)
-            found[_VARIANCE + name] = np.array([_variance_of_mean(column) for column in each])
+            found[_VARIANCE + name] = _variances_of_means(contributions[name], takes)
         return found
 
     def by_source(self) -> Found:
@@ -387,9 +387,15 @@ def _deviation(name: str, left: Mapping[str, Floats], right: Mapping[str, Floats
     return np.where(both > 0, both, 1.0)
 
 
-def _variance_of_mean(values: Floats) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.var(ddof=1)) / len(defined) if len(defined) > 1 else 0.0
+def _variances_of_means(values: Floats, takes: Sequence[Take]) -> Floats:
+    """By group the variance of the mean of its texts' values, those that are defined; 0 of one."""
+    every, held = members(takes)
+    column = values[every]
+    held[np.isnan(column)] = 0.0
+    column = np.nan_to_num(column - np.nanmean(column)) if held.any() else np.zeros(len(every))
+    counts, sums, squares = held.sum(axis=0), column @ held, column**2 @ held
+    scatter = np.maximum(squares - sums**2 / np.maximum(counts, 1), 0.0)
+    return np.where(counts > 1, scatter / np.maximum(counts * (counts - 1), 1), 0.0)
 
 
 def matched(
@@ -415,6 +421,21 @@ def matched(
     order = Order.of(places, work.strata, work.groups)
     source = Source(metric, _fitted(options, plan), sample, rows, work, sizes, order)
     return Matched(source, plan, names, compared, options), []
+
+
+def has_equal_length(
+    metric: Metric, options: Any, sample: Sample, groups: Mapping[str, Take]
+) -> bool:
+    """Whether every tested value is compared at equal length, as far as it is known before the rows
+    are."""
+    tested = {value.name for value in metric.values(options) if value.tested}
+    if metric.match is None or metric.sizes or not tested <= set(compared_names(metric, options)):
+        return False
+    sizes = _sizes(metric, options, sample, None)
+    return (
+        unequal(groups, sizes, metric.match)
+        and planned(groups, sizes, metric.match, metric.largest) is not None
+    )
 
 
 def _fitted(options: Any, plan: Plan) -> Any:

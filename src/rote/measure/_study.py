@@ -52,7 +52,13 @@ from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.core.signature import Signature, option_settings
 from rote.measure._correct import UNTESTED, Tests, permutations
-from rote.measure._matched import Matched, compared_names, matched, tested_names
+from rote.measure._matched import (
+    Matched,
+    compared_names,
+    has_equal_length,
+    matched,
+    tested_names,
+)
 from rote.measure._settings import DOC_ID, Settings
 from rote.run import side_by_side
 
@@ -74,9 +80,6 @@ AS_MANY = (
     "two sources with different numbers of texts of a {} are tested on as many of each (JSON: "
     "tested_texts); values, differences and intervals are those of all texts"
 )
-MOST_PAIRS = 10
-"""Pairs of sources up to which a value that moves with length is tested on whole texts too."""
-EQUAL_ALONE = "{}: {} pairs of sources: values that move with length are tested at equal length"
 TURNED = (
     "{} against {}: no difference is claimed in {}: all texts say the opposite of as many of each "
     "{}"
@@ -193,7 +196,10 @@ class _Run:
                 done = share
 
             work = study.work(progress, self.permutations())
-            self.rows = metric.rows(study.sample, options, work)
+            across = not self.settings.matched or not has_equal_length(
+                metric, options, study.sample, study.groups
+            )
+            self.rows = metric.rows(study.sample, options, replace(work, across=across))
         self.equal: Matched | None = None
         self.unmatched: list[str] = []
         if self.settings.matched:
@@ -291,13 +297,15 @@ class _Run:
 
     @cached_property
     def formulas(self) -> dict[str, Values]:
-        """By source: the standard errors that have a formula."""
+        """By source: the standard errors that have a formula, which takes texts as independent."""
         groups, formula = self.study.groups, self.metric.standard_errors
-        if formula is None or not self.settings.interval:
-            return {source: {} for source in groups}
-        takes, jobs = groups.values(), self.settings.jobs
-        found = side_by_side(lambda take: formula(self.rows, take, self.options), takes, jobs)
-        return dict(zip(groups, found))
+
+        def errors(source: str) -> Values:
+            if formula is None or not self.settings.interval or self.clusters[source] is not None:
+                return {}
+            return formula(self.rows, groups[source], self.options)
+
+        return dict(zip(groups, side_by_side(errors, groups, self.settings.jobs)))
 
     @cached_property
     def clusters(self) -> dict[str, NDArray[np.int64] | None]:
@@ -343,10 +351,8 @@ class _Run:
         return {(a, b) for a, b in self.study.pairs if np.isin(keys[a], keys[b]).any()}
 
     def closed_form(self, source: str) -> set[str]:
-        """Names of the values whose standard error or interval has a formula; one that takes texts
-        as independent does not count where they are not."""
-        formulas = {} if self.clusters[source] is not None else self.formulas[source]
-        return set(formulas) | set(self.own_intervals[source])
+        """Names of the values whose standard error or interval has a formula."""
+        return set(self.formulas[source]) | set(self.own_intervals[source])
 
     @cached_property
     def own_intervals(self) -> dict[str, Mapping[str, tuple[float, float]]]:
@@ -553,10 +559,10 @@ class _Run:
 
     @cached_property
     def tested_whole(self) -> set[str]:
-        """The values that are tested on whole texts. Where a value moves with length that test
-        says little, and over many pairs of sources it takes longest."""
+        """The values that are tested on whole texts. A value that moves with length is tested at
+        equal length instead, where lengths differ: on whole texts it would be a test of length."""
         tested = tested_names(self.metric, self.options, self.rows)
-        if len(self.study.pairs) <= MOST_PAIRS or not self.unequal:
+        if self.equal is None or not self.equal.compared:
             return tested
         return tested - set(compared_names(self.metric, self.options))
 
@@ -624,8 +630,7 @@ class _Run:
                     names = ", ".join(dict.fromkeys(around))
                     turned.append(TURNED.format(source, reference, names, self.settings.cluster))
         as_many = [AS_MANY.format(self.settings.cluster)] * fewer
-        alone = [EQUAL_ALONE.format(self.metric.name, len(pairs))] * (self.tested_whole < tested)
-        return rows, [*as_many, *alone, *turned, *self.untested_notes(rows)]
+        return rows, [*as_many, *turned, *self.untested_notes(rows)]
 
     def with_intervals(
         self,
@@ -733,7 +738,7 @@ class _Run:
         def permuted(
             numbers: range, names: Collection[str], advance: Advance = lambda amount: None
         ) -> dict[str, Floats]:
-            return permuted_differences(
+            differences = permuted_differences(
                 self.resample,
                 *pair,
                 strata=strata,
@@ -745,6 +750,7 @@ class _Run:
                 many=self.many(names),
                 among=whole,
             )
+            return {name: column for name, column in differences.items() if name in names}
 
         tested = self.tested_whole
         drawn_first = permuted(range(self.permutations()), tested, advance) if tested else {}

@@ -140,8 +140,10 @@ def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
     versions = [_texts(sample, options) for sample in windows]
     texts, count = versions[0], len(windows[0])
     # Where labels are exchanged between any two sources, all pairs are scored.
-    sources = np.zeros(count, np.int64) if work.each else owners(work.sources(count), count)
-    reference = -1 if work.reference is None else list(work.groups).index(work.reference)
+    every = work.each and work.across
+    sources = np.zeros(count, np.int64) if every else owners(work.sources(count), count)
+    mixed = work.reference is not None and work.across
+    reference = list(work.groups).index(work.reference or "") if mixed else -1
     if count > KEPT_TEXTS:
         work.progress(1.0)
         return Rows(texts, sources, reference, {}, resamplable=False, threads=work.jobs)

@@ -525,8 +525,8 @@ METRIC = Metric(
     many=many,
     random_values=random_values,
     draw=draw,
-    # As many n-grams as Unique-n draws: a draw of windows then has no draw inside it.
-    largest=40_000,
+    # Fewer n-grams than Unique-n draws: a draw of windows then has no draw inside it.
+    largest=20_000,
     per_text=per_text,
     undefined=undefined,
     notes=notes,
