@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.compare.matching import DRAWS, ENOUGH, LARGEST, SHORTEST, Order, planned, unequal
+from rote.compare.matching import DRAWS, ENOUGH, SHORTEST, Order, planned, unequal
 
 
 def order_of(strata: list[int], groups: dict[str, list[int]]) -> Order:

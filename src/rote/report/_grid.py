@@ -70,7 +70,7 @@ class Cell:
     tested: bool = False
     """Whether a difference could have been found at all: by a test, and below the level."""
     asked: bool = False
-    """Whether it was to be tested."""
+    """Whether it was to be tested on whole texts."""
     matched: float = math.nan
     matched_low: float = math.nan
     matched_high: float = math.nan
@@ -272,10 +272,12 @@ def _cell(estimate: float, interval: tuple[float, float] | None, test: Row, matc
     held |= {f"matched_{end}": matched.get(end) for end in ("low", "high")}
     held |= {name: test.get(name) for name in _TESTED}
     numbers = {k: math.nan if value is None else float(value) for k, value in held.items()}
+    # Where only the values at equal size are tested, nothing is missing.
+    at_equal_size = math.isnan(numbers["p"]) and not math.isnan(numbers["matched_difference"])
     return Cell(
         **numbers,
         tested=bool(test.get("tested")),
-        asked=bool(test) and not math.isnan(numbers["difference"]),
+        asked=bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size,
         matched_tested=bool(test.get("matched_tested")),
         borderline=bool(test.get("borderline")),
         matched_borderline=bool(test.get("matched_borderline")),
