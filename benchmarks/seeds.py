@@ -43,11 +43,17 @@ def states(results: Sequence[Any]) -> dict[Verdict, str]:
 
 def compare_seeds(args: argparse.Namespace) -> int:
     how = {"by": args.by, "reference": args.reference, "jobs": args.jobs}
-    runs = []
+    runs, turned = [], 0
     for seed in range(args.seeds):
         began = time.perf_counter()
         runs.append(states(rote.diversity(args.inputs, seed=seed, **how)))
         print(f"seed {seed}: {time.perf_counter() - began:.0f} s", file=sys.stderr)
+        turned = report_turned(runs)
+    return turned
+
+
+def report_turned(runs: Sequence[dict[Verdict, str]]) -> int:
+    """Print what turns so far."""
     turned = borderline = 0
     for verdict in runs[0]:
         own = [run.get(verdict, "missing") for run in runs]
@@ -56,8 +62,9 @@ def compare_seeds(args: argparse.Namespace) -> int:
             turned += len(set(own) - {"borderline"}) > 1
             borderline += len(set(own) - {"borderline"}) == 1
     print(
-        f"{len(runs[0])} verdicts, {args.seeds} seeds: {turned} turn, {borderline} turn to or from "
-        "borderline"
+        f"{len(runs[0])} verdicts, {len(runs)} seeds: {turned} turn, {borderline} turn to or from "
+        "borderline",
+        flush=True,
     )
     return turned
 

@@ -278,7 +278,7 @@ def comparisons_table(
             Cell(row["measure"]),
             text_cell(row["title"]),
             _difference(value),
-            _p(value.p_corrected, value.verdict),
+            _p(value.p_corrected, value.verdict) if value.asked else Cell("–", (None,)),
             number_cell(value.detectable),
             *(equal if matched else []),
             *(alike if margins else []),
