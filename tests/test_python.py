@@ -16,7 +16,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import rote
@@ -180,6 +179,8 @@ def test_values_sources_and_differences_are_frames() -> None:
     assert "difference" in value.columns
     assert "matched" not in value.columns, "nothing in it"
     assert found["values"].equals(found.to_polars()) or found["values"].height
+    import polars as pl  # not before: its threads would be missing in forked processes
+
     for frame in (value, found.sources, found.differences, found.to_polars()):
         assert isinstance(frame, pl.DataFrame)
     assert found.sources.columns[:3] == ["source", "texts", "words"]
