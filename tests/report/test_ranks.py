@@ -91,6 +91,14 @@ def test_a_source_without_an_equal_length_has_no_rank() -> None:
     assert "a − b" in found.said_unequal
 
 
+def test_a_source_that_an_aspect_has_no_rank_for_comes_last() -> None:
+    (words,), (other,) = facet(each(short="c")).aspects, facet(each()).aspects
+    both = replace(facet(each()), aspects=(words, replace(other, name="Meaning")))
+    order, own = ranked(both)
+    assert own["Meaning"]["c"].rank == 1
+    assert order == ["b", "a", "c"]
+
+
 def test_the_table_has_a_row_for_each_source_with_rank_letters_and_value() -> None:
     sheet = rank_sheet(facet(each()))
     rows = [[cell.line for cell in cells] for _, cells in sheet.rows()]

@@ -88,12 +88,13 @@ def ranks(aspect: Aspect) -> dict[str, Rank]:
 
 
 def ranked(shown: Verdicts) -> tuple[list[str], Mapping[str, Mapping[str, Rank]]]:
-    """The sources by their mean rank over aspects of diversity, and the ranks of each aspect."""
+    """The sources by their mean rank over aspects of diversity, those last that some aspect has no
+    rank for, and the ranks of each aspect."""
     found = {aspect.name: ranks(aspect) for aspect in shown.aspects}
     counted = [a.name for a in shown.aspects if a.row.higher != "neither"] or list(found)
 
-    def mean(source: str) -> float:
+    def place(source: str) -> tuple[int, float]:
         own = [found[name][source].rank for name in counted if source in found[name]]
-        return sum(own) / len(own) if own else math.inf
+        return len(counted) - len(own), sum(own) / max(len(own), 1)
 
-    return sorted(shown.sources, key=mean), found
+    return sorted(shown.sources, key=place), found
