@@ -38,14 +38,14 @@ from numpy.typing import NDArray
 from rote.annotate import annotators
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
-from rote.index.columns import packed
+from rote.index.columns import packed_array
 from rote.index.columns.layer_column import LayerColumn, Vocabulary
-from rote.index.columns.packed import bits_for, pack, packed_size
-from rote.index.counting.frequent_ngrams import find_frequent
-from rote.index.counting.longest_match import longest_matches
-from rote.index.counting.lookup import Lookup
-from rote.index.sorting.sais import sais
-from rote.index.sorting.suffix_sort import pack_suffixes, sort_suffixes
+from rote.index.columns.packed_array import bits_for, pack, packed_size
+from rote.index.counts.frequent_ngrams import find_frequent
+from rote.index.counts.longest_match import longest_matches
+from rote.index.counts.lookup import Lookup
+from rote.index.suffix_arrays.sais import sais
+from rote.index.suffix_arrays.suffix_sort import pack_suffixes, sort_suffixes
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3
@@ -150,7 +150,7 @@ def column_of(corpus: Corpus) -> LayerColumn:
     suffixes = pack_suffixes(sort_suffixes(corpus.ids, corpus.entries), len(corpus.ids))
     return LayerColumn(
         corpus.name,
-        packed.ItemStream(pack(corpus.ids, bits_for(corpus.entries - 1))),
+        packed_array.ItemStream(pack(corpus.ids, bits_for(corpus.entries - 1))),
         corpus.vocabulary,
         suffixes,
         np.flatnonzero(corpus.ids == 0),

@@ -260,7 +260,7 @@ def passage_of(
 ) -> tuple[str, str]:
     """A stretch of a random document, and the document's id."""
     segment = chance.choice(index.segments)
-    frame, documents = segment.frames["word"], segment.documents
+    frame, documents = segment.positions["word"], segment.documents
     assert frame.spans is not None
     while True:
         number = chance.randrange(len(documents))
@@ -350,7 +350,7 @@ def report(found: Trace, alone: Trace, planted: Sequence[Planted]) -> None:
             for span in spans
         )
         share = f"{right:7,} {right / max(1, len(spans)):7.1%}"
-        print(f"{kind:12} {len(spans):7,} {share}   {alone.found[kind]:,}")
+        print(f"{kind:12} {len(spans):7,} {share}   {alone.span_counts[kind]:,}")
 
 
 def speed(index: Index, path: Path) -> None:
@@ -364,7 +364,7 @@ def speed(index: Index, path: Path) -> None:
         found = trace(index, texts, options)
         seconds = time.process_time() - start
         words = sum(text.words for text in found.texts)
-        numbers = ", ".join(f"{n:,} {kind}" for kind, n in found.found.items())
+        numbers = ", ".join(f"{n:,} {kind}" for kind, n in found.span_counts.items())
         rate = f"{words:,} words in {seconds:.1f} s, {words / seconds:,.0f} a second"
         print(f"{'+'.join(kinds):22} {rate}; by chance, without any passage: {numbers}")
 

@@ -43,11 +43,11 @@ NEVER_ONE = {
     "curate/cleaned.py": {"doing"},  # no number
     "curate/pairs.py": {"count"},
     "core/http.py": {"where"},  # no number
-    "index/counting/frequent_ngrams.py": {"least"},
+    "index/counts/frequent_ngrams.py": {"least"},
     "index/folders/maintenance.py": {"len(groups)"},
     "index/segments/part.py": {"record.bits"},
-    "index/sorting/sais.py": {"len(ids)"},
-    "index/sorting/suffix_sort.py": {"len(ids)"},
+    "index/suffix_arrays/sais.py": {"len(ids)"},
+    "index/suffix_arrays/suffix_sort.py": {"len(ids)"},
     "measure/_flow.py": {"groups", "most", "most * (most - 1) // 2"},
     "measure/_study.py": {"values"},
     "measure/_trees/histograms.py": {"nodes"},

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rote.index.columns.layer_column import LayerColumn, Suffixes
-from rote.index.columns.packed import pack
+from rote.index.columns.packed_array import pack
 from tests.examples import lists, some
 from tests.index import twins
 

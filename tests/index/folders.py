@@ -93,7 +93,7 @@ def assert_holds(path: Path, documents: Sequence[Document], layers: Sequence[str
         fresh = annotators.get("rote")(mine, layers)
         made = {**fresh.layers, **fresh.trees}
         for name in ("word", *layers):
-            column, frame = segment.columns[name], segment.frame_of(name)
+            column, frame = segment.columns[name], segment.positions_of(name)
             texts = [made[name].items(i) for i in range(len(mine))]
             expected = twins.column(texts)
             assert column.vocabulary.strings() == expected.vocabulary.strings()

@@ -17,7 +17,7 @@ import numpy as np
 
 from rote.core.errors import RoteError
 from rote.corpus import open_corpus
-from rote.index.columns.packed import Packed, pack
+from rote.index.columns.packed_array import PackedArray, pack
 from rote.index.factory import open_index
 from rote.index.folders.folder import CHECKED, verify_index
 from rote.index.folders.manifest import MANIFEST
@@ -80,9 +80,9 @@ def _moved(file: Path, draw: random.Random) -> tuple[bytes, str]:
     return pack(table, held.bits).data.tobytes(), "moved"
 
 
-def _packed(file: Path) -> Packed:
+def _packed(file: Path) -> PackedArray:
     record = json.loads((file.parent / SEAL).read_text())["files"][file.name]
-    return Packed(np.frombuffer(file.read_bytes(), np.uint8), record["bits"], record["length"])
+    return PackedArray(np.frombuffer(file.read_bytes(), np.uint8), record["bits"], record["length"])
 
 
 def _changed(data: bytes, draw: random.Random) -> tuple[bytes, str]:

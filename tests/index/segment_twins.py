@@ -138,19 +138,19 @@ def check(segment: Segment, corpus: Sequence[Sequence[Described]]) -> None:
     ]
     assert segment.tokens == sum(map(len, texts))
     assert segment.places == segment.tokens + len(texts)
-    last = segment.frames["word"].sentence_last
+    last = segment.positions["word"].sentence_last
     assert last is not None
     assert last.all().tolist() == [int(bit) for text in lasts for bit in text]
     check_layer(segment, "word", texts)
     check_layer(segment, "lower", [[(w.lower(), s, e) for w, s, e in text] for text in texts])
     check_layer(segment, "pos", [[(tag(w), s, e) for w, s, e in text] for text in texts])
-    if "subwords" in segment.frames:
+    if "subwords" in segment.positions:
         check_layer(segment, "subwords", [own for _, _, own in batch])
-        assert segment.frames["subwords"].sentence_last is None or not batch
+        assert segment.positions["subwords"].sentence_last is None or not batch
 
 
 def check_layer(segment: Segment, name: str, texts: Sequence[Sequence[Spanned]]) -> None:
-    column, frame = segment.columns[name], segment.frame_of(name)
+    column, frame = segment.columns[name], segment.positions_of(name)
     strings = sorted({item for text in texts for item, _, _ in text})
     assert column.name == name
     assert column.vocabulary.strings() == ["", *strings]
@@ -181,7 +181,7 @@ def same_columns(one: Segment, other: Segment) -> None:
     assert list(one.columns) == list(other.columns)
     for name in one.columns:
         same_column(one.columns[name], other.columns[name])
-        a, b = one.frame_of(name), other.frame_of(name)
+        a, b = one.positions_of(name), other.positions_of(name)
         assert same_packed(a.sentence_last, b.sentence_last)
         assert a.spans is not None
         assert b.spans is not None

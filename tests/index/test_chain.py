@@ -29,7 +29,7 @@ def test_items_and_places_come_back(texts: list[list[int]], parts: list[float]) 
     assert places.all().tolist() == order
     assert [stream[i] for i in range(0, len(ids), 7)] == ids[::7].tolist()
     assert [places[i] for i in range(0, len(order), 7)] == order[::7]
-    plain, sorted_places = decompress(stream.chain, len(ids))
+    plain, sorted_places = decompress(stream.csa, len(ids))
     assert plain.all().tolist() == ids.tolist()
     assert sorted_places.all().tolist() == order
     if len(ids):
@@ -47,7 +47,7 @@ def test_the_chain_is_the_rank_of_the_place_behind(texts: list[list[int]]) -> No
     stream, _ = twins.chain_of(ids, order, 10)
     row = [*np.flatnonzero(ids == 0).tolist(), *order]
     expected = [row.index((place + 1) % len(ids)) for place in row]
-    assert stream.behind(0, len(ids)).tolist() == expected
+    assert stream.links(0, len(ids)).tolist() == expected
 
 
 def test_places_may_be_sorted_in_any_way_where_suffixes_are_equal() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.counting.lookup import Lookup, next_items
+from rote.index.counts.lookup import Lookup, next_items
 from tests.examples import lists
 from tests.index import coded, twins
 

@@ -19,7 +19,7 @@ from rote.corpus import open_corpus
 from rote.index.answers import FrequentNgrams
 from rote.index.columns.compressed_suffix_array import CompressedStream
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.columns.packed import ItemStream, bits_for, pack
+from rote.index.columns.packed_array import ItemStream, bits_for, pack
 from rote.index.factory import index_texts, open_index
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.folder import verify_index

@@ -19,7 +19,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer, number
 from rote.index import query
 from rote.index.answers import Occurrence
-from rote.index.counting import batch as asking
+from rote.index.counts import batch as asking
 from rote.index.factory import build_index, index_texts, open_index
 from rote.index.grams import Grams
 from rote.index.index import Index
@@ -58,7 +58,7 @@ def test_counts(texts: twins.Texts, asked: list[list[str]], segments: int) -> No
     assert index.counts(Grams.of(asked)).tolist() == expected
     holding = [sum(twins.count([text], gram) > 0 for text in texts) for gram in asked]
     assert index.document_counts(asked).tolist() == holding
-    held = index.held(asked)
+    held = index.ngram_counts(asked)
     assert (held.occurrences.tolist(), held.documents.tolist()) == (expected, holding)
     assert held.authors.tolist() == [0] * len(asked)
 
@@ -74,7 +74,7 @@ def test_answers_do_not_depend_on_the_number_of_threads(
 
     def answers(index: Index) -> list[list[object]]:
         longest, tops = index.longest(text), [index.top(2, 3), index.top(2, 3, "word")]
-        held = index.held(many)
+        held = index.ngram_counts(many)
         columns = [held.occurrences, held.documents, longest.lengths, longest.counts]
         return [*(c.tolist() for c in (*columns, index.lengths(text))), *map(list, tops)]
 
@@ -196,7 +196,7 @@ def test_authors_are_counted_over_segments() -> None:
     assert index.documents(["red", "fox"]) == {"b": 2, "a": 1, "c": 1, "d": 1}
     asked: Sequence[list[str]] = [["red", "fox"], ["the"], ["fox", "red"], ["cat"]]
     assert index.author_counts(asked).tolist() == [2, 1, 0, 0]
-    assert index.held(asked).authors.tolist() == [2, 1, 0, 0]
+    assert index.ngram_counts(asked).authors.tolist() == [2, 1, 0, 0]
     assert Index(index.segments[:1]).author_counts(asked).tolist() == [1, 0, 0, 0]
 
 
@@ -221,7 +221,7 @@ def test_an_index_without_documents_answers_too() -> None:
     assert len(index.top(2, 5)) == 0
     assert index.places(["a"]) == []
     assert index.longest(["a"]).lengths.tolist() == index.lengths(["a"]).tolist() == [0]
-    assert index.held([["a"]]).documents.tolist() == [0]
+    assert index.ngram_counts([["a"]]).documents.tolist() == [0]
     assert index.extend(["a"]).total == 0
     assert index.vocabulary() == [""]
 

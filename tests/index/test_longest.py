@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.columns.packed import ItemStream, pack
-from rote.index.counting.longest_match import LONG, longest_matches
-from rote.index.counting.lookup import Lookup
-from rote.index.counting.prefix_table import SEARCHES
+from rote.index.columns.packed_array import ItemStream, pack
+from rote.index.counts.longest_match import LONG, longest_matches
+from rote.index.counts.lookup import Lookup
+from rote.index.counts.prefix_table import SEARCHES
 from tests.examples import dear, lists
 from tests.index import coded, twins
 

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.counting.lookup import MAX_RUN, Lookup
-from rote.index.counting.prefix_table import SEARCHES
+from rote.index.counts.lookup import MAX_RUN, Lookup
+from rote.index.counts.prefix_table import SEARCHES
 from tests.examples import lists, some
 from tests.index import coded, twins
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.index.columns.packed import Packed, bits_for, pack, packed_size
+from rote.index.columns.packed_array import PackedArray, bits_for, pack, packed_size
 from tests.examples import drawn, lists, some
 
 
@@ -64,4 +64,4 @@ def test_an_index_beyond_the_column_is_refused() -> None:
     held = pack(np.array([1, 2, 3]), 2)
     with pytest.raises(IndexError):
         held[3]
-    assert isinstance(held, Packed)
+    assert isinstance(held, PackedArray)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.index import query
 from rote.index.columns.layer_column import LayerColumn, Vocabulary
-from rote.index.columns.packed import Packed, pack
+from rote.index.columns.packed_array import PackedArray, pack
 from rote.index.query import conditions, plan
 from tests.examples import dear, drawn, lists, some
 from tests.index import twins
@@ -183,7 +183,7 @@ def sentences(chance: Random, documents: Sequence[Sequence[Token]]) -> list[bool
     return last
 
 
-def packed(last: Sequence[bool]) -> Packed:
+def packed(last: Sequence[bool]) -> PackedArray:
     return pack(np.array(last, np.int64), 1)
 
 

@@ -99,7 +99,7 @@ def test_what_the_engine_does_not_take_is_refused_at_its_place(
     ],
 )
 def test_letters_are_counted_with_repetitions_written_out(pattern: str, letters: int) -> None:
-    assert check_test(tree.Test("lower", pattern)) == letters
+    assert check_test(tree.LayerTest("lower", pattern)) == letters
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,7 @@ def test_layers_with_items_of_their_own_and_added_ones_stay(tmp_path: Path) -> N
     add_layer(fresh, "shape")
     assert answers(open_index(path)) == answers(open_index(fresh))
     for name in ("subwords", "word"):
-        frames = [open_index(each).segments[0].frame_of(name) for each in (path, fresh)]
+        frames = [open_index(each).segments[0].positions_of(name) for each in (path, fresh)]
         assert frames[0].document_ends.tolist() == frames[1].document_ends.tolist()
     assert verify_index(path) == []
 

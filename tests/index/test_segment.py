@@ -109,8 +109,8 @@ def test_a_layer_is_added_afterwards(tmp_path: Path) -> None:
     assert wider.columns["shape"].vocabulary.strings() == ["", "1", "3"]
     assert wider.columns["shape"].ids.all().tolist() == [2, 2, 2, 1, 0, 0, 2, 2, 1, 0]
     assert wider.columns["shape"].suffixes is not None
-    assert wider.frame_of("shape") is wider.frame_of("word")
-    assert wider.frame_of("pieces").document_ends.tolist() == [2, 3, 5]
+    assert wider.positions_of("shape") is wider.positions_of("word")
+    assert wider.positions_of("pieces").document_ends.tolist() == [2, 3, 5]
     assert wider.columns["pieces"].suffixes is None
     check(wider, some())
 
@@ -141,7 +141,7 @@ def test_a_layer_is_sorted_afterwards(tmp_path: Path, name: str) -> None:
     again = open_segment(tmp_path, (*kept, part))
     at_once = build_memory_segment(pieces(some()), layers=LAYERS, sorted_layers=(*SORTED, name))
     same_column(again.columns[name], at_once.columns[name])
-    assert again.frames.keys() == segment.frames.keys()
+    assert again.positions.keys() == segment.positions.keys()
 
 
 def test_a_segment_of_layers_alone() -> None:
@@ -156,7 +156,7 @@ def test_a_segment_of_layers_alone() -> None:
     assert segment.documents.find("1") == 1
     only = build_layer_segment({"pos": word.map("pos", tag)}, sorted_layers=("pos",))
     assert only.columns.keys() == {"pos"}
-    assert only.frame_of("pos").items == 4
+    assert only.positions_of("pos").items == 4
 
 
 def test_a_segment_of_numbers_alone(tmp_path: Path) -> None:
@@ -166,14 +166,14 @@ def test_a_segment_of_numbers_alone(tmp_path: Path) -> None:
     segment = open_segment(tmp_path, record.parts)
     assert segment.columns["lower"].ids.all().tolist() == ids.tolist()
     assert segment.columns["lower"].suffixes is not None
-    assert segment.frame_of("lower").document_ends.tolist() == [2, 3, 5]
-    assert segment.frame_of("lower").spans is None
+    assert segment.positions_of("lower").document_ends.tolist() == [2, 3, 5]
+    assert segment.positions_of("lower").spans is None
     assert len(segment.documents) == 3
     target = MemoryTarget()
     merge_segments(target, [segment, segment], sorted_layers=("lower",))
     twice = read_segment("twice", target.parts.values())
     assert twice.columns["lower"].ids.all().tolist() == ids.tolist() * 2
-    assert twice.frame_of("lower").spans is None
+    assert twice.positions_of("lower").spans is None
 
 
 def test_nothing_at_all_is_a_segment(tmp_path: Path) -> None:
@@ -190,11 +190,11 @@ def test_sentences_are_unknown_if_they_are_for_one_piece() -> None:
     segment = build_memory_segment(
         [made[0], (other, Annotation({"word": without}))], layers=(), sorted_layers=()
     )
-    assert segment.frames["word"].sentence_last is None
+    assert segment.positions["word"].sentence_last is None
     target = MemoryTarget()
     known = build_memory_segment(made, layers=(), sorted_layers=())
     merge_segments(target, [known, segment], sorted_layers=())
-    assert read_segment("both", target.parts.values()).frames["word"].sentence_last is None
+    assert read_segment("both", target.parts.values()).positions["word"].sentence_last is None
 
 
 def test_another_field_can_name_the_author() -> None:

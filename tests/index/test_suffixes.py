@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rote.index.sorting import suffix_sort
-from rote.index.sorting.alphabetic_code import build_alphabetic_code
-from rote.index.sorting.suffix_sort import (
+from rote.index.suffix_arrays import suffix_sort
+from rote.index.suffix_arrays.alphabetic_code import build_alphabetic_code
+from rote.index.suffix_arrays.suffix_sort import (
     SortedSuffixes,
     pack_suffixes,
     sort_suffixes,

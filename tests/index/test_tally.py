@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.columns.packed import bits_for, pack
-from rote.index.counting import document_counts as tally_module
-from rote.index.counting.document_counts import (
+from rote.index.columns.packed_array import bits_for, pack
+from rote.index.counts import document_counts as tally_module
+from rote.index.counts.document_counts import (
     count_by_group,
     count_documents,
     count_groups,
@@ -23,7 +23,7 @@ from rote.index.counting.document_counts import (
     find_documents,
     first_positions,
 )
-from rote.index.counting.frequent_ngrams import find_frequent
+from rote.index.counts.frequent_ngrams import find_frequent
 from tests.examples import drawn, lists, some
 from tests.index import twins
 

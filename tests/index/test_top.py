@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
 from rote.index.columns.layer_column import LayerColumn, Vocabulary
-from rote.index.columns.packed import ItemStream, bits_for, pack
-from rote.index.counting import frequent_ngrams
-from rote.index.counting import frequent_ngrams as top
-from rote.index.counting.frequent_ngrams import count_by_hashing, count_by_order, find_frequent
+from rote.index.columns.packed_array import ItemStream, bits_for, pack
+from rote.index.counts import frequent_ngrams
+from rote.index.counts import frequent_ngrams as top
+from rote.index.counts.frequent_ngrams import count_by_hashing, count_by_order, find_frequent
 from tests.examples import lists, some
 from tests.index import twins
 

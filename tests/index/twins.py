@@ -16,7 +16,7 @@ from rote.index.columns.compressed_suffix_array import (
     open_compressed,
 )
 from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
-from rote.index.columns.packed import ItemStream, bits_for, pack
+from rote.index.columns.packed_array import ItemStream, bits_for, pack
 from rote.index.index import Index
 from rote.index.segments.writers import build_layer_segment
 

@@ -178,7 +178,7 @@ def test_an_index_answers_alike(spark: Engine, tmp_path: Path) -> None:
     asked = [("the",), ("the", "ferry"), ("nobody", "was"), ("never", "there")]
     for engine in (spark, get("serial")):
         spread = DistributedIndex(index, engine)
-        held, other = spread.held(asked), index.held(asked)
+        held, other = spread.ngram_counts(asked), index.ngram_counts(asked)
         for name in ("occurrences", "documents", "authors"):
             assert np.array_equal(getattr(held, name), getattr(other, name))
         for n, k in ((1, 5), (2, 3), (3, None), (2, 10_000), (400, 5)):

@@ -79,7 +79,7 @@ def test_a_mixture_equals_the_formula(
 
 
 def test_mixtures_that_are_forgotten_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rote.search.model.back_off._KEPT", 0)
+    monkeypatch.setattr("rote.search.model.back_off._MAX_CACHED", 0)
     following = BackOff(index_of([list("abac"), list("cab")], 1), "lower")
     a, b = following.numbers("ab")
     before = following.after([a]).all().tolist()

@@ -112,7 +112,7 @@ def test_runs_are_those_that_hold_a_rare_window(
     index, layer = index_of(documents, more), layer_of(texts)
     found = set()
     for segment, runs in enumerate(find_shared_runs(index.lookups("lower"), layer, seed, most)):
-        frame = index.segments[segment].frame_of("lower")
+        frame = index.segments[segment].positions_of("lower")
         for i, place, length in zip(*(c.tolist() for c in (runs.first, runs.place, runs.length))):
             text = int(np.searchsorted(layer.text_ends, i, side="right"))
             holder = int(frame.document_of(np.array([place]))[0])
@@ -137,7 +137,7 @@ def aligned(
     weights = np.array([weight[word] for word in [*text, *text]], float)
     bar = AlignmentThreshold(weights, least, drop)
     (runs,) = find_shared_runs([lookup], layer, 1, 1000, lengths=index.lengths(layer), bar=bar)
-    frame = index.segments[0].frame_of("lower")
+    frame = index.segments[0].positions_of("lower")
     holders = frame.document_of(runs.place)
     own = (holders == 1) & (runs.first >= len(text))
     runs = Runs(runs.first[own], runs.place[own], runs.length[own])
@@ -556,13 +556,13 @@ def test_the_same_words_in_another_order_are_no_passage(
 ) -> None:
     chance = random.Random(0)
     texts = [" ".join(chance.sample(words := text.split(), len(words))) for text in chapters[:30]]
-    assert trace(two_books, open_corpus(texts)).found["gapped"] == 0
+    assert trace(two_books, open_corpus(texts)).span_counts["gapped"] == 0
 
 
 def test_without_a_lemma_layer_lemma_matches_are_left_out_and_that_is_said() -> None:
     index = index_texts(CORPUS)
     found = trace(index, open_corpus([DEEP]))
-    assert list(found.found) == ["verbatim", "gapped"]
+    assert list(found.span_counts) == ["verbatim", "gapped"]
     assert "rote index add-layer IDX lemma" in found.notes[0]
     with pytest.raises(OptionError, match="add-layer IDX lemma"):
         trace(index, open_corpus([DEEP]), TraceOptions(kinds=("lemma",)))
@@ -604,8 +604,8 @@ def test_the_best_spans_are_listed_and_all_are_counted() -> None:
     found = traced(texts, limit=1)
     assert len(found.spans) == 1
     assert found.spans[0].number == 1
-    assert found.found["verbatim"] == 2
-    assert list(found.held) == [1]
+    assert found.span_counts["verbatim"] == 2
+    assert list(found.texts_by_number) == [1]
     assert [(text.spans, text.covered == text.words) for text in found.texts] == [
         (1, True),
         (1, True),

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rote.curate._repeat_kernels import ONCE, deal, match, renumber
 from rote.index.columns.layer_column import MAX_POSITIONS
-from rote.index.sorting.suffix_sort import thread_map
+from rote.index.suffix_arrays.suffix_sort import thread_map
 
 Array = NDArray[Any]
 DEFAULT = 4 * 2**30

@@ -1,7 +1,4 @@
-"""What an index answers with: places, matches, frequent n-grams, what comes next.
-
-From places in a segment's stream to documents and characters.
-"""
+"""What an index answers with: occurrences, longest matches, frequent n-grams, continuations."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
-from rote.index.columns.packed import OUT_OF_RANGE
+from rote.index.columns.packed_array import OUT_OF_RANGE
 from rote.index.grams import Grams
 from rote.index.segments.documents import Documents
 from rote.index.segments.segment import Segment
@@ -25,7 +22,7 @@ class Occurrence:
     """Where a match stands: its document, its first item there, its characters in the text.
 
     `segment` and `number` say where the index keeps the document; `Index.context` takes a
-    place and gives the text around it.
+    position and gives the text around it.
     """
 
     document: str
@@ -118,21 +115,21 @@ def occurrences_in(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> list[Occurrence]:
-    """The matches [start, end) of a layer in segment `number`, as places in documents."""
-    frame, documents = segment.frame_of(layer), segment.documents
-    if frame.spans is None:
+    """The matches [start, end) of a layer in segment `number`, as occurrences in documents."""
+    positions, documents = segment.positions_of(layer), segment.documents
+    if positions.spans is None:
         raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
-    if len(starts) and not 0 <= int(starts.min()) < int(ends.max()) <= len(frame):
+    if len(starts) and not 0 <= int(starts.min()) < int(ends.max()) <= len(positions):
         raise InputError(OUT_OF_RANGE)
-    holders = frame.document_of(starts)
-    first, _ = frame.spans.spans(starts)
-    _, last = frame.spans.spans(ends - 1)
+    holders = positions.document_of(starts)
+    first, _ = positions.spans.spans(starts)
+    _, last = positions.spans.spans(ends - 1)
     known = {
         holder: (
             documents.id(holder),
             documents.author.of(holder),
             documents.source.of(holder),
-            frame.start_of(holder),
+            positions.start_of(holder),
         )
         for holder in set(holders.tolist())
     }
@@ -145,15 +142,15 @@ def occurrences_in(
     return occurrences
 
 
-def context_of(documents: Documents, place: Occurrence, around: int) -> MatchContext:
-    """The text of a place, with so many characters before and after it."""
-    start = max(0, place.start - around)
-    text = documents.text(place.number, start, place.end + around)
-    match, end = place.start - start, place.end - start
+def context_of(documents: Documents, occurrence: Occurrence, around: int) -> MatchContext:
+    """The text of an occurrence, with so many characters before and after it."""
+    start = max(0, occurrence.start - around)
+    text = documents.text(occurrence.number, start, occurrence.end + around)
+    match, end = occurrence.start - start, occurrence.end - start
     return MatchContext(text[:match], text[match:end], text[end:])
 
 
 def check_limit(limit: int | None) -> None:
-    """How many places, how many characters: never a negative number."""
+    """How many positions, how many characters: never a negative number."""
     if limit is not None and limit < 0:
         raise OptionError(f"a limit must not be negative, and {limit} is")

@@ -1,7 +1,7 @@
 """An index whose segments are asked where an engine works, each by a task of its own.
 
 Answers are joined as those of segments on threads are: counts add up, and `top` is exact by the
-argument of `counting/top_all.py`. What is asked about single places is answered here.
+argument of `counts/frequent_ngrams.py`. What is asked about single positions is answered here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
-from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from rote.core.errors import OptionError
 from rote.index.answers import Counts, FrequentNgrams, NgramCounts
-from rote.index.counting.frequent_ngrams import can_reach, find_frequent, likeliest_rows
+from rote.index.counts.frequent_ngrams import can_reach, find_frequent, likeliest_rows
 from rote.index.factory import open_state
 from rote.index.folders.manifest import Manifest
 from rote.index.grams import Grams
@@ -42,7 +41,7 @@ class DistributedIndex(Index):
     def document_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
         return self._sum("document_counts", self._grams(batch, layer), layer)
 
-    def held(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
+    def ngram_counts(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
         grams = self._grams(batch, layer)
         # An author may have written in several segments: names are told apart here.
         authors = super().author_counts(grams, layer)
@@ -83,7 +82,7 @@ class DistributedIndex(Index):
         pairs.sort(key=lambda pair: (-pair[1][0], pair[0]))
         chosen = pairs[:k]
         totals, document_counts = (
-            np.array([value[place] for _, value in chosen], np.int64) for place in (0, 1)
+            np.array([value[position] for _, value in chosen], np.int64) for position in (0, 1)
         )
         grams = Grams.of([gram for gram, _ in chosen])
         return FrequentNgrams(grams, totals, document_counts if documents else None)
@@ -124,8 +123,8 @@ def _top_of_segment(index: Index, n: int, k: int, layer: str) -> list[tuple[Item
 
 def _frequent_in_segment(index: Index, n: int, least: int, layer: str) -> list[tuple[Items, int]]:
     (column,) = index.columns(layer)
-    places, counts = find_frequent(column, n, least=least)
-    flat = column.ids.take((places[:, None] + np.arange(n)).reshape(-1)).reshape(-1, n)
+    positions, counts = find_frequent(column, n, least=least)
+    flat = column.ids.take((positions[:, None] + np.arange(n)).reshape(-1)).reshape(-1, n)
     grams = (tuple(column.vocabulary[i] for i in row) for row in flat.tolist())
     return list(zip(grams, counts.tolist()))
 
@@ -159,4 +158,4 @@ def _count_all(
 
 
 def _add_pairs(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
-    return add(first[0], second[0]), add(first[1], second[1])
+    return first[0] + second[0], first[1] + second[1]

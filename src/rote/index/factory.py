@@ -1,4 +1,4 @@
-"""Ways to an index: open a folder, or make one in memory of texts or of layers."""
+"""Open an index folder, or make an index in memory of texts or of a corpus."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The index: exact counts and places over any layer, on disk or in memory.
+"""The index: exact counts and positions over any layer, on disk or in memory.
 
 Every call asks each segment and joins the answers: counts add up, the longest match is the
-longest of any, places come in the order of the documents. Whatever stands in a kernel, this
+longest of any, positions come in the order of the documents. Whatever stands in a kernel, this
 file knows strings, segments and documents only.
 """
 
@@ -38,11 +38,11 @@ from rote.index.answers import (
     occurrences_in,
 )
 from rote.index.columns.layer_column import LayerColumn, SharedVocabulary, share_vocabulary
-from rote.index.columns.packed import Packed
-from rote.index.counting.batch import TextQuery, find_all_ranges, map_segments, threads_for
-from rote.index.counting.document_counts import DocumentCounts, NgramRanges, first_positions
-from rote.index.counting.frequent_ngrams import most_frequent
-from rote.index.counting.lookup import Lookup, continuations
+from rote.index.columns.packed_array import PackedArray
+from rote.index.counts.batch import TextQuery, find_all_ranges, map_segments, threads_for
+from rote.index.counts.document_counts import DocumentCounts, NgramRanges, first_positions
+from rote.index.counts.frequent_ngrams import most_frequent
+from rote.index.counts.lookup import Lookup, continuations
 from rote.index.grams import Grams
 from rote.index.segments.segment import Segment
 from rote.run import cores
@@ -87,8 +87,8 @@ class Index:
         """So many segments are asked at a time."""
         self._recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
-        self._askers: dict[str, list[_Counter]] = {}
-        self._tallies = DocumentCounts(self.segments)
+        self._counters: dict[str, list[_Counter]] = {}
+        self._document_counts = DocumentCounts(self.segments)
         self._shared: dict[str, SharedVocabulary] = {}
         self._memos = [queries.RegexMemo() for _ in self.segments]
 
@@ -98,7 +98,7 @@ class Index:
 
     @property
     def sorted_layers(self) -> tuple[str, ...]:
-        """Layers that can be counted: their places are sorted."""
+        """Layers that can be counted: their positions are sorted."""
         columns = {name: self.columns(name) for name in self.layers}
         return tuple(
             n
@@ -149,7 +149,7 @@ class Index:
         """How often the n-gram occurs."""
         items = self.items(gram, layer) if type(gram) is str or not gram else gram
         total = 0
-        for known, count, find in self._askers.get(layer) or self._make_askers(layer):
+        for known, count, find in self._counters.get(layer) or self._make_counters(layer):
             try:  # a dictionary alone, for items that were asked for before
                 total += count([*map(known, items)])
             except KeyError:
@@ -162,43 +162,43 @@ class Index:
 
     def document_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
         """In how many documents each of many n-grams occurs."""
-        return self._tallies.document_counts(self._find(batch, layer), self.threads)
+        return self._document_counts.document_counts(self._find(batch, layer), self.threads)
 
     def author_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
         """How many known authors used each of many n-grams."""
-        return self._tallies.author_counts(self._find(batch, layer))
+        return self._document_counts.author_counts(self._find(batch, layer))
 
-    def held(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
+    def ngram_counts(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
         """All three of many n-grams, which are looked for once."""
-        ranges, tallies = self._find(batch, layer), self._tallies
-        documents = tallies.document_counts(ranges, self.threads)
-        return NgramCounts(ranges.occurrences, documents, tallies.author_counts(ranges))
+        ranges, by_document = self._find(batch, layer), self._document_counts
+        documents = by_document.document_counts(ranges, self.threads)
+        return NgramCounts(ranges.occurrences, documents, by_document.author_counts(ranges))
 
     def holders(self, batch: Batch, layer: str = DEFAULT, *, within: int | None = None) -> Holders:
         """Which documents hold each of many n-grams; with `within`, each document is cut into
         stretches of so many items, and an n-gram belongs to the one that it begins in."""
         if within is not None and within < 1:
             raise OptionError(f"a stretch has at least one item, not {within}")
-        return self._tallies.holders(self._find(batch, layer), within)
+        return self._document_counts.holders(self._find(batch, layer), within)
 
     # -- where -------------------------------------------------------------------------------
 
     def documents(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
         """The documents that hold the n-gram, and how often each does; most often first."""
-        return self._tallied(self._tallies.documents, gram, layer)
+        return self._sum_counts(self._document_counts.documents, gram, layer)
 
     def authors(self, gram: Gram, layer: str = DEFAULT) -> dict[str, int]:
         """The authors who used the n-gram, and how often; texts without one are not counted."""
-        return self._tallied(self._tallies.authors, gram, layer)
+        return self._sum_counts(self._document_counts.authors, gram, layer)
 
     def places(
         self, gram: Gram, limit: int | None = None, layer: str = DEFAULT
     ) -> list[Occurrence]:
-        """Where the n-gram stands, in the order of the documents; the first `limit` places."""
+        """Where the n-gram occurs, in the order of the documents; the first `limit` occurrences."""
         check_limit(limit)
         length = len(self.items(gram, layer))
         occurrences: list[Occurrence] = []
-        for number, (low, high) in enumerate(self._one(gram, layer)):
+        for number, (low, high) in enumerate(self._gram_ranges(gram, layer)):
             left = None if limit is None else limit - len(occurrences)
             if left == 0:
                 break
@@ -227,7 +227,7 @@ class Index:
         self, parsed: queries.Query, limit: int | None = None
     ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
         """The matches [start, end) of one segment after the other, up to a limit."""
-        for number, (columns, last, memo) in enumerate(self._asked(parsed)):
+        for number, (columns, last, memo) in enumerate(self._query_inputs(parsed)):
             if limit == 0:
                 return
             starts, ends = queries.find(parsed, columns, sentence_last=last, limit=limit, memo=memo)
@@ -236,13 +236,13 @@ class Index:
             yield number, starts, ends
 
     def matches(self, query: str, layer: str = DEFAULT) -> int:
-        """How many places a query matches, without finding out where they are."""
+        """How many positions a query matches, without finding out where they are."""
         if queries.is_plain(query) and layer in self.sorted_layers:
             return self.count(query, layer)
         parsed = self.parse(query, layer)
         return sum(
             queries.count(parsed, columns, sentence_last=last, memo=memo)
-            for columns, last, memo in self._asked(parsed)
+            for columns, last, memo in self._query_inputs(parsed)
         )
 
     def parse(self, query: str, layer: str = DEFAULT) -> queries.Query:
@@ -251,21 +251,21 @@ class Index:
             query = queries.literal(self.items(query, layer), layer)
         parsed = queries.parse(query, layer, plain_glyphs=self.plain_glyphs)
         if self.segments:
-            frames = self.segments[0].frames
-            queries.check(parsed, {n: n if n in frames else "word" for n in self.layers})
+            positions = self.segments[0].positions
+            queries.check(parsed, {n: n if n in positions else "word" for n in self.layers})
         return parsed
 
-    def context(self, place: Occurrence, around: int = 60) -> MatchContext:
-        """The text of a place, with so many characters before and after it."""
+    def context(self, occurrence: Occurrence, around: int = 60) -> MatchContext:
+        """The text of an occurrence, with so many characters before and after it."""
         check_limit(around)
-        return context_of(self.segments[place.segment].documents, place, around)
+        return context_of(self.segments[occurrence.segment].documents, occurrence, around)
 
     def longest(self, text: Layer | Gram, layer: str = DEFAULT) -> LongestMatches:
         """For every item of a text the longest match that begins there, and its count.
 
         A Layer may hold many texts: no match crosses the end of one.
         """
-        query = self._text(text, layer)
+        query = self._text_query(text, layer)
         lengths, counts = np.zeros(query.size, np.int32), np.zeros(query.size, np.int64)
         threads = threads_for(self.threads, query.size)
         for segment_lengths, low, high in map_segments(query.longest, self.lookups(layer), threads):
@@ -277,7 +277,7 @@ class Index:
 
     def lengths(self, text: Layer | Gram, layer: str = DEFAULT) -> NDArray[np.int32]:
         """The lengths of the longest matches alone, in half the time."""
-        query = self._text(text, layer)
+        query = self._text_query(text, layer)
         none, threads = np.zeros(query.size, np.int32), threads_for(self.threads, query.size)
         return reduce(np.maximum, map_segments(query.lengths, self.lookups(layer), threads), none)
 
@@ -335,7 +335,7 @@ class Index:
     # -- machinery ---------------------------------------------------------------------------
 
     def lookups(self, layer: str) -> list[Lookup]:
-        """The sorted places of the layer in each segment."""
+        """The sorted positions of the layer in each segment."""
         if layer not in self._lookups:
             columns = self.columns(layer)
             if any(column.suffixes is None for column in columns):
@@ -354,18 +354,20 @@ class Index:
             self._shared[layer] = share_vocabulary(self.columns(layer))
         return self._shared[layer]
 
-    def _make_askers(self, layer: str) -> list[_Counter]:
+    def _make_counters(self, layer: str) -> list[_Counter]:
         lookups = [(lookup.column.vocabulary, lookup) for lookup in self.lookups(layer)]
-        self._askers[layer] = [(v.known.__getitem__, lookup.count, v.find) for v, lookup in lookups]
-        return self._askers[layer]
+        self._counters[layer] = [
+            (v.known.__getitem__, lookup.count, v.find) for v, lookup in lookups
+        ]
+        return self._counters[layer]
 
-    def _asked(
+    def _query_inputs(
         self, parsed: queries.Query
-    ) -> list[tuple[Mapping[str, LayerColumn], Packed | None, queries.RegexMemo]]:
+    ) -> list[tuple[Mapping[str, LayerColumn], PackedArray | None, queries.RegexMemo]]:
         """What a query needs of each segment."""
         layer, segments = parsed.layers[0], zip(self.segments, self._memos)
         return [
-            (segment.columns, segment.frame_of(layer).sentence_last, memo)
+            (segment.columns, segment.positions_of(layer).sentence_last, memo)
             for segment, memo in segments
         ]
 
@@ -390,20 +392,20 @@ class Index:
             layer, len(grams), find_all_ranges(self.lookups(layer), grams, self.threads)
         )
 
-    def _text(self, text: Layer | Gram, layer: str) -> TextQuery:
+    def _text_query(self, text: Layer | Gram, layer: str) -> TextQuery:
         if isinstance(text, Layer):
             return TextQuery(text.ids, text.vocabulary, text.text_ends)
         grams = Grams.of([self.items(text, layer) if len(text) else ()])
         return TextQuery(grams.ids, grams.vocabulary, np.empty(0, np.int64))
 
-    def _tallied(
+    def _sum_counts(
         self, tally: Callable[..., Counter[str]], gram: Gram, layer: str
     ) -> dict[str, int]:
-        ranges = enumerate(self._one(gram, layer))
+        ranges = enumerate(self._gram_ranges(gram, layer))
         totals = sum((tally(layer, number, *each) for number, each in ranges), Counter[str]())
         return dict(totals.most_common())
 
-    def _one(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
+    def _gram_ranges(self, gram: Gram, layer: str) -> list[tuple[int, int]]:
         """The n-gram's range in each segment."""
         items = self.items(gram, layer)
         return [

@@ -86,7 +86,7 @@ def _sample(index: Index, layer: str) -> FoldedWords:
     left, layers = SAMPLE, []
     for segment in index.segments:
         sizes = segment.documents.texts.ends
-        ends = segment.frame_of(layer).document_ends[: int(np.searchsorted(sizes, left)) + 1]
+        ends = segment.positions_of(layer).document_ends[: int(np.searchsorted(sizes, left)) + 1]
         if len(ends):
             column = segment.columns[layer]
             ids = column.ids.slice(0, int(ends[-1]) + 1)
@@ -158,7 +158,7 @@ def _candidates(index: Index, layer: Layer, segment: int, runs: Runs) -> Integer
     Runs of one text and one document, whose diagonals are near each other, make a passage.
     """
     texts = np.searchsorted(layer.text_ends, runs.first, side="right")
-    documents = index.segments[segment].frame_of(layer.name).document_of(runs.place)
+    documents = index.segments[segment].positions_of(layer.name).document_of(runs.place)
     diagonal = runs.place - (runs.first - layer.text_starts[texts])
     order = np.lexsort((diagonal, documents, texts))
     texts, documents, diagonal = texts[order], documents[order], diagonal[order]
@@ -172,9 +172,9 @@ def _candidates(index: Index, layer: Layer, segment: int, runs: Runs) -> Integer
     low = np.minimum.reduceat(diagonal, starts) - slack
     high = np.maximum.reduceat(diagonal, starts) + sizes[starts] + slack
     # Never into another document.
-    frame, own = index.segments[segment].frame_of(layer.name), documents[starts]
-    begins = np.where(own > 0, frame.document_ends[own - 1] + 1, 0)
-    first, last = np.maximum(low, begins), np.minimum(high, frame.document_ends[own])
+    positions, own = index.segments[segment].positions_of(layer.name), documents[starts]
+    begins = np.where(own > 0, positions.document_ends[own - 1] + 1, 0)
+    first, last = np.maximum(low, begins), np.minimum(high, positions.document_ends[own])
     found = (texts[starts], total, np.full(len(starts), segment), first, last)
     return np.stack(found).astype(np.int64)
 

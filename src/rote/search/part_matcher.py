@@ -83,14 +83,14 @@ class PartMatcher:
     starts: Offsets
     ends: Offsets
     weights: NDArray[np.float64]
-    """Bits of each place; 0 for words that only common seeds hold."""
+    """Bits of each position; 0 for words that only common seeds hold."""
     totals: NDArray[np.float64]
     least: float
     """Bits that the words of a part must have in all."""
     judged: NDArray[np.bool_]
     """Which parts are long and rare enough to convict."""
     skipped: NDArray[np.bool_]
-    """Places whose seeds start no alignment: common ones, and all of parts that are not judged."""
+    """Positions whose seeds start no alignment: common ones, and those of parts not judged."""
     table: Ids
     links: Ids
 
@@ -145,21 +145,23 @@ class PartMatcher:
         only: Offsets | None = None,
         score: float | None = None,
     ) -> list[PartMatch]:
-        """All passages that hold a part which can be judged, by part, text and place.
+        """All passages that hold a part which can be judged, by part, text and position.
 
         `words` are numbered. `only` names the one part that is looked for in each text; `score` is
         the least one that is told.
         """
         first = np.empty(len(words), np.int32)
         _find_seeds(words, text_ends, self.ids, self.options.seed_words, self.table, first)
-        hits, places = _list_hits(first, self.links, self.skipped)
-        part_of = np.searchsorted(self.ends, places, side="left")
+        hits, positions = _list_hits(first, self.links, self.skipped)
+        part_of = np.searchsorted(self.ends, positions, side="left")
         texts = np.searchsorted(text_ends, hits, side="right")
         if only is not None:
             keep = part_of == only[texts]
-            hits, places, part_of, texts = (each[keep] for each in (hits, places, part_of, texts))
+            hits, positions, part_of, texts = (
+                each[keep] for each in (hits, positions, part_of, texts)
+            )
         # Where the part would begin: hits of one copy agree, but for words added or left out.
-        begins = hits - (places - self.starts[part_of])
+        begins = hits - (positions - self.starts[part_of])
         order = np.lexsort((begins, texts, part_of))
         out = np.empty((len(order), 5), np.int64)
         bits = np.empty(len(order))
@@ -201,35 +203,35 @@ def holds_run(words: Ids, run: Ids) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _key(ids: Array, place: int, length: int) -> np.uint64:
+def _key(ids: Array, position: int, length: int) -> np.uint64:
     """A hash of the next words; who takes a place by it compares the words."""
     key = _FIRST
     for step in range(length):
-        key = (key ^ np.uint64(ids[place + step])) * _NEXT
+        key = (key ^ np.uint64(ids[position + step])) * _NEXT
         key ^= key >> np.uint64(29)
     return key
 
 
 @njit(cache=True, nogil=True)
-def _is_same(ids: Array, place: int, others: Array, other: int, length: int) -> bool:
+def _is_same(ids: Array, position: int, others: Array, other: int, length: int) -> bool:
     step = 0
-    while step < length and ids[place + step] == others[other + step]:
+    while step < length and ids[position + step] == others[other + step]:
         step += 1
     return step == length
 
 
 @njit(cache=True, nogil=True)
 def _make_table(ids: Array, length: int, table: Array, links: Array) -> None:
-    """The places of each seed: the first in the table (-1: none), the next ones by `links`."""
+    """The positions of each seed: the first in the table (-1: none), the next ones by `links`."""
     mask = np.uint64(len(table) - 1)
     table[:] = -1
     links[:] = -1
     known = 0
-    for place in range(len(ids)):
-        known = known + 1 if ids[place] != END else 0
+    for position in range(len(ids)):
+        known = known + 1 if ids[position] != END else 0
         if known < length:
             continue
-        start = place - length + 1
+        start = position - length + 1
         slot = _key(ids, start, length) & mask
         while table[slot] >= 0 and not _is_same(ids, start, ids, table[slot], length):
             slot = (slot + np.uint64(1)) & mask
@@ -241,17 +243,17 @@ def _make_table(ids: Array, length: int, table: Array, links: Array) -> None:
 def _find_seeds(
     words: Array, ends: Array, ids: Array, length: int, table: Array, first: Array
 ) -> None:
-    """Per word of the texts the first place of the seed that begins there, -1 if none does."""
+    """Per word of the texts the first position of the seed that begins there, -1 if none does."""
     mask = np.uint64(len(table) - 1)
     first[:] = -1
     start = 0
     for end in ends:
         known = 0
-        for place in range(start, end):
-            known = known + 1 if words[place] != END else 0
+        for position in range(start, end):
+            known = known + 1 if words[position] != END else 0
             if known < length:
                 continue
-            begin = place - length + 1
+            begin = position - length + 1
             slot = _key(words, begin, length) & mask
             while table[slot] >= 0:
                 if _is_same(words, begin, ids, table[slot], length):
@@ -265,23 +267,23 @@ def _find_seeds(
 def _count_holders(
     words: Array, ends: Array, ids: Array, length: int, table: Array, links: Array, holders: Array
 ) -> None:
-    """How many texts hold the seed that begins at each place of the parts."""
+    """How many texts hold the seed that begins at each position of the parts."""
     first = np.empty(len(words), np.int32)
     _find_seeds(words, ends, ids, length, table, first)
     last = np.full(len(holders), -1, np.int64)
     start = 0
     for text, end in enumerate(ends):
-        for place in range(start, end):
-            at = first[place]
+        for position in range(start, end):
+            at = first[position]
             if at >= 0 and last[at] != text:
                 last[at] = text
                 holders[at] += 1
         start = end
-    for place in table:
-        if place >= 0:
-            at = links[place]
+    for position in table:
+        if position >= 0:
+            at = links[position]
             while at >= 0:
-                holders[at] = holders[place]
+                holders[at] = holders[position]
                 at = links[at]
 
 
@@ -295,39 +297,39 @@ def _weigh(starts: Array, ends: Array, length: int, common: Array, weights: Arra
     for part in range(len(starts)):
         start, end = starts[part], ends[part]
         rare = False
-        for place in range(start, end - length + 1):
-            rare |= not common[place]
+        for position in range(start, end - length + 1):
+            rare |= not common[position]
         if not rare:
             common[start:end] = False
             continue
         until = start  # the end of the last rare seed
-        for place in range(start, end):
-            if place <= end - length and not common[place]:
-                until = place + length
-            if place >= until:
-                weights[place] = 0.0
+        for position in range(start, end):
+            if position <= end - length and not common[position]:
+                until = position + length
+            if position >= until:
+                weights[position] = 0.0
 
 
 @njit(cache=True, nogil=True)
 def _list_hits(first: Array, links: Array, common: Array) -> tuple[Array, Array]:
-    """All pairs of a word of a text and a place of a part that begin with the same seed, those
+    """All pairs of a word of a text and a position of a part that begin with the same seed, those
     apart that are common."""
     count = 0
-    for place in range(len(first)):
-        at = first[place]
+    for position in range(len(first)):
+        at = first[position]
         while at >= 0:
             count += not common[at]
             at = links[at]
-    words, places = np.empty(count, np.int64), np.empty(count, np.int64)
+    words, positions = np.empty(count, np.int64), np.empty(count, np.int64)
     count = 0
-    for place in range(len(first)):
-        at = first[place]
+    for position in range(len(first)):
+        at = first[position]
         while at >= 0:
             if not common[at]:
-                words[count], places[count] = place, at
+                words[count], positions[count] = position, at
                 count += 1
             at = links[at]
-    return words, places
+    return words, positions
 
 
 @njit(cache=True, nogil=True)
@@ -395,9 +397,9 @@ def _most_shared(part: Array, weights: Array, window: Array, marked: Array) -> f
         marked[word] = True
     marked[END] = False
     weight = 0.0
-    for place in range(len(part)):
-        if marked[part[place]]:
-            weight += weights[place]
+    for position in range(len(part)):
+        if marked[part[position]]:
+            weight += weights[position]
     for word in window:
         marked[word] = False
     return weight

@@ -1,11 +1,9 @@
-"""Named patterns: queries in a list that users extend, and lists of words and phrases.
+"""Named patterns: queries in a list that users extend, lists of phrases, and their counts.
 
 Three forms of file. JSON: an object of names and queries, a query or a list of them each, or a list
 of phrases (strings, or lists of strings, as slop lists are published). TOML: the same in a table
 `patterns` (Python 3.11). Anything else: a phrase or a query in each line, which is its own name;
 lines that begin with # are left out.
-
-Named patterns in an index: matches of each, in all documents or in groups of them.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def run(call: Call) -> Findings:
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),
-            "found": traced.found,
+            "found": traced.span_counts,
             "words": sum(text.words for text in traced.texts),
             "covered": sum(text.covered for text in traced.texts),
             "texts": [asdict(text) for text in traced.texts],

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class ItemsUnder:
     """For a place the items whose characters it holds, in each of some layers.
 
-    A match may occur in one frame (words) and the layer in another (subwords): what they share
+    A match may be of words and the layer of other items (subwords): what they share
     is the text.
     """
 
@@ -58,11 +58,11 @@ class ItemsUnder:
         import numpy as np
 
         segment = self._index.segments[place.segment]
-        column, frame = segment.columns[layer], segment.frame_of(layer)
-        first = int(frame.start_of(place.number))
-        assert frame.spans is not None
-        starts, ends = frame.spans.spans(
-            np.arange(first, int(frame.document_ends[place.number]), dtype=np.int64)
+        column, positions = segment.columns[layer], segment.positions_of(layer)
+        first = int(positions.start_of(place.number))
+        assert positions.spans is not None
+        starts, ends = positions.spans.spans(
+            np.arange(first, int(positions.document_ends[place.number]), dtype=np.int64)
         )
         held = np.flatnonzero((starts < place.end) & (ends > place.start)) + first
         return [column.vocabulary[column.ids[i]] for i in held.tolist()]

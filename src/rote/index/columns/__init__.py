@@ -1,1 +1,1 @@
-"""What a segment is made of: packed columns, vocabularies, the parts that kernels read."""
+"""Columns of a segment: packed numbers, vocabularies, compressed suffix arrays."""

@@ -1,28 +1,24 @@
-"""A layer kept as a chain: its stream and its sorted places, with the calls of packed columns.
+"""A compressed suffix array (Sadakane 2003): items and sorted positions of a layer in one column.
 
-`chain.py` says how it works. To read an item or a place is to follow the chain for some steps,
-about a microsecond; whoever goes through all of a layer unpacks it first.
+It takes about two bytes a word, is slower than packed columns, and exact. Reading an item or a
+position follows some links, about a microsecond; who reads a whole layer decompresses it first.
 
-Items and sorted places of a layer in one column, in about two bytes a word: slower, and exact.
+**Links.** All positions, ends of documents too, are in the order of what follows them; the number
+of a position in this order is its *rank*. For every rank the array holds the rank of the next
+position (the *link*). Items are not stored: positions with the same item have neighbouring ranks,
+so a rank tells the item, and following links reads the text. Nor are positions: every 16th is
+stored, and following links leads to one of these.
 
-All places, documents' ends too, stand in the order of what follows them; the number of a place
-in this row is its *rank*. For every rank the chain keeps the rank of the place behind it
-(Sadakane's compressed suffix array, 2003). The items are not kept: a rank tells the item, since
-places with the same item stand together, and whoever follows the chain reads the text. Nor are
-the places: every 16th is written down, and following the chain leads to one of these.
+**Blocks.** The links of one item ascend by small steps. They are coded as Elias and Fano did, in
+blocks of 32: the first link; a word of upper halves, in which bit number k is at k plus what link k
+is above the first, without its low bits; for each rank whether its position is stored, and how
+many are before; the low bits of all. There are as many low bits as it takes for one word of upper
+halves to be enough. A block lies in one or two cache lines, and the offsets of blocks are small
+enough for the caches, so a step waits for memory once.
 
-The ranks behind those of one item rise, by small steps. So they are coded as Elias and Fano did,
-in blocks of 32 numbers: the first one; a word of upper halves, in which the place of 1 number k is
-k more than what number k is above the first without its low bits; for each rank whether its place
-is written down, and how many are before; the low bits of all. These are as many as it takes for
-one word of upper halves to be enough. A block lies in one cache line or two, and a list of where
-blocks begin is small enough for the caches, so a step waits for memory once.
-
-Walking along the text from a sorted suffix, for kernels: the same words for all columns.
-
-In packed columns a cursor is a place of the stream. In a chain it is a rank: to look for the place
-first, and from there for the items, would take many steps, and following the chain takes one an
-item.
+**Cursors** are how kernels walk along the text from a sorted suffix, whatever the column. In packed
+columns a cursor is a position. Here it is a rank: finding the position first would take many steps,
+and following a link takes one an item.
 """
 
 from __future__ import annotations
@@ -39,12 +35,12 @@ from rote.core.errors import InputError
 from rote.core.kernels import njit
 from rote.index.columns import intrinsics
 from rote.index.columns import intrinsics as bit_kernels
-from rote.index.columns.packed import (
+from rote.index.columns.packed_array import (
     NO_TABLE,
     OUT_OF_RANGE,
     PADDING,
     ItemStream,
-    Packed,
+    PackedArray,
     bits_for,
     pack,
     read,
@@ -60,21 +56,21 @@ _CHUNK = 1 << 20
 class CompressedStream:
     """The items of a layer, as `Stream` has them."""
 
-    chain: CompressedSuffixArray
+    csa: CompressedSuffixArray
     length: int
     arrays: tuple[NDArray[Any], ...]
-    """Where the chain lies."""
-    items: Packed
-    samples: Packed
-    ranks: Packed
+    """The memory that it lies in."""
+    items: PackedArray
+    samples: PackedArray
+    ranks: PackedArray
 
     @property
     def data(self) -> CompressedItems:
-        return CompressedItems(self.chain)
+        return CompressedItems(self.csa)
 
     @property
     def bits(self) -> int:
-        return self.chain.item_bits
+        return self.csa.item_bits
 
     @property
     def table(self) -> NDArray[np.int32]:
@@ -91,52 +87,52 @@ class CompressedStream:
     def slice(self, start: int, stop: int) -> Int64s:
         start, stop = max(0, start), min(stop, self.length)
         out = np.empty(max(0, stop - start), np.int64)
-        # From every place that is written down to the next, many at once; what is left singly.
+        # From every position that is written down to the next, many at once; what is left singly.
         inner = start + -start % SAMPLE_STEP
         starts = np.arange(inner, stop - SAMPLE_STEP + 1, SAMPLE_STEP, dtype=np.int64)
         first, last = inner - start, inner - start + len(starts) * SAMPLE_STEP
         if not len(starts):
             first = last = 0
-        _read_run(self.chain, start, out[:first])
-        _read_runs(self.chain, starts, SAMPLE_STEP, out[first:last])
-        _read_run(self.chain, start + last, out[last:])
+        _read_run(self.csa, start, out[:first])
+        _read_runs(self.csa, starts, SAMPLE_STEP, out[first:last])
+        _read_run(self.csa, start + last, out[last:])
         return out
 
-    def take(self, places: Int64s) -> Int64s:
-        return self.runs(places, 1)
+    def take(self, positions: Int64s) -> Int64s:
+        return self.runs(positions, 1)
 
     def runs(self, starts: Int64s, length: int) -> Int64s:
         if len(starts) and not 0 <= starts.min() <= starts.max() < self.length:
             raise InputError(OUT_OF_RANGE)
         out = np.empty(len(starts) * length, np.int64)
-        _read_runs(self.chain, np.ascontiguousarray(starts), length, out)
+        _read_runs(self.csa, np.ascontiguousarray(starts), length, out)
         return out
 
     def all(self) -> Int64s:
         return self.slice(0, self.length)
 
-    def behind(self, start: int, stop: int) -> Int64s:
-        """The chain itself: for ranks from start to stop, the rank of the place behind."""
+    def links(self, start: int, stop: int) -> Int64s:
+        """The links of the ranks from start to stop."""
         out = np.empty(max(0, min(stop, self.length) - start), np.int64)
-        _read_links(self.chain, start, out)
+        _read_links(self.csa, start, out)
         return out
 
 
 @dataclass(frozen=True, slots=True)
 class CompressedOrder:
-    """The sorted places of a layer, as a packed column of them."""
+    """The sorted positions of a layer, as a packed column of them."""
 
-    chain: CompressedSuffixArray
+    csa: CompressedSuffixArray
     length: int
     arrays: tuple[NDArray[Any], ...]
 
     @property
     def data(self) -> CompressedPositions:
-        return CompressedPositions(self.chain)
+        return CompressedPositions(self.csa)
 
     @property
     def bits(self) -> int:
-        return self.chain.rank_bits
+        return self.csa.rank_bits
 
     def __len__(self) -> int:
         return self.length
@@ -153,7 +149,7 @@ class CompressedOrder:
         if len(numbers) and not 0 <= numbers.min() <= numbers.max() < self.length:
             raise InputError(OUT_OF_RANGE)
         out = np.empty(len(numbers), np.int64)
-        _read_positions(self.chain, np.ascontiguousarray(numbers), out)
+        _read_positions(self.csa, np.ascontiguousarray(numbers), out)
         return out
 
     def all(self) -> Int64s:
@@ -164,15 +160,15 @@ def open_compressed(
     begins: NDArray[np.uint32],
     blocks: NDArray[np.uint32],
     firsts: NDArray[np.uint32],
-    items: Packed,
-    samples: Packed,
-    ranks: Packed,
+    items: PackedArray,
+    samples: PackedArray,
+    ranks: PackedArray,
     ends: Int64s,
 ) -> tuple[CompressedStream, CompressedOrder]:
-    """The stream and the sorted places of a layer from the columns of its chain."""
+    """Open the stream and the sorted positions of a layer from its columns."""
     length = int(ends[-1]) + 1 if len(ends) else 0
     arrays = (begins, blocks, firsts, items.data, samples.data, ranks.data, ends)
-    chain = CompressedSuffixArray(
+    csa = CompressedSuffixArray(
         begins.ctypes.data,
         blocks.ctypes.data,
         firsts.ctypes.data,
@@ -186,20 +182,20 @@ def open_compressed(
         len(ends),
         length,
     )
-    stream = CompressedStream(chain, length, arrays, items, samples, ranks)
-    return stream, CompressedOrder(chain, length - len(ends), arrays)
+    stream = CompressedStream(csa, length, arrays, items, samples, ranks)
+    return stream, CompressedOrder(csa, length - len(ends), arrays)
 
 
-def decompress(chain: CompressedSuffixArray, length: int) -> tuple[ItemStream, Packed]:
-    """The whole stream and all sorted places as packed columns in memory."""
-    ids, order = np.empty(length, np.int32), np.empty(length - chain.documents, np.int32)
-    _read_everything(chain, ids, order)
-    return ItemStream(pack(ids, chain.item_bits)), pack(order, chain.rank_bits)
+def decompress(csa: CompressedSuffixArray, length: int) -> tuple[ItemStream, PackedArray]:
+    """Read the whole stream and all sorted positions into packed columns."""
+    ids, order = np.empty(length, np.int32), np.empty(length - csa.documents, np.int32)
+    _read_everything(csa, ids, order)
+    return ItemStream(pack(ids, csa.item_bits)), pack(order, csa.rank_bits)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedSuffixArray:
-    """What a chain is made of beside its blocks, which may be large; see `Chain`."""
+    """Its columns without the blocks, which may be large; see `CompressedSuffixArray`."""
 
     begins: NDArray[np.uint32]
     firsts: NDArray[np.uint32]
@@ -214,7 +210,7 @@ class EncodedSuffixArray:
 def encode_suffix_array(
     ids: NDArray[np.int32], order: NDArray[np.int32], entries: int, blocks: Append
 ) -> EncodedSuffixArray:
-    """Code a stream and its sorted places; blocks are appended piece by piece."""
+    """Code a stream and its sorted positions; blocks are appended piece by piece."""
     length, ends = len(ids), np.flatnonzero(ids == 0).astype(np.int32)
     ranks = np.empty(length, np.int32)
     ranks[ends] = np.arange(len(ends), dtype=np.int32)
@@ -224,16 +220,16 @@ def encode_suffix_array(
     for start in range(0, length, _CHUNK):
         stop = min(start + _CHUNK, length)
         inner = slice(max(0, start - len(ends)), max(0, stop - len(ends)))
-        places = np.concatenate([ends[start:stop], order[inner]])
-        written = places % SAMPLE_STEP == 0
-        # Behind the last place stands the first.
-        behind = ranks[(places + 1) % length].astype(np.int64)
-        block_begins = np.empty(-(-len(places) // BLOCK), np.int64)
+        positions = np.concatenate([ends[start:stop], order[inner]])
+        written = positions % SAMPLE_STEP == 0
+        # Behind the last position stands the first.
+        behind = ranks[(positions + 1) % length].astype(np.int64)
+        block_begins = np.empty(-(-len(positions) // BLOCK), np.int64)
         out = np.zeros(len(block_begins) * (BLOCK_HEAD + BLOCK) + 1, np.uint32)
         size = _encode_blocks(behind, written, rank_bits, marks, block_begins, out)
         blocks(out[:size])
         begins.append(block_begins + begin)
-        samples.append(places[written] // SAMPLE_STEP)
+        samples.append(positions[written] // SAMPLE_STEP)
         begin, marks = begin + size, marks + int(written.sum())
     blocks(np.zeros(PADDING // 4, np.uint32))
     firsts = np.concatenate([[0], np.bincount(ids, minlength=entries).cumsum(), [length]])
@@ -256,7 +252,7 @@ BLOCK = 32
 BLOCK_HEAD = 5
 """What a block has before its low bits, in units of four bytes."""
 SAMPLE_STEP = 16
-"""Of so many places one is written down."""
+"""Of so many positions one is written down."""
 ITEM_STEP = 128
 """Of so many ranks the item of the first is written down."""
 # Walks that go in step.
@@ -268,13 +264,13 @@ _BYTES, _TOPS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 class CompressedSuffixArray(NamedTuple):
     """A layer as kernels take it: where its columns lie, and the bits of their numbers.
 
-    Addresses, since numba would count references to arrays at every step along the chain; whoever
-    hands out a chain keeps the columns. Block b lies from `begins[b]` to `begins[b + 1]` of
+    Addresses, since numba would count references to arrays at every step along the links; whoever
+    hands out an array keeps the columns. Block b lies from `begins[b]` to `begins[b + 1]` of
     `blocks`, in units of four bytes: its first number, two units of upper halves, the marks of
     what is written down and how many marks there are before, the low bits. `firsts` are the
     first ranks of the items, and two more that are the number of ranks; `items` says whose is
-    every 128th rank. `samples` are the places that are written down, as numbers of 16, by rank,
-    `ranks` the ranks by place. `ends` are the documents' ends.
+    every 128th rank. `samples` are the positions that are written down, as numbers of 16, by rank,
+    `ranks` the ranks by position. `ends` are the documents' ends.
     """
 
     begins: int
@@ -292,15 +288,15 @@ class CompressedSuffixArray(NamedTuple):
 
 
 class CompressedItems(NamedTuple):
-    """The stream: `read` gives the item at a place."""
+    """The stream: `read` gives the item at a position."""
 
-    chain: CompressedSuffixArray
+    csa: CompressedSuffixArray
 
 
 class CompressedPositions(NamedTuple):
-    """The sorted places of items: `read` gives them by number, without documents' ends."""
+    """The sorted positions of items: `read` gives them by number, without documents' ends."""
 
-    chain: CompressedSuffixArray
+    csa: CompressedSuffixArray
 
 
 @njit(inline="always")
@@ -336,28 +332,28 @@ def _number(address, bits, i):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def follow(chain, rank):  # type: ignore[no-untyped-def]
-    """The rank of the place behind that of `rank`."""
+def follow(csa, rank):  # type: ignore[no-untyped-def]
+    """The rank of the position behind that of `rank`."""
     k = rank & 31
-    both = load64_at(chain.begins + 4 * (rank >> 5))
+    both = load64_at(csa.begins + 4 * (rank >> 5))
     begin = np.int64(both & _LOW)
     width = np.int64(both >> _HALF) - begin - BLOCK_HEAD
-    at = chain.blocks + 4 * begin
+    at = csa.blocks + 4 * begin
     low = np.uint64(_number(at + 4 * BLOCK_HEAD, width, k))
     high = np.uint64(select(load64_at(at + 4), k) - k)
     above = (load64_at(at) & _LOW) + ((high << np.uint64(width)) | low)
     # Where numbers fall within a block, they go on from the next power of two.
-    return np.int64(above & ((_ONE << np.uint64(chain.rank_bits)) - _ONE))
+    return np.int64(above & ((_ONE << np.uint64(csa.rank_bits)) - _ONE))
 
 
 @njit(inline="always")
-def item_of(chain, rank):  # type: ignore[no-untyped-def]
-    """The item at the place of `rank`."""
-    low = _number(chain.items, chain.item_bits, rank >> 7)
-    high = _number(chain.items, chain.item_bits, (rank >> 7) + 1)
+def item_of(csa, rank):  # type: ignore[no-untyped-def]
+    """The item at the position of `rank`."""
+    low = _number(csa.items, csa.item_bits, rank >> 7)
+    high = _number(csa.items, csa.item_bits, (rank >> 7) + 1)
     while low < high:
         middle = (low + high + 1) >> 1
-        if np.int64(load64_at(chain.firsts + 4 * middle) & _LOW) <= rank:
+        if np.int64(load64_at(csa.firsts + 4 * middle) & _LOW) <= rank:
             low = middle
         else:
             high = middle - 1
@@ -365,35 +361,35 @@ def item_of(chain, rank):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def sampled_position(chain, rank):  # type: ignore[no-untyped-def]
-    """The place of `rank` if it is written down, as all documents' ends are; else -1."""
-    if rank < chain.documents:
-        return np.int64(load64_at(chain.ends + 8 * rank))
-    begin = np.int64(load64_at(chain.begins + 4 * (rank >> 5)) & _LOW)
-    word, k = load64_at(chain.blocks + 4 * begin + 12), np.uint64(rank & 31)
+def sampled_position(csa, rank):  # type: ignore[no-untyped-def]
+    """The position of `rank` if it is written down, as all documents' ends are; else -1."""
+    if rank < csa.documents:
+        return np.int64(load64_at(csa.ends + 8 * rank))
+    begin = np.int64(load64_at(csa.begins + 4 * (rank >> 5)) & _LOW)
+    word, k = load64_at(csa.blocks + 4 * begin + 12), np.uint64(rank & 31)
     if (word >> k) & _ONE:
         sample = np.int64(word >> _HALF) + ones(word & ((_ONE << k) - _ONE))
-        return _number(chain.samples, chain.sample_bits, sample) * SAMPLE_STEP
+        return _number(csa.samples, csa.sample_bits, sample) * SAMPLE_STEP
     return np.int64(-1)
 
 
 @njit(inline="always")
-def position_of(chain, rank):  # type: ignore[no-untyped-def]
-    """The place of `rank`; in no more than `EVERY` steps, also along a chain that is none."""
+def position_of(csa, rank):  # type: ignore[no-untyped-def]
+    """The position of `rank`; in at most `SAMPLE_STEP` steps, also along damaged links."""
     for steps in range(SAMPLE_STEP):
-        place = sampled_position(chain, rank)
-        if place >= 0:
-            return max(place - steps, np.int64(0))
-        rank = follow(chain, rank)
+        position = sampled_position(csa, rank)
+        if position >= 0:
+            return max(position - steps, np.int64(0))
+        rank = follow(csa, rank)
     return np.int64(0)
 
 
 @njit(inline="always")
-def rank_of(chain, place):  # type: ignore[no-untyped-def]
-    """The rank of a place."""
-    rank = _number(chain.ranks, chain.rank_bits, place // SAMPLE_STEP)
-    for _ in range(place % SAMPLE_STEP):
-        rank = follow(chain, rank)
+def rank_of(csa, position):  # type: ignore[no-untyped-def]
+    """The rank of a position."""
+    rank = _number(csa.ranks, csa.rank_bits, position // SAMPLE_STEP)
+    for _ in range(position % SAMPLE_STEP):
+        rank = follow(csa, rank)
     return rank
 
 
@@ -404,16 +400,16 @@ def _read_overload(data, bits, i):  # type: ignore[no-untyped-def]
 
 
 def _read_item(data, bits, i):  # type: ignore[no-untyped-def]
-    chain = data.chain
+    csa = data.csa
     # Outside only where a stranger's suffixes are not sorted.
-    place = max(np.int64(0), min(np.int64(i), np.int64(chain.length - 1)))
-    return item_of(chain, rank_of(chain, place))
+    position = max(np.int64(0), min(np.int64(i), np.int64(csa.length - 1)))
+    return item_of(csa, rank_of(csa, position))
 
 
 def _read_position(data, bits, i):  # type: ignore[no-untyped-def]
-    chain = data.chain
-    rank = max(np.int64(0), min(np.int64(i) + chain.documents, np.int64(chain.length - 1)))
-    return position_of(chain, rank)
+    csa = data.csa
+    rank = max(np.int64(0), min(np.int64(i) + csa.documents, np.int64(csa.length - 1)))
+    return position_of(csa, rank)
 
 
 @overload(intrinsics.prefetch)
@@ -424,84 +420,84 @@ def _prefetch_overload(array, index):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _read_links(chain, start, out):  # type: ignore[no-untyped-def]
-    """The chain itself, from a rank on."""
+def _read_links(csa, start, out):  # type: ignore[no-untyped-def]
+    """The links from a rank on."""
     for i in range(len(out)):
-        out[i] = follow(chain, start + i)
+        out[i] = follow(csa, start + i)
 
 
 @njit(cache=True, nogil=True)
-def _read_run(chain, start, out):  # type: ignore[no-untyped-def]
-    """The items from a place on."""
-    rank = rank_of(chain, start) if len(out) else np.int64(0)
+def _read_run(csa, start, out):  # type: ignore[no-untyped-def]
+    """The items from a position on."""
+    rank = rank_of(csa, start) if len(out) else np.int64(0)
     for i in range(len(out)):
-        out[i] = item_of(chain, rank)
-        rank = follow(chain, rank)
+        out[i] = item_of(csa, rank)
+        rank = follow(csa, rank)
 
 
 @njit(cache=True, nogil=True)
-def _read_runs(chain, starts, length, out):  # type: ignore[no-untyped-def]
-    """The same from several places on, one run behind the other; many walks go in step."""
+def _read_runs(csa, starts, length, out):  # type: ignore[no-untyped-def]
+    """The same from several positions on, one run behind the other; many walks go in step."""
     ranks, left = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
     for base in range(0, len(starts), _WALKS):
         walks = min(_WALKS, len(starts) - base)
         furthest = np.int64(0)
         for k in range(walks):
-            ranks[k] = _number(chain.ranks, chain.rank_bits, starts[base + k] // SAMPLE_STEP)
+            ranks[k] = _number(csa.ranks, csa.rank_bits, starts[base + k] // SAMPLE_STEP)
             left[k] = starts[base + k] % SAMPLE_STEP
             furthest = max(furthest, left[k])
         for step in range(furthest):
             for k in range(walks):
                 if step < left[k]:
-                    ranks[k] = follow(chain, ranks[k])
+                    ranks[k] = follow(csa, ranks[k])
         for j in range(length):
             for k in range(walks):
-                out[(base + k) * length + j] = item_of(chain, ranks[k])
+                out[(base + k) * length + j] = item_of(csa, ranks[k])
             for k in range(walks):
-                ranks[k] = follow(chain, ranks[k])
+                ranks[k] = follow(csa, ranks[k])
 
 
 @njit(cache=True, nogil=True)
-def _read_positions(chain, numbers, out):  # type: ignore[no-untyped-def]
-    """The sorted places with these numbers, documents' ends left out; many walks in step."""
+def _read_positions(csa, numbers, out):  # type: ignore[no-untyped-def]
+    """The sorted positions with these numbers, documents' ends left out; many walks in step."""
     ranks, active = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
     for base in range(0, len(numbers), _WALKS):
         left = min(_WALKS, len(numbers) - base)
         for k in range(left):
-            ranks[k], active[k] = numbers[base + k] + chain.documents, k
+            ranks[k], active[k] = numbers[base + k] + csa.documents, k
             out[base + k] = 0
         for steps in range(SAMPLE_STEP):
             remaining = 0
             for a in range(left):
                 k = active[a]
-                place = sampled_position(chain, ranks[k])
-                if place >= 0:
-                    out[base + k] = max(place - steps, np.int64(0))
+                position = sampled_position(csa, ranks[k])
+                if position >= 0:
+                    out[base + k] = max(position - steps, np.int64(0))
                 else:
                     active[remaining] = k
                     remaining += 1
             left = remaining
             for a in range(left):
-                ranks[active[a]] = follow(chain, ranks[active[a]])
+                ranks[active[a]] = follow(csa, ranks[active[a]])
 
 
 @njit(cache=True, nogil=True)
-def _read_everything(chain, ids, order):  # type: ignore[no-untyped-def]
-    """All items and all sorted places, by many walks in step, one from each sample."""
+def _read_everything(csa, ids, order):  # type: ignore[no-untyped-def]
+    """All items and all sorted positions, by many walks in step, one from each sample."""
     ranks = np.empty(_WALKS, np.int64)
     for base in range(0, len(ids), _WALKS * SAMPLE_STEP):
         walks = min(_WALKS, (len(ids) - base + SAMPLE_STEP - 1) // SAMPLE_STEP)
         for k in range(walks):
-            ranks[k] = _number(chain.ranks, chain.rank_bits, base // SAMPLE_STEP + k)
+            ranks[k] = _number(csa.ranks, csa.rank_bits, base // SAMPLE_STEP + k)
         for step in range(SAMPLE_STEP):
             for k in range(walks):
                 at, rank = base + k * SAMPLE_STEP + step, ranks[k]
                 if at < len(ids):
-                    ids[at] = item_of(chain, rank)
-                    if rank >= chain.documents:
-                        order[rank - chain.documents] = at
+                    ids[at] = item_of(csa, rank)
+                    if rank >= csa.documents:
+                        order[rank - csa.documents] = at
             for k in range(walks):
-                ranks[k] = follow(chain, ranks[k])
+                ranks[k] = follow(csa, ranks[k])
 
 
 @njit(cache=True, nogil=True)
@@ -563,7 +559,7 @@ def item_at(ids: Any, bits: Any, at: Any) -> Any:
 
 
 def position_at(ids: Any, at: Any) -> Any:
-    """The place of a cursor."""
+    """The position of a cursor."""
     raise NotImplementedError(_ONLY_KERNELS)
 
 
@@ -574,7 +570,7 @@ def _is_kind(data: Any, kind: type) -> bool:
 @overload(suffix_at)
 def _suffix_at(order, bits, i):  # type: ignore[no-untyped-def]
     if _is_kind(order, CompressedPositions):
-        return lambda order, bits, i: np.int64(i) + order.chain.documents
+        return lambda order, bits, i: np.int64(i) + order.csa.documents
     return lambda order, bits, i: read(order, bits, i)
 
 
@@ -585,19 +581,19 @@ def _skip(ids, at, items):  # type: ignore[no-untyped-def]
 
 def _skip_links(ids, at, items):  # type: ignore[no-untyped-def]
     for _ in range(items):
-        at = follow(ids.chain, at)
+        at = follow(ids.csa, at)
     return at
 
 
 @overload(item_at)
 def _item_at(ids, bits, at):  # type: ignore[no-untyped-def]
     if _is_kind(ids, CompressedItems):
-        return lambda ids, bits, at: item_of(ids.chain, at)
+        return lambda ids, bits, at: item_of(ids.csa, at)
     return lambda ids, bits, at: read(ids, bits, at)
 
 
 @overload(position_at)
 def _position_at(ids, at):  # type: ignore[no-untyped-def]
     if _is_kind(ids, CompressedItems):
-        return lambda ids, at: position_of(ids.chain, at)
+        return lambda ids, at: position_of(ids.csa, at)
     return lambda ids, at: at

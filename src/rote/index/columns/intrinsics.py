@@ -1,10 +1,8 @@
-"""Two things that numba has no word for: an unaligned load, and a prefetch.
+"""What numba has no function for: unaligned loads, pointers, prefetches, counts of bits.
 
 A prefetch asks for a cache line that will be needed soon. Searches over gigabytes wait for
 memory most of the time; asking for the lines of many searches before reading the first makes
 the waits overlap.
-
-Bits of a number, which numba has no words for: how many zeros it ends in, how many are set.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""What one segment of an index is made of, wherever its bytes lie (memory or a mapped file).
+"""One layer of one segment, in memory or mapped: the stream of items, its vocabulary, its suffixes.
 
-**The stream.** The items of all documents stand in one row, and every document, an empty one
-too, is followed by one 0: number 0 is the document's end and no item. So a run of items that
-crosses a document's end holds a 0, no query does, and no match can cross it. A *place* is a
-number in the stream. Layers that align (word, lower, pos, ...) share places.
+**The stream.** The items of all documents are in one row, and every document, an empty one too,
+is followed by one 0: number 0 is the document's end and no item. So a run of items that crosses a
+document's end holds a 0, no query does, and no match can cross it. A *position* is an index into
+the stream. Layers that align (word, lower, pos, ...) share positions.
 
 **Numbers follow the strings.** Items are numbered from 1 in the order of their strings, so
-sorted suffixes are in the order of their strings too, whatever the segment.
-
-One vocabulary for all segments, where numbers of different segments have to meet.
+sorted suffixes are in the order of their strings too, whatever the segment. Where numbers of
+several segments have to meet, they share one vocabulary (`share_vocabulary`).
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.index.columns.compressed_suffix_array import CompressedOrder, CompressedStream, decompress
-from rote.index.columns.packed import Bytes, ItemStream, Packed
+from rote.index.columns.packed_array import Bytes, ItemStream, PackedArray
 
 END = 0
 """The number that stands behind every document in the stream."""
 ABSENT = -1
 """What `Vocabulary.find` says of a string that it does not hold."""
 MAX_POSITIONS = 2**31 - 2
-"""The longest stream of one segment: places are signed 32-bit numbers while it is built."""
+"""The longest stream of one segment: positions are signed 32-bit numbers while it is built."""
 
 
 def decode_string(data: bytes) -> str:
@@ -144,7 +143,7 @@ class Vocabulary(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class Suffixes:
-    """All places that hold an item, sorted by what follows them up to the document's end.
+    """All positions that hold an item, sorted by what follows them up to the document's end.
 
     A prefix code over the numbers keeps their order: the code of number t is the top
     `lengths[t]` bits of `codes()[t]`, the rest is zero. The code of a run of items is their
@@ -153,9 +152,9 @@ class Suffixes:
     has `2**table_bits + 1` entries, of as many bits as those of `order`.
     """
 
-    order: Packed | CompressedOrder
+    order: PackedArray | CompressedOrder
     lengths: NDArray[np.uint8]
-    table: Packed
+    table: PackedArray
 
     @property
     def table_bits(self) -> int:
@@ -171,14 +170,14 @@ class Suffixes:
 
 @dataclass(frozen=True, slots=True)
 class LayerColumn:
-    """One layer of one segment: the stream of numbers, what they mean, and their sorted places."""
+    """One layer of one segment: the stream of numbers, their strings and their sorted positions."""
 
     name: str
     ids: ItemStream | CompressedStream
     vocabulary: Vocabulary
     suffixes: Suffixes | None
     document_ends: NDArray[np.int64]
-    """The place of the 0 behind each document; ascending."""
+    """The position of the 0 behind each document; ascending."""
 
     @property
     def items(self) -> int:
@@ -186,7 +185,7 @@ class LayerColumn:
         return len(self.ids) - len(self.document_ends)
 
     def stream(self) -> ItemStream:
-        """The stream as packed numbers; in memory, if the layer is kept as a chain."""
+        """The stream as packed numbers; in memory, if the layer is compressed."""
         ids = self.plain().ids
         assert isinstance(ids, ItemStream)
         return ids
@@ -195,7 +194,7 @@ class LayerColumn:
         """The same with packed columns, for those who go through all of it; in memory, if new."""
         if isinstance(self.ids, ItemStream):
             return self
-        ids, order = decompress(self.ids.chain, len(self.ids))
+        ids, order = decompress(self.ids.csa, len(self.ids))
         suffixes = None if self.suffixes is None else replace(self.suffixes, order=order)
         return replace(self, ids=ids, suffixes=suffixes)
 

@@ -1,14 +1,9 @@
-"""Building an index, and adding to one: documents -> annotated pieces -> segments -> manifest.
+"""Build an index, or add to one: documents -> annotated pieces -> segments -> manifest.
 
-Pieces are made by a map over shards in any number of processes; segments are written here, in
+Pieces are annotated by a map over shards in any number of processes; segments are written here, in
 order. Killed at any moment, the same command run again goes on: sealed segments and annotated
-pieces are found by their names and not made again.
-
-From the input to annotated pieces on disk, those passed over that are done already.
-
-The input is read where pieces are annotated, which are told what is done; ids are checked here,
-in order. What an earlier, interrupted run of the same command has sealed is recognized by its
-content, and so is what the index holds.
+pieces are found by their names and not made again. The input is read where pieces are annotated,
+which are told what is done; ids are checked here, in order.
 """
 
 from __future__ import annotations

@@ -1,28 +1,20 @@
-"""Opening an index folder: every file checked or known to be whole, then mapped.
+"""Open and verify an index folder: every file is checked, or known to be intact, then mapped.
 
-    IDX/rote-index.json          the manifest (manifest.py)
+    IDX/rote-index.json          the manifest
     IDX/segments/NAME/PART/      immutable parts; NAME is a hash of what went in
     IDX/tokenizers/HASH.json     tokenizers of subword layers
     IDX/pieces/                  annotated pieces of a running build
-    IDX/checked.json             which files are known to be whole (stamps.py)
-    IDX/lock                     held by whoever writes (core/folder.py)
+    IDX/checked.json             which files are known to be intact (the checksum cache)
+    IDX/lock                     held by the writer (core/folder.py)
 
 Readers take no lock. What a manifest names stays until a newer manifest has replaced it, and
 files that are mapped stay readable after that, so a reader sees one state from first to last;
-its worker processes open that same state (`open_as`), or say that its files are gone.
+its worker processes open that same state (`open_folder_as`), or say that its files are gone.
 
-Which files were read in full and found whole: so that opening need not read them again.
-
-A stamp is a file's size, time of change and inode. A file whose stamp is the recorded one has
-not been touched since it was checked; any other is read in full before it is used: its checksum
-must fit, and what it holds must make sense (segments/sound.py).
-The record is a convenience: without it (a copy, a folder that cannot be written) everything is
-checked, and nothing else changes.
-
-Verifying an index: every byte of every file read and compared, every problem named.
-
-Opening checks what it has not seen before; this checks everything again, whatever the stamps
-of the files say.
+**Checksum cache.** A stamp is a file's size, time of change and inode. A file with the recorded
+stamp has not been touched since it was checked; any other is read in full before it is used: its
+checksum must fit, and what it holds must make sense (segments/validate.py). Without the cache (a
+copy, a folder that cannot be written) everything is checked, and nothing else changes.
 """
 
 from __future__ import annotations

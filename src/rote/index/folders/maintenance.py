@@ -1,20 +1,16 @@
-"""Merging: neighbouring segments of an index become one, as few as memory allows.
+"""Change an index in place: merge its segments, remove or replace documents, add a layer.
 
-Every query asks every segment, so fewer are faster. Readers that have the old segments open go
-on with them; a merge that was killed goes on with the merged segments that it had sealed.
+As with every command the manifest comes last: who opens the index meets the old state or the new.
 
-Removing and replacing documents: the segments that hold them are written again without them.
+**Merge.** Every query asks every segment, so fewer are faster. Readers that have the old segments
+open go on with them; a merge that was killed goes on with the merged segments that it had sealed.
 
-Every answer is a range of sorted places, so a document that is only masked would cost each
-query a look at each place. Written again from its own columns, without annotating anything, a
-segment answers as if the document had never been there. As with every other command the
-manifest comes last: whoever opens the index meets all of the documents or none of them.
+**Remove.** Every answer is a range of sorted positions, so a document that is only masked would
+cost each query a look at each position. Its segment is written again from its own columns, without
+annotating anything, and answers as if the document had never been there.
 
-Adding a layer to an index: its texts annotated again, one new part beside the old ones.
-
-The annotator must be the one that made the index, so that the words are the same and places
-mean the same in every layer. Segments that are done are found by their part; only the manifest,
-replaced at the end, makes the layer known.
+**Add a layer.** Texts are annotated again, and one new part comes beside the old ones. The
+annotator must be the one that made the index, so that positions mean the same in every layer.
 """
 
 from __future__ import annotations
@@ -325,7 +321,9 @@ def _rewrite_segment(
             threads=threads,
             compact=manifest.is_compact,
         )
-        streams = (np.diff(frame.document_ends, prepend=-1) for frame in segment.frames.values())
+        streams = (
+            np.diff(positions.document_ends, prepend=-1) for positions in segment.positions.values()
+        )
         longest = max(int(lengths[keep].sum()) for lengths in streams)
         # The pieces that it was built from are not what it holds any more.
         rest = Provenance(name, (), record.tokens, longest, origin.digests[keep])
@@ -449,7 +447,9 @@ class _LayerAddition:
         """The new part of each segment, made now or by an interrupted run."""
         # The name says who made it, so that another tokenizer's part is not taken for it.
         name = f"{self.layer}.{settings_hash(self.recipe.hash)[:8]}"
-        finished = {place for place in folders if _is_intact(place / name)}
+        finished = {
+            place for place in folders if is_sealed(place / name) and not check_part(place / name)
+        }
         missing = [s for place, s in zip(folders, segments) if place not in finished]
         # One stream over all segments, so that workers start once and never wait for sorting.
         batches = (batch for segment in missing for batch in _batch_documents(segment.documents))
@@ -464,13 +464,13 @@ class _LayerAddition:
                 yield describe_part(place / name)
                 continue
             try:
-                yield self._written(FolderTarget(place), segment, name, annotated)
+                yield self._write_part(FolderTarget(place), segment, name, annotated)
             except BaseException:
                 # On a full disk the room is needed; after a kill the next writer does this.
                 shutil.rmtree(place / name, ignore_errors=True)
                 raise
 
-    def _written(
+    def _write_part(
         self,
         target: FolderTarget,
         segment: Segment,
@@ -493,7 +493,7 @@ class _LayerAddition:
             segment,
             self.layer,
             self._layers(annotated),
-            has_own_items=self.layer not in _aligned_layers(self.recipe),
+            has_own_items=self.layer not in self.recipe.annotate([]).layers,
             folder=folder,
             threads=self.jobs,
             compact=self.compact,
@@ -524,15 +524,6 @@ class _LayerAnnotator:
             else annotation.trees[self.layer]
         )
         return layer, len(annotation.word.ids), last
-
-
-def _is_intact(part: Path) -> bool:
-    return is_sealed(part) and not check_part(part)
-
-
-def _aligned_layers(recipe: Recipe) -> tuple[str, ...]:
-    """The names of the layers that stand on the words, found by asking for them."""
-    return tuple(recipe.annotate([]).layers)
 
 
 def _batch_documents(documents: Documents) -> Iterator[tuple[list[Document], bool]]:

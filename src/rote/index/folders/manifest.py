@@ -1,13 +1,12 @@
-"""The manifest: the one file that says which segments an index holds, and how they were made.
+"""The manifest: the one file that says which segments an index has, and how they were made.
 
 Everything else in the folder is immutable or unimportant. A command that changes an index
 writes new parts first and then replaces this file, so that a reader, or a crash, meets either
 the old index or the new one.
 
-Which documents went into a segment: the part `origin`, which only writers read.
-
-It lets a command that was interrupted, or is run twice, recognize what is done already, and
-gives the fingerprint of all documents without reading a text.
+Which documents went into a segment is its *provenance*, the part `origin`, which only writers read.
+It lets a command that was interrupted, or is run twice, recognize what is done already, and gives
+the fingerprint of all documents without reading a text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From pieces to sealed segments, one at a time, beside the annotating of further pieces.
+"""Write pieces to sealed segments, one at a time, while further pieces are annotated.
 
 Which pieces go into which segment depends on the data and on the memory alone, never on how
 many processes there are or when the work was interrupted.
@@ -106,7 +106,7 @@ class SegmentWriter:
         self._limit, self._engine = limit, engine
         self._group: _PieceQueue | None = None
         self._places = 0
-        self._made: list[Future[SealedSegment]] = []
+        self._futures: list[Future[SealedSegment]] = []
         self._pool = ThreadPoolExecutor(engine.jobs if engine.remote else 1)
 
     def __enter__(self) -> SegmentWriter:
@@ -128,25 +128,25 @@ class SegmentWriter:
             self._close()
         if self._group is None:
             self._group = _PieceQueue()
-            self._made.append(self._pool.submit(self._seal, self._group))
+            self._futures.append(self._pool.submit(self._seal, self._group))
         self._group.pieces.append(piece)
         self._group.coming.put(piece)
         self._places += piece.places
-        for future in self._made:
+        for future in self._futures:
             if future.done():
                 future.result()  # what went wrong there ends the work here
 
     def take(self, sealed: SealedSegment) -> None:
         """A segment that an earlier run has sealed stands next in the input."""
         self._close()
-        self._made.append(self._pool.submit(lambda: sealed))
+        self._futures.append(self._pool.submit(lambda: sealed))
 
     def finish(self, reporter: Reporter) -> list[SealedSegment]:
         """Seal what is left, and give all segments in order."""
         if self._group is not None:
             self._group.reporter = reporter
         self._close()
-        return [future.result() for future in self._made]
+        return [future.result() for future in self._futures]
 
     def _close(self) -> None:
         """No more pieces for this segment."""

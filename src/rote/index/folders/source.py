@@ -1,11 +1,8 @@
-"""What an index is built from: texts, or a store in which they are annotated already.
+"""What an index is built from: input, ids, and what building will take.
 
-One document for each id: ids that the index holds, or that came by, are refused or skipped.
-
-What building an index will take, told before it starts: from a sample of the input.
-
-The first shards are read and their words counted; the rest is taken to be like them. The
-constants were measured on English novels; they are meant to plan by.
+The input is texts, or a store in which they are annotated already. An index holds each id once.
+The estimate reads the first shards and takes the rest to be like them; its constants were measured
+on English novels and are meant to plan by.
 """
 
 from __future__ import annotations
@@ -121,7 +118,7 @@ class KnownIds:
     """
 
     def __init__(self, documents: Sequence[Documents] = ()) -> None:
-        self._held = documents
+        self._documents = documents
         self._hashes = np.sort(
             np.concatenate([np.empty(0, np.uint64), *(d.hashes[0] for d in documents)])
         )
@@ -163,7 +160,7 @@ class KnownIds:
         there = _is_member(self._hashes, np.array(hashes, np.uint64))
         # Two ids may share a hash: only the id itself decides.
         for i in np.flatnonzero(there).tolist():
-            there[i] = any(documents.find(ids[i]) is not None for documents in self._held)
+            there[i] = any(documents.find(ids[i]) is not None for documents in self._documents)
         return there
 
 

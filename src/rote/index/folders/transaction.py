@@ -68,13 +68,13 @@ def _writable_paths(path: Path) -> Iterator[Path]:
     """What is here that a command may write into or remove; files inside of parts it may only
     remove, and then not what they lead to."""
     yield from filter(_is_own, path.iterdir())
-    for place in _list_entries(path / SEGMENTS):
-        if _SEGMENT.fullmatch(place.name.removesuffix(PARTIAL).removesuffix(REMOVED)):
-            yield place
-            yield from _list_entries(place)
+    for entry in _list_entries(path / SEGMENTS):
+        if _SEGMENT.fullmatch(entry.name.removesuffix(PARTIAL).removesuffix(REMOVED)):
+            yield entry
+            yield from _list_entries(entry)
     yield from _list_entries(path / PIECES)
     yield from (
-        place for place in _list_entries(path / TOKENIZERS) if _TOKENIZER.fullmatch(place.name)
+        entry for entry in _list_entries(path / TOKENIZERS) if _TOKENIZER.fullmatch(entry.name)
     )
 
 
@@ -123,14 +123,14 @@ def find_unlisted(
     """Whole segments that an interrupted command left, by name."""
     listed = {each.name for each in manifest.segments} if manifest else set()
     unlisted = {}
-    for place in sorted(_list_folders(path / SEGMENTS)):
-        if place.name in listed or not _SEGMENT.fullmatch(place.name):
+    for entry in sorted(_list_folders(path / SEGMENTS)):
+        if entry.name in listed or not _SEGMENT.fullmatch(entry.name):
             continue
         # Nobody has looked at it since; what was damaged meanwhile is made again.
-        if is_sealed(place / PROVENANCE) and not any(map(check_part, _list_folders(place))):
-            unlisted[place.name] = read_sealed_segment(place)
+        if is_sealed(entry / PROVENANCE) and not any(map(check_part, _list_folders(entry))):
+            unlisted[entry.name] = read_sealed_segment(entry)
         else:
-            remove_folder(place)
+            remove_folder(entry)
     return unlisted
 
 
@@ -158,31 +158,31 @@ def remove_unlisted(path: Path, manifest: Manifest) -> None:
     listed_parts = {
         listed.name: {part.folder for part in listed.parts} for listed in manifest.segments
     }
-    for place in _list_folders(path / SEGMENTS):
-        for part in _list_folders(place) if place.name in listed_parts else ():
-            if part.name not in listed_parts[place.name]:
+    for entry in _list_folders(path / SEGMENTS):
+        for part in _list_folders(entry) if entry.name in listed_parts else ():
+            if part.name not in listed_parts[entry.name]:
                 remove_folder(part)
-        if place.name not in listed_parts and _SEGMENT.fullmatch(place.name):
-            remove_folder(place)
+        if entry.name not in listed_parts and _SEGMENT.fullmatch(entry.name):
+            remove_folder(entry)
     tokenizers = {Path(each.file).name for each in manifest.subwords}
-    for place in (path / TOKENIZERS).iterdir():
-        ours = _TOKENIZER.fullmatch(place.name) and place.is_file()
-        if ours and place.name not in tokenizers:
-            place.unlink()
+    for entry in (path / TOKENIZERS).iterdir():
+        ours = _TOKENIZER.fullmatch(entry.name) and entry.is_file()
+        if ours and entry.name not in tokenizers:
+            entry.unlink()
     shutil.rmtree(path / PIECES, ignore_errors=True)
 
 
 def _remove_partial(path: Path) -> None:
-    for place in _list_folders(path / SEGMENTS):
-        if place.suffix in (PARTIAL, REMOVED) and _SEGMENT.fullmatch(place.stem):
-            shutil.rmtree(place)
+    for entry in _list_folders(path / SEGMENTS):
+        if entry.suffix in (PARTIAL, REMOVED) and _SEGMENT.fullmatch(entry.stem):
+            shutil.rmtree(entry)
     folder.remove_halves(path, _is_own)
     for inner in (path / PIECES, path / TOKENIZERS):
         folder.remove_halves(inner, lambda place: (half_of(place.name) or "").endswith(_HALVES))
 
 
-def _is_own(place: Path) -> bool:
-    return (half_of(place.name) or place.name) in _OWN_NAMES
+def _is_own(entry: Path) -> bool:
+    return (half_of(entry.name) or entry.name) in _OWN_NAMES
 
 
 def _list_entries(path: Path) -> list[Path]:
@@ -190,17 +190,17 @@ def _list_entries(path: Path) -> list[Path]:
 
 
 def _list_folders(path: Path) -> list[Path]:
-    return [place for place in path.iterdir() if place.is_dir() and not place.is_symlink()]
+    return [entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink()]
 
 
-def remove_folder(place: Path) -> None:
+def remove_folder(entry: Path) -> None:
     """Remove a folder if it is there, in a way that never leaves half of it under its name.
 
     Files are not touched: the index keeps none where its folders are, so they are somebody's.
     """
-    if place.is_symlink() or not place.is_dir():
+    if entry.is_symlink() or not entry.is_dir():
         return
-    doomed = place.with_name(place.name + REMOVED)
+    doomed = entry.with_name(entry.name + REMOVED)
     shutil.rmtree(doomed, ignore_errors=True)
-    place.rename(doomed)
+    entry.rename(doomed)
     shutil.rmtree(doomed)

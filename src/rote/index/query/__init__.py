@@ -3,8 +3,7 @@
     "of" "the"      [pos="JJ"]{1,3} [lemma="dog"]      ("a" | "the") []? "man" within s
 
 `parse` makes a `Query` (`tree.py`), `str` of it gives the canonical form. `find` and
-`count` run it over the columns of one segment; how is decided in `plan.py`, the work is
-done in `match.py`. docs/queries.md is the guide for users.
+`count` run it over the columns of one segment (`plan.py`). docs/queries.md is the guide for users.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from rote.index.query.tree import (
     Concatenation,
     Condition,
     ItemPattern,
+    LayerTest,
     Not,
     Or,
     Pattern,
     Query,
     Repeat,
-    Test,
     alignment_error,
     check_layers,
     error_at,
@@ -67,16 +66,16 @@ def parse(text: str, default_layer: str = _FOLDED, *, plain_glyphs: bool = False
     return _Reader(text, default_layer, plain_glyphs).query()
 
 
-def check(query: Query, frames: Mapping[str, str]) -> None:
+def check(query: Query, item_layers: Mapping[str, str]) -> None:
     """Refuse a query that fits no segment, before any is opened.
 
-    `frames` names for every layer the layer whose items it shares: `word` for those that
+    `item_layers` names for every layer the layer whose items it shares: `word` for those that
     align with words, itself for those with items of their own (subwords, trees).
     """
-    check_layers(query, frames)
+    check_layers(query, item_layers)
     first = query.layers[0]
     for test in query.tests:
-        if frames[test.layer] != frames[first]:
+        if item_layers[test.layer] != item_layers[first]:
             raise alignment_error(query, test)
     build_automaton(query)  # which refuses what needs too many states
 
@@ -120,11 +119,11 @@ class _Reader:
         within = self.word() == "within"
         if within:
             self.at += len("within")
-            if not self.took(r"s\b|<s\s*/?>"):
-                self.expected("s, for sentences: within s")
+            if not self.accept(r"s\b|<s\s*/?>"):
+                self.fail_expecting("s, for sentences: within s")
         self.space()
         if self.at < len(self.text):
-            self.expected("a token, a quantifier, | or the end" if not within else "the end")
+            self.fail_expecting("a token, a quantifier, | or the end" if not within else "the end")
         return Query(pattern, within, self.default_layer, self.text)
 
     def either(self) -> Pattern:
@@ -144,7 +143,7 @@ class _Reader:
     def repeated(self) -> Pattern:
         part = self.token()
         start = self.at
-        sign = self.took(r"[?*+]|\{[^}]*\}?")
+        sign = self.accept(r"[?*+]|\{[^}]*\}?")
         if not sign:
             return part
         least, most = SIGNS[sign] if sign in SIGNS else self.bounds(start, sign)
@@ -156,7 +155,7 @@ class _Reader:
         match = re.fullmatch(r"\{\s*(\d*)\s*(,?)\s*(\d*)\s*\}", sign, re.ASCII)
         if not match or not (match[1] or match[3]):
             self.at = start
-            self.expected("how often, as in {2}, {1,3} or {2,}")
+            self.fail_expecting("how often, as in {2}, {1,3} or {2,}")
         least = int(match[1] or 0)
         most = (int(match[3]) if match[3] else None) if match[2] else least
         if most is not None and not max(1, least) <= most:
@@ -168,21 +167,21 @@ class _Reader:
         sign = self.next()
         if sign in ('"', "'"):
             return ItemPattern(self.test(self.default_layer, self.at))
-        if self.took(r"\["):
-            if self.took(r"\]"):
+        if self.accept(r"\["):
+            if self.accept(r"\]"):
                 return ItemPattern(None)
             condition = self.some()
-            self.closed("]", "&, | or ]")
+            self.expect_sign("]", "&, | or ]")
             return ItemPattern(condition)
-        if self.took(r"\("):
+        if self.accept(r"\("):
             pattern = self.nested(self.either)
-            self.closed(")", "a token, a quantifier, | or )")
+            self.expect_sign(")", "a token, a quantifier, | or )")
             return pattern
         if sign == "<":
             self.fail("structures in < > are not known; for sentences write: within s at the end")
         if self.word():
-            self.expected(f"{_TOKEN} (a plain phrase has no quotes and brackets at all)")
-        self.expected(_TOKEN)
+            self.fail_expecting(f"{_TOKEN} (a plain phrase has no quotes and brackets at all)")
+        self.fail_expecting(_TOKEN)
 
     def some(self) -> Condition:
         parts = self.separated("|", self.every)
@@ -195,41 +194,41 @@ class _Reader:
         return flat[0] if len(flat) == 1 else And(tuple(flat))
 
     def condition(self) -> Condition:
-        if self.took("!"):
+        if self.accept("!"):
             part = self.nested(self.condition)
             return part.part if isinstance(part, Not) else Not(part)
-        if self.took(r"\("):
+        if self.accept(r"\("):
             inner = self.nested(self.some)
-            self.closed(")", "&, | or )")
+            self.expect_sign(")", "&, | or )")
             return inner
         self.space()
         at = self.at
-        layer = self.took(r"[A-Za-z0-9][\w.-]*")
+        layer = self.accept(r"[A-Za-z0-9][\w.-]*")
         if not layer:
-            self.expected(_CONDITION)
-        relation = self.took(r"!?=")
+            self.fail_expecting(_CONDITION)
+        relation = self.accept(r"!?=")
         if not relation:
-            self.expected("= or !=")
+            self.fail_expecting("= or !=")
         test = self.test(layer, at)
         return test if relation == "=" else Not(test)
 
-    def test(self, layer: str, at: int) -> Test:
+    def test(self, layer: str, at: int) -> LayerTest:
         self.space()
         start = self.at
-        raw = self.took(r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*'")
+        raw = self.accept(r'"(?:[^"\\]|\\.)*"|' + r"'(?:[^'\\]|\\.)*'")
         if not raw:
             closing = "the closing quote" if self.next() in ('"', "'") else "a string in quotes"
             self.at = len(self.text) if closing[0] == "t" else self.at
-            self.expected(closing)
+            self.fail_expecting(closing)
         pattern = raw[1:-1]
         if raw[0] == "'":  # so that all patterns can stand in double quotes
             pattern = re.sub(r'\\.|(")', lambda m: '\\"' if m[1] else m[0], pattern, flags=re.S)
-        flag = self.took(r"%\w*")
+        flag = self.accept(r"%\w*")
         if flag and flag != "%c":
             self.at -= len(flag)
-            self.expected("%c (ignore case), the only flag there is")
+            self.fail_expecting("%c (ignore case), the only flag there is")
         pattern = _folded(pattern) if layer == _FOLDED else pattern
-        test = Test(layer, pattern, bool(flag), at)
+        test = LayerTest(layer, pattern, bool(flag), at)
         try:
             check_test(test)
             if self.plain_glyphs and layer in _SPELLED:
@@ -242,7 +241,7 @@ class _Reader:
 
     def separated(self, sign: str, form: Callable[[], _T]) -> list[_T]:
         parts = [form()]
-        while self.took(re.escape(sign)):
+        while self.accept(re.escape(sign)):
             parts.append(form())
         return parts
 
@@ -254,9 +253,9 @@ class _Reader:
         self.depth -= 1
         return parsed
 
-    def closed(self, sign: str, otherwise: str) -> None:
-        if not self.took(re.escape(sign)):
-            self.expected(otherwise)
+    def expect_sign(self, sign: str, otherwise: str) -> None:
+        if not self.accept(re.escape(sign)):
+            self.fail_expecting(otherwise)
 
     def space(self) -> None:
         while self.text[self.at : self.at + 1].isspace():
@@ -271,13 +270,13 @@ class _Reader:
         match = re.compile(r"\w+").match(self.text, self.at)
         return match[0] if match else ""
 
-    def took(self, form: str) -> str:
+    def accept(self, form: str) -> str:
         self.space()
         match = re.compile(form, re.DOTALL).match(self.text, self.at)
         self.at += len(match[0]) if match else 0
         return match[0] if match else ""
 
-    def expected(self, what: str) -> NoReturn:
+    def fail_expecting(self, what: str) -> NoReturn:
         self.fail(f"expected {what}")
 
     def fail(self, problem: str) -> NoReturn:

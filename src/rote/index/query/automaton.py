@@ -1,15 +1,13 @@
-"""The pattern of a query as a machine that reads one item after the other.
+"""The pattern of a query as an automaton that reads one item after the other, and its kernel.
 
 Glushkov's construction: a state for each item of the pattern, repetitions written out, so that
 every step reads an item. `[pos="JJ" | lower="x"]` becomes two states, so that a state asks every
 layer for one thing. Made once for a query; the tables of a segment come later (`plan.py`).
 
-Kernels of the query language: does the pattern match here, and up to where?
-
-A pattern is a machine with at most 64 states, held as the bits of one number: state s is "the
-item just read was the one at position s of the pattern". For every number of a layer's
-vocabulary a table says at which positions it may stand; an item of several layers may stand
-where all of them allow it. The document's end may stand nowhere, so no match crosses it.
+The kernel holds at most 64 states as the bits of one number: state s is "the item just read was
+the one at position s of the pattern". For every number of a layer's vocabulary a table says at
+which positions it may stand; an item of several layers may stand where all of them allow it. The
+document's end may stand nowhere, so no match crosses it.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.index.columns.packed import Bytes, load64, read
+from rote.index.columns.packed_array import Bytes, load64, read
 from rote.index.query.tree import (
     And,
     Concatenation,
@@ -46,7 +44,7 @@ Conjunct: TypeAlias = Mapping[str, Condition]
 class Automaton:
     """What the item read in each state is asked for, and which states may follow; sets are bits."""
 
-    asked: tuple[Conjunct, ...]
+    conjuncts: tuple[Conjunct, ...]
     follow: tuple[int, ...]
     first: int
     last: int
@@ -56,7 +54,7 @@ def build_automaton(query: Query) -> Automaton:
     """The pattern as a machine; refused if it needs too many states."""
     building = _AutomatonBuilder(query)
     part = building.part(query.pattern)
-    return Automaton(tuple(building.asked), tuple(building.follow), part.first, part.last)
+    return Automaton(tuple(building.conjuncts), tuple(building.follow), part.first, part.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,7 @@ class _StateSet:
 @dataclass(slots=True)
 class _AutomatonBuilder:
     query: Query
-    asked: list[Conjunct] = field(default_factory=list)
+    conjuncts: list[Conjunct] = field(default_factory=list)
     follow: list[int] = field(default_factory=list)
 
     def part(self, pattern: Pattern) -> _StateSet:
@@ -81,11 +79,11 @@ class _AutomatonBuilder:
                 states |= self.state(conjunct)
             return _StateSet(False, states, states)
         if isinstance(pattern, Repeat):
-            return self.repeated(pattern)
+            return self.repeat(pattern)
         if isinstance(pattern, Concatenation):
             states_so_far = _StateSet(True, 0, 0)
             for part in pattern.parts:
-                states_so_far = self.joined(states_so_far, self.part(part))
+                states_so_far = self.join(states_so_far, self.part(part))
             return states_so_far
         parts = [self.part(part) for part in pattern.parts]
         first = last = 0
@@ -94,16 +92,16 @@ class _AutomatonBuilder:
         return _StateSet(any(states_of_part.nothing for states_of_part in parts), first, last)
 
     def state(self, conjunct: Conjunct) -> int:
-        if len(self.asked) == MAX_STATES:
+        if len(self.conjuncts) == MAX_STATES:
             raise OptionError(
                 f"the query needs more than {MAX_STATES} items, repetitions written out"
                 f" ([]{{1,3}} counts as 3); ask for less\n  {self.query.text}"
             )
-        self.asked.append(conjunct)
+        self.conjuncts.append(conjunct)
         self.follow.append(0)
-        return 1 << (len(self.asked) - 1)
+        return 1 << (len(self.conjuncts) - 1)
 
-    def joined(self, left: _StateSet, right: _StateSet) -> _StateSet:
+    def join(self, left: _StateSet, right: _StateSet) -> _StateSet:
         self.lead(left.last, right.first)
         first = left.first | right.first if left.nothing else left.first
         last = left.last | right.last if right.nothing else right.last
@@ -114,7 +112,7 @@ class _AutomatonBuilder:
             if states >> state & 1:
                 self.follow[state] |= following
 
-    def repeated(self, pattern: Repeat) -> _StateSet:
+    def repeat(self, pattern: Repeat) -> _StateSet:
         """As x x (x (x)?)?: what may be left out is nested, so that few states are on at once."""
         copies = max(1, pattern.least) if pattern.most is None else pattern.most
         parts = [self.part(pattern.part) for _ in range(copies)]
@@ -122,7 +120,7 @@ class _AutomatonBuilder:
             self.lead(parts[-1].last, parts[-1].first)
         states = _StateSet(True, 0, 0)
         for i in reversed(range(copies)):
-            states = self.joined(parts[i], states)
+            states = self.join(parts[i], states)
             if i >= pattern.least:
                 states = _StateSet(True, states.first, states.last)
         return states
@@ -178,7 +176,7 @@ def _merge_single_layer(alternatives: list[dict[str, Condition]]) -> list[dict[s
 
 MAX_STATES = 64
 MAX_ITEMS = 100
-"""A match holds at most so many items, so that `[]*` costs a bounded time at every place."""
+"""A match holds at most so many items, so that `[]*` costs a bounded time at every position."""
 
 
 class Machine(NamedTuple):
@@ -203,22 +201,22 @@ class Machine(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def match_machine(machine, places, place, stop, longest, starts, ends):  # type: ignore[no-untyped-def]
-    """Try the places from number `place` to `stop` of a list, or until `starts` is full.
+def match_machine(machine, positions, position, stop, longest, starts, ends):  # type: ignore[no-untyped-def]
+    """Try the positions from number `position` to `stop` of a list, or until `starts` is full.
 
-    An empty list stands for that of all places. A match goes as far as it can, or if not
+    An empty list stands for that of all positions. A match goes as far as it can, or if not
     `longest` only as far as it must, which is sooner found out. Says how many there are.
     """
     # In one piece, and the machine taken apart: numba would count references to the arrays at
-    # every place, at a hundred times the cost of reading it.
+    # every position, at a hundred times the cost of reading it.
     origin, offsets, bits, bases, tables, follow, first, last, sentence_last, within = machine
     one_bit, bits_first = np.uint64(1), bits[0]
     matches = 0
-    for i in range(place, stop):
+    for i in range(position, stop):
         if matches == len(starts):
             break
-        start = places[i] if len(places) else i
-        # Most places fail here, so the first column is asked first, and quickly.
+        start = positions[i] if len(positions) else i
+        # Most positions fail here, so the first column is asked first, and quickly.
         if tables[read(origin, bits_first, start)] & first == 0:
             continue
         at, end, reached = start, 0, first

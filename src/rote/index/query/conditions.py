@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.index.columns.layer_column import ABSENT, END, LayerColumn, Vocabulary, decode_string
-from rote.index.query.tree import And, Condition, Not, Test
+from rote.index.query.tree import And, Condition, LayerTest, Not
 
 Numbers = NDArray[np.int64]
 _CACHED_TESTS = 256
@@ -33,15 +33,15 @@ class RegexMemo:
     """What regular expressions matched in the vocabularies of one segment."""
 
     def __init__(self) -> None:
-        self._held: dict[Test, Numbers] = {}
+        self._numbers: dict[LayerTest, Numbers] = {}
 
-    def numbers(self, test: Test, vocabulary: Vocabulary) -> Numbers:
+    def numbers(self, test: LayerTest, vocabulary: Vocabulary) -> Numbers:
         """The numbers of all entries that pass the test, ascending."""
-        numbers = self._held.get(test)
+        numbers = self._numbers.get(test)
         if numbers is None:
-            if len(self._held) >= _CACHED_TESTS:
-                self._held.clear()
-            numbers = self._held[test] = matching_entries(test, vocabulary)
+            if len(self._numbers) >= _CACHED_TESTS:
+                self._numbers.clear()
+            numbers = self._numbers[test] = matching_entries(test, vocabulary)
         return numbers
 
 
@@ -51,25 +51,25 @@ class ConditionTables:
     def __init__(self, columns: Mapping[str, LayerColumn], memo: RegexMemo) -> None:
         self.columns = columns
         self._memo = memo
-        self._held: dict[tuple[str, Condition], NDArray[np.bool_]] = {}
+        self._tables: dict[tuple[str, Condition], NDArray[np.bool_]] = {}
 
     def table(self, layer: str, condition: Condition) -> NDArray[np.bool_]:
         """For each entry of the layer whether the condition, on this layer alone, holds."""
-        table = self._held.get((layer, condition))
+        table = self._tables.get((layer, condition))
         if table is None:
             table = self._work_out(self.columns[layer].vocabulary, condition)
             table[END] = False
-            self._held[layer, condition] = table
+            self._tables[layer, condition] = table
         return table
 
     def numbers(self, layer: str, condition: Condition) -> Numbers:
         """The numbers of the entries for which it holds; a rare word needs no table at all."""
-        if isinstance(condition, Test):
+        if isinstance(condition, LayerTest):
             return self._memo.numbers(condition, self.columns[layer].vocabulary)
         return np.flatnonzero(self.table(layer, condition))
 
     def _work_out(self, vocabulary: Vocabulary, condition: Condition) -> NDArray[np.bool_]:
-        if isinstance(condition, Test):
+        if isinstance(condition, LayerTest):
             table = np.zeros(len(vocabulary), np.bool_)
             table[self._memo.numbers(condition, vocabulary)] = True
             return table
@@ -82,7 +82,7 @@ class ConditionTables:
         return table
 
 
-def matching_entries(test: Test, vocabulary: Vocabulary) -> Numbers:
+def matching_entries(test: LayerTest, vocabulary: Vocabulary) -> Numbers:
     """The numbers of all entries that pass the test, ascending."""
     low, high = 1, len(vocabulary)
     if not test.ignore_case:
@@ -101,7 +101,7 @@ def matching_entries(test: Test, vocabulary: Vocabulary) -> Numbers:
     return np.concatenate(numbers)
 
 
-def check_test(test: Test) -> int:
+def check_test(test: LayerTest) -> int:
     """Refuse a test whose expression the engine does not take.
 
     Returns how many letters it has (`_count_letters`), 0 for plain text, which is looked up.

@@ -1,17 +1,15 @@
 """From a query to its matches in one segment.
 
-1. The pattern becomes a machine (`automaton.py`), and what it asks of a layer a table over
-   the layer's vocabulary (`tables.py`).
-2. The rarest run of items that every match must hold is looked up in the sorted suffixes
-   (`anchors.py`). If there is none, or it is not rare, every place is tried in turn.
-3. The machine runs from each of these places (`match.py`).
+1. The pattern becomes an automaton (`automaton.py`), and what it asks of a layer a table over
+   the layer's vocabulary (`conditions.py`).
+2. The rarest run of items that every match must hold, its *anchor*, is looked up in the sorted
+   suffixes. If there is none, or it is not rare, every position is tried in turn.
+3. The automaton runs from each of these positions.
 
-Where a match can begin at all: the rarest thing that every match holds.
-
-A gram is a run of items of one layer, each with a few possible numbers, that stands `low` to
-`high` items behind the start of a match. A set of grams is an anchor if every match holds one of
-them. Sorted suffixes say exactly how often a gram occurs, so the rarest anchor is known before
-a single place is tried.
+An anchor gram is a run of items of one layer, each with a few possible numbers, that stands `low`
+to `high` items behind the start of a match. A set of grams is an anchor if every match holds one of
+them. Sorted suffixes say exactly how often a gram occurs, so the rarest anchor is known before a
+single position is tried.
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.index.columns.compressed_suffix_array import CompressedStream
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.columns.packed import ItemStream, Packed, pack
-from rote.index.counting.lookup import Lookup
+from rote.index.columns.packed_array import ItemStream, PackedArray, pack
+from rote.index.counts.lookup import Lookup
 from rote.index.query import automaton
 from rote.index.query.automaton import (
     MAX_ITEMS,
@@ -51,11 +49,11 @@ from rote.index.query.tree import (
 )
 
 Places = NDArray[np.int64]
-# Trying a place from a list costs about as much as trying so many places in turn.
+# Trying a position from a list costs about as much as trying so many positions in turn.
 _LIST_COST = 16
 _CHUNK = 1 << 20
 _FIRST_CHUNK = 1 << 14
-# Of a layer that is kept as a chain so many items are unpacked at a time.
+# Of a compressed layer so many items are unpacked at a time.
 _UNPACKED = 1 << 18
 
 
@@ -63,13 +61,13 @@ def find(
     query: Query,
     columns: Mapping[str, LayerColumn],
     *,
-    sentence_last: Packed | None = None,
+    sentence_last: PackedArray | None = None,
     limit: int | None = None,
     memo: RegexMemo | None = None,
 ) -> tuple[Places, Places]:
-    """Where it matches in one segment: places [start, end), one for each start, ascending.
+    """Where it matches in one segment: positions [start, end), one for each start, ascending.
 
-    `sentence_last` has a bit for each place, 1 at the last item of a sentence. `memo` belongs
+    `sentence_last` has a bit for each position, 1 at the last item of a sentence. `memo` belongs
     to the segment and remembers what regular expressions matched in its vocabularies.
     """
     search = _Search(query, columns, sentence_last, memo)
@@ -84,12 +82,12 @@ def count(
     query: Query,
     columns: Mapping[str, LayerColumn],
     *,
-    sentence_last: Packed | None = None,
+    sentence_last: PackedArray | None = None,
     memo: RegexMemo | None = None,
 ) -> int:
     """How many matches `find` would give, for less."""
     search = _Search(query, columns, sentence_last, memo)
-    counted = search.counted_by_ranges()
+    counted = search.count_by_ranges()
     if counted is not None:
         return counted
     return sum(piece.shape[1] for piece in search.pieces(longest=False, limit=len(search)))
@@ -102,7 +100,7 @@ class _Search:
         self,
         query: Query,
         columns: Mapping[str, LayerColumn],
-        sentence_last: Packed | None,
+        sentence_last: PackedArray | None,
         memo: RegexMemo | None,
     ) -> None:
         self._query = query
@@ -114,17 +112,17 @@ class _Search:
         self._anchor = best_anchor(query.pattern, self._tables)
 
     def __len__(self) -> int:
-        """How many places there are."""
+        """How many positions there are."""
         return len(self._columns[0].ids)
 
-    def counted_by_ranges(self) -> int | None:
+    def count_by_ranges(self) -> int | None:
         """How many matches there are if sorted suffixes say so: every state is in one gram."""
         if self._anchor is None or len(self._anchor) > 1 or self._query.within:
             return None
         if not self._anchor:
             return 0
         gram = self._anchor[0]
-        conjuncts = self._automaton.asked
+        conjuncts = self._automaton.conjuncts
         if gram.length != len(conjuncts) or any(
             set(conjunct) != {gram.layer} for conjunct in conjuncts
         ):
@@ -132,11 +130,11 @@ class _Search:
         return gram.starts
 
     def pieces(self, *, longest: bool, limit: int) -> Iterator[Places]:
-        """Rows of starts and of ends, in order of place; a piece is good until the next is made."""
-        places, stop = np.empty(0, np.int64), len(self)
+        """Yield rows of starts and of ends, in order; a piece is valid until the next is made."""
+        positions, stop = np.empty(0, np.int64), len(self)
         if self._anchor is not None and anchor_size(self._anchor) * _LIST_COST < len(self):
-            places = anchor_starts(self._anchor, self._tables)
-            stop = len(places)
+            positions = anchor_starts(self._anchor, self._tables)
+            stop = len(positions)
         machine = self._machine() if stop else None
         buffer = np.empty((2, min(_CHUNK, stop)), np.int64)
         start, chunk = 0, _FIRST_CHUNK
@@ -145,11 +143,11 @@ class _Search:
             starts, ends = buffer[:, : min(end - start, limit)]
             if machine is not None:
                 matches = automaton.match_machine(
-                    machine, places, start, end, longest, starts, ends
+                    machine, positions, start, end, longest, starts, ends
                 )
             else:
-                end = min(end, start + (_UNPACKED // self._width if len(places) else chunk))
-                matches = self._match_unpacked(places, start, end, longest, starts, ends)
+                end = min(end, start + (_UNPACKED // self._width if len(positions) else chunk))
+                matches = self._match_unpacked(positions, start, end, longest, starts, ends)
             yield buffer[:, :matches]
             start, limit = end, limit - matches
             # Small pieces first: few matches are soon found, and then the rest is not read.
@@ -166,12 +164,12 @@ class _Search:
         return self._over([ids.packed for ids in streams], tables, self._sentence_last)
 
     def _match_unpacked(
-        self, places: Places, start: int, end: int, longest: bool, starts: Places, ends: Places
+        self, positions: Places, start: int, end: int, longest: bool, starts: Places, ends: Places
     ) -> int:
-        """As `match.match`, on what stands behind the places that are asked for, unpacked."""
-        firsts, width, inner = np.array([start]), end - start + automaton.MAX_ITEMS, places[:0]
-        if len(places):
-            firsts, width = places[start:end], self._width
+        """As `match_machine`, on what stands behind the positions that are asked for, unpacked."""
+        firsts, width, inner = np.array([start]), end - start + automaton.MAX_ITEMS, positions[:0]
+        if len(positions):
+            firsts, width = positions[start:end], self._width
             inner = np.arange(len(firsts), dtype=np.int64) * width
         columns = [pack(_read_runs(c.ids, firsts, width), c.ids.bits) for c in self._columns]
         last = self._sentence_last
@@ -193,9 +191,9 @@ class _Search:
 
     def _over(
         self,
-        columns: Sequence[Packed],
+        columns: Sequence[PackedArray],
         tables: Sequence[NDArray[np.uint64]],
-        sentences: Packed | None,
+        sentences: PackedArray | None,
     ) -> automaton.Machine:
         machine, data = self._automaton, [one.data for one in columns]
         addresses = np.array([one.ctypes.data for one in data], np.int64)
@@ -215,7 +213,7 @@ class _Search:
     def _states(self, layer: str) -> NDArray[np.uint64]:
         """For each entry of a layer the states that it may be read in."""
         bits: dict[Condition | None, int] = {}
-        for state, conjunct in enumerate(self._automaton.asked):
+        for state, conjunct in enumerate(self._automaton.conjuncts):
             condition = conjunct.get(layer)
             bits[condition] = bits.get(condition, 0) | 1 << state
         states = np.full(len(self._tables.columns[layer].vocabulary), bits.pop(None, 0), np.uint64)
@@ -227,7 +225,7 @@ class _Search:
 
 
 def _read_runs(ids: ItemStream | CompressedStream, firsts: Places, width: int) -> Places:
-    """The items from each of these places on."""
+    """The items from each of these positions on."""
     if len(firsts) == 1:
         return ids.slice(int(firsts[0]), int(firsts[0]) + width)
     return ids.runs(firsts, width)
@@ -249,8 +247,8 @@ def _aligned_layers(query: Query, columns: Mapping[str, LayerColumn]) -> tuple[s
 
 
 def _sentence_bits(
-    query: Query, column: LayerColumn, sentence_last: Packed | None
-) -> Packed | None:
+    query: Query, column: LayerColumn, sentence_last: PackedArray | None
+) -> PackedArray | None:
     if not query.within:
         return None
     if sentence_last is None or len(sentence_last) != len(column.ids):
@@ -277,10 +275,10 @@ class AnchorGram:
 
     @property
     def starts(self) -> int:
-        """How many places it leaves for the start of a match."""
+        """How many positions it leaves for the start of a match."""
         return int((self.ranges[1] - self.ranges[0]).sum()) * (self.high - self.low + 1)
 
-    def shifted(self, low: int, high: int) -> AnchorGram:
+    def shift(self, low: int, high: int) -> AnchorGram:
         return replace(self, low=self.low + low, high=min(self.high + high, MAX_ITEMS - 1))
 
 
@@ -288,12 +286,12 @@ Anchor = tuple[AnchorGram, ...]
 
 
 def anchor_size(anchor: Anchor) -> int:
-    """How many places it leaves for the start of a match; some perhaps twice."""
+    """How many positions it leaves for the start of a match; some perhaps twice."""
     return sum(gram.starts for gram in anchor)
 
 
 def anchor_starts(anchor: Anchor, tables: ConditionTables) -> Places:
-    """The places where a match can begin, ascending."""
+    """The positions where a match can begin, ascending."""
     starts = [np.empty(0, np.int64)]
     for gram in anchor:
         suffixes = tables.columns[gram.layer].suffixes
@@ -302,14 +300,14 @@ def anchor_starts(anchor: Anchor, tables: ConditionTables) -> Places:
         at = np.empty(int((high - low).sum()), np.int64)
         collect_ranges(suffixes.order.data, suffixes.order.bits, low, high, at)
         starts += [at - shift for shift in range(gram.low, gram.high + 1)]
-    places = np.sort(np.concatenate(starts))
-    fresh = places >= 0
-    fresh[1:] &= places[1:] != places[:-1]
-    return places[fresh]
+    positions = np.sort(np.concatenate(starts))
+    fresh = positions >= 0
+    fresh[1:] &= positions[1:] != positions[:-1]
+    return positions[fresh]
 
 
 def best_anchor(pattern: Pattern, tables: ConditionTables) -> Anchor | None:
-    """The anchor that leaves the fewest places, or None if there is no anchor."""
+    """The anchor that leaves the fewest positions, or None if there is no anchor."""
     return _AnchorFinder(tables).best(pattern)
 
 
@@ -336,9 +334,7 @@ class _AnchorFinder:
             else:
                 alone = takewhile(lambda conjuncts: len(conjuncts) == 1, items[i:])
                 step_anchors = self._runs([conjuncts[0] for conjuncts in alone])
-            yield from (
-                tuple(gram.shifted(low, high) for gram in anchor) for anchor in step_anchors
-            )
+            yield from (tuple(gram.shift(low, high) for gram in anchor) for anchor in step_anchors)
 
     def _runs(self, run: Sequence[Conjunct]) -> Iterator[Anchor]:
         """Anchors that begin with the first item of a run, one for each of its layers."""

@@ -14,7 +14,7 @@ from rote.core.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class LayerTest:
     """One item's string in a layer matches a regular expression from end to end."""
 
     layer: str
@@ -32,7 +32,7 @@ class Not:
 
     def __str__(self) -> str:
         part = self.part
-        return f"{part.layer}!={_quote(part)}" if isinstance(part, Test) else f"!({part})"
+        return f"{part.layer}!={_quote(part)}" if isinstance(part, LayerTest) else f"!({part})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Repeat:
         return f"{part}{{{self.least},{'' if self.most is None else self.most}}}"
 
 
-Condition: TypeAlias = Test | Not | And | Or
+Condition: TypeAlias = LayerTest | Not | And | Or
 Pattern: TypeAlias = ItemPattern | Concatenation | Alternation | Repeat
 SIGNS: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
@@ -118,7 +118,7 @@ class Query:
         return f"{self.pattern} within s" if self.within else str(self.pattern)
 
     @property
-    def tests(self) -> tuple[Test, ...]:
+    def tests(self) -> tuple[LayerTest, ...]:
         """All tests, from left to right."""
         return tuple(tests_of(self.pattern))
 
@@ -143,7 +143,7 @@ def check_layers(query: Query, known: Collection[str]) -> None:
             raise error_at(query.text, places.get(layer, 0), problem)
 
 
-def alignment_error(query: Query, test: Test) -> OptionError:
+def alignment_error(query: Query, test: LayerTest) -> OptionError:
     """The error for a layer that does not share the items of the first."""
     return error_at(
         query.text,
@@ -153,12 +153,12 @@ def alignment_error(query: Query, test: Test) -> OptionError:
     )
 
 
-def _quote(test: Test) -> str:
+def _quote(test: LayerTest) -> str:
     return f'"{test.pattern}"' + ("%c" if test.ignore_case else "")
 
 
-def tests_of(part: Pattern | Condition | None) -> Iterator[Test]:
-    if isinstance(part, Test):
+def tests_of(part: Pattern | Condition | None) -> Iterator[LayerTest]:
+    if isinstance(part, LayerTest):
         yield part
     elif isinstance(part, ItemPattern):
         yield from tests_of(part.condition)

@@ -1,13 +1,11 @@
 """The documents of a segment: ids, texts, metadata, authors and sources.
 
-Numbers of documents are places in the segment. An id is found by its hash, which is the same in
+A document's number is its index in the segment. An id is found by its hash, which is the same in
 every process, and then compared with the id itself, so that a collision cannot mislead.
 
-The texts of a segment's documents, compressed, and read a little at a time.
-
-All texts stand in one row of characters, which is cut into chunks, each compressed by itself,
-with a checksum. Showing forty characters around a match thus costs one chunk, not a novel, and
-merging segments copies chunks without opening them. Metadata is kept the same way.
+All texts are one row of characters, cut into chunks, each compressed by itself, with a checksum.
+Showing forty characters around a match thus costs one chunk, not a novel, and merging segments
+copies chunks without opening them. Metadata is stored the same way.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from rote.core.errors import InputError
 from rote.core.json_reader import parse_json
 from rote.corpus import hash_id, hash_of
 from rote.index.columns.layer_column import Vocabulary, decode_string
-from rote.index.columns.packed import Bytes
+from rote.index.columns.packed_array import Bytes
 from rote.index.segments.part import RESTORE, PartWriter, SegmentPart, release_pages
 
 AUTHOR = "author"
@@ -327,7 +325,7 @@ class TextsWriter:
         self._ends = part.column(f"{name}.ends", "int64")
         self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_checksum=True)
         self._waiting: list[str] = []
-        self._held = 0  # characters that wait
+        self._waiting_characters = 0
         self._characters = 0  # before those that wait
         self._bytes = 0
         self._mark()
@@ -336,9 +334,9 @@ class TextsWriter:
         ends = []
         for string in strings:
             self._waiting.append(string)
-            self._held += len(string)
-            ends.append(self._characters + self._held)
-            if self._held >= CHUNK:
+            self._waiting_characters += len(string)
+            ends.append(self._characters + self._waiting_characters)
+            if self._waiting_characters >= CHUNK:
                 self._compress(CHUNK)
         self._ends(np.array(ends, np.int64))
 
@@ -370,7 +368,7 @@ class TextsWriter:
             self._bytes += len(data)
             self._mark()
         self._waiting = [row[at:]]
-        self._held = len(row) - at
+        self._waiting_characters = len(row) - at
 
     def _mark(self) -> None:
         self._offsets(np.array([self._bytes], np.int64))

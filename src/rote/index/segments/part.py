@@ -1,14 +1,12 @@
-"""A part of a segment: named columns, in a folder or in memory, never changed once whole.
+"""A part of a segment: named columns, in a folder or in memory, never changed once sealed.
 
 On disk a part is a folder of plain files, one for each column, and `part.json`, written last,
 which says of each file what it holds, its size and its checksum. So a folder without
-`part.json` is the rest of an interrupted run, and one with it is whole. Files are mapped, not
-read; nothing in them is code.
+`part.json` is the rest of an interrupted run. Files are mapped, not read; nothing in them is code.
 
-Where parts are written: a folder, or memory. The writers of segments do not know which.
-
-A target gives parts, whose columns grow piece by piece, and scratch columns for what has to be
-read again before it can take its final form (numbers of items before the vocabulary is sorted).
+A `Target` is where parts are written: a folder, or memory. It gives parts, whose columns grow piece
+by piece, and scratch columns for what has to be read again before it can take its final form
+(numbers of items before the vocabulary is sorted).
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from rote.core.files import open_regular, read_regular
 from rote.core.json_reader import JsonObject, parse_json
 from rote.core.progress import Advance
 from rote.index.columns.compressed_suffix_array import SAMPLE_STEP
-from rote.index.columns.packed import MAX_BITS, Bytes, Packed, pack_chunks, packed_size
+from rote.index.columns.packed_array import MAX_BITS, Bytes, PackedArray, pack_chunks, packed_size
 
 FORMAT = 2
 READABLE = (1, FORMAT)
@@ -97,16 +95,16 @@ class SegmentPart:
     name: str
     kind: str
     arrays: Mapping[str, NDArray[Any]]
-    packed: Mapping[str, Packed] = field(default_factory=dict)
+    packed: Mapping[str, PackedArray] = field(default_factory=dict)
     where: str = "memory"
 
     def __getitem__(self, column: str) -> Any:
         """A plain column; a part without it was not made by this format."""
         return _get_column(self.arrays, column, self.where)
 
-    def numbers(self, column: str) -> Packed:
+    def numbers(self, column: str) -> PackedArray:
         """A packed column."""
-        packed: Packed = _get_column(self.packed, column, self.where)
+        packed: PackedArray = _get_column(self.packed, column, self.where)
         return packed
 
 
@@ -135,7 +133,7 @@ def open_part(folder: Path, expected: str | None = None) -> SegmentPart:
     """Map a part; every file must be there with its size, and part.json as expected."""
     name, kind, files = _read_seal(folder, expected)
     arrays: dict[str, NDArray[Any]] = {}
-    packed: dict[str, Packed] = {}
+    packed: dict[str, PackedArray] = {}
     for file, record in files.items():
         place = f"{folder}/{file}"
         problem = _size_problem(place, record)
@@ -143,7 +141,7 @@ def open_part(folder: Path, expected: str | None = None) -> SegmentPart:
             raise InputError(problem, file=place, remedy=RESTORE)
         data = _map_file(place, record)
         if record.type == PACKED:
-            packed[file] = Packed(data, record.bits, record.length)
+            packed[file] = PackedArray(data, record.bits, record.length)
         else:
             arrays[file] = data
     return SegmentPart(name, kind, arrays, packed, str(folder))
@@ -477,7 +475,7 @@ class _MemoryPart:
     def __init__(self, parts: dict[str, SegmentPart], folder: str, name: str, kind: str) -> None:
         self._parts, self._folder, self._name, self._kind = parts, folder, name, kind
         self._columns: dict[str, tuple[np.dtype[Any], list[NDArray[Any]]]] = {}
-        self._packed: dict[str, Packed] = {}
+        self._packed: dict[str, PackedArray] = {}
 
     def column(self, name: str, kind: str) -> Append:
         pieces: list[NDArray[Any]] = []
@@ -486,7 +484,7 @@ class _MemoryPart:
 
     def pack(self, name: str, values: NDArray[Any], bits: int) -> None:
         data: Bytes = _join_pieces(np.dtype(np.uint8), pack_chunks(values, bits))
-        self._packed[name] = Packed(data, bits, len(values))
+        self._packed[name] = PackedArray(data, bits, len(values))
 
     def seal(self) -> PartRecord:
         arrays = {name: _join_pieces(*column) for name, column in self._columns.items()}

@@ -1,14 +1,12 @@
-"""The frame of a segment's layers: where documents and sentences end, and where items stand.
+"""Where documents and sentences of a segment end, and where each item stands in its text.
 
-Layers that align with `word` share its frame, which lies with the documents; a layer with items
-of its own (subwords, trees) has a frame of its own, which lies with it.
+Layers that align with `word` share its positions, which are stored with the documents; a layer with
+items of its own (subwords, trees) has its own positions, stored with the layer.
 
-Where each item stands in its document's text, in about one byte.
-
-An item begins a few characters behind the end of the item before it, and is a few characters
-long: three bits and five. Every 64 places the position is written down whole, so that finding one
-span reads one cache line or two. What does not fit the byte (long words, wide gaps, subwords that
-overlap) stands in three columns of exceptions.
+A character span takes about one byte. An item begins a few characters behind the end of the item
+before it, and is a few characters long: three bits and five. Every 64 positions the offset is
+stored in full, so that finding one span reads one or two cache lines. What does not fit the byte
+(long words, wide gaps, subwords that overlap) is in three columns of exceptions.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.index.columns.layer_column import MAX_POSITIONS
-from rote.index.columns.packed import Packed
+from rote.index.columns.packed_array import PackedArray
 from rote.index.segments.part import RESTORE, PartWriter, SegmentPart, Target, release_pages
 
 _COPY_AT_ONCE = 1 << 22
@@ -33,17 +31,17 @@ _COPY_AT_ONCE = 1 << 22
 class Positions:
     """What all layers over the same items share.
 
-    `document_ends` are the places behind each document's last item, ascending.
+    `document_ends` are the positions behind each document's last item, ascending.
     `sentence_last`, where sentences are known, is 1 at the last item of each. `spans` are there
     unless the segment was made from numbers alone.
     """
 
     document_ends: NDArray[np.int64]
-    sentence_last: Packed | None
+    sentence_last: PackedArray | None
     spans: CharacterSpans | None
 
     def __len__(self) -> int:
-        """The number of places: items, and one for each document's end."""
+        """The number of positions: items, and one for each document's end."""
         return int(self.document_ends[-1]) + 1 if len(self.document_ends) else 0
 
     @property
@@ -51,12 +49,12 @@ class Positions:
         return len(self) - len(self.document_ends)
 
     def start_of(self, document: int) -> int:
-        """The place of a document's first item, or of its end if it holds none."""
+        """The position of a document's first item, or of its end if it holds none."""
         return int(self.document_ends[document - 1]) + 1 if document else 0
 
-    def document_of(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The number of the document that each place belongs to."""
-        return np.searchsorted(self.document_ends, places).astype(np.int64)
+    def document_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the document that each position belongs to."""
+        return np.searchsorted(self.document_ends, positions).astype(np.int64)
 
 
 def read_positions(part: SegmentPart) -> Positions:
@@ -72,19 +70,19 @@ def has_positions(part: SegmentPart) -> bool:
 
 
 def document_end_positions(layer: Layer) -> NDArray[np.int64]:
-    """The places behind a layer's texts, if it were a whole segment."""
+    """The positions behind a layer's texts, if it were a whole segment."""
     return layer.text_ends + np.arange(len(layer))
 
 
 def item_mask(layer: Layer) -> NDArray[np.bool_]:
-    """For each place of a layer's texts whether it holds an item, or ends a text."""
+    """For each position of a layer's texts whether it holds an item, or ends a text."""
     is_item = np.ones(len(layer.ids) + len(layer), np.bool_)
     is_item[document_end_positions(layer)] = False
     return is_item
 
 
 class PositionsWriter:
-    """Appends the texts of a layer, or another segment's frame, to a part."""
+    """Appends the texts of a layer, or another segment's positions, to a part."""
 
     def __init__(self, target: Target, part: PartWriter, *, spans: bool = True) -> None:
         self._part = part
@@ -99,7 +97,7 @@ class PositionsWriter:
         return self.places - self.documents
 
     def add(self, layer: Layer) -> NDArray[np.bool_]:
-        """The texts of a layer; gives, for each of its places, whether it holds an item."""
+        """The texts of a layer; gives, for each of its positions, whether it holds an item."""
         is_item = item_mask(layer)
         if layer.sentence_ends is None:
             self._sentences_known = False
@@ -115,7 +113,7 @@ class PositionsWriter:
         return is_item
 
     def copy(self, other: Positions) -> None:
-        """Another segment's frame behind what is there."""
+        """Append another segment's positions."""
         if other.sentence_last is None:
             self._sentences_known = False
         elif self._sentences_known:
@@ -126,7 +124,7 @@ class PositionsWriter:
         self._grow(other.document_ends, len(other))
 
     def add_ends(self, document_ends: NDArray[np.int64]) -> None:
-        """Documents of which no more is known than their places."""
+        """Documents of which no more is known than their positions."""
         self._sentences_known = False
         self._grow(document_ends, int(document_ends[-1]) + 1 if len(document_ends) else 0)
 
@@ -135,10 +133,10 @@ class PositionsWriter:
         if self._sentences_known:
             self._part.pack("sentence_last", last, 1)
 
-    def _grow(self, document_ends: NDArray[np.int64], places: int) -> None:
+    def _grow(self, document_ends: NDArray[np.int64], positions: int) -> None:
         self._document_ends(document_ends + self.places)
         self.documents += len(document_ends)
-        self.places += places
+        self.places += positions
         if self.places > MAX_POSITIONS:
             raise OptionError(
                 f"a segment of an index holds at most {MAX_POSITIONS:,} words and documents: "
@@ -162,11 +160,11 @@ Exceptions = tuple[Int32s, Int32s, Int32s]
 
 
 class CharacterSpans:
-    """The character span of every place.
+    """The character span of every position.
 
     The upper bits of `steps[p]` are how far behind the end of the item before it item p begins
-    (behind 0 for the first of a document), the lower ones its length. `exceptions` are places,
-    gaps and lengths. `anchors[k]` is the end of the item at place 64 k - 1, or 0 if a document
+    (behind 0 for the first of a document), the lower ones its length. `exceptions` are positions,
+    gaps and lengths. `anchors[k]` is the end of the item at position 64 k - 1, or 0 if a document
     ends there.
     """
 
@@ -198,14 +196,14 @@ class CharacterSpans:
             self._steps, self._exceptions = _read_format_1(self._part, self._exceptions)
         return self._steps, self._exceptions
 
-    def spans(self, places: Int64s) -> tuple[Int64s, Int64s]:
+    def spans(self, positions: Int64s) -> tuple[Int64s, Int64s]:
         """Starts and ends in the document's text; both 0 where a document ends."""
-        starts, ends = np.empty(len(places), np.int64), np.empty(len(places), np.int64)
-        if len(places) and not 0 <= places.min() <= places.max() < len(self):
+        starts, ends = np.empty(len(positions), np.int64), np.empty(len(positions), np.int64)
+        if len(positions) and not 0 <= positions.min() <= positions.max() < len(self):
             raise IndexError(f"places beyond {len(self)}")
-        if not places.flags.writeable:
-            places = places.copy()  # to numba a read-only array is another type
-        _locate_spans(self.steps, self.anchors, *self.exceptions, places, starts, ends)
+        if not positions.flags.writeable:
+            positions = positions.copy()  # to numba a read-only array is another type
+        _locate_spans(self.steps, self.anchors, *self.exceptions, positions, starts, ends)
         return starts, ends
 
 
@@ -223,7 +221,7 @@ class CharacterSpansWriter:
         self._places = 0
 
     def add(self, layer: Layer, is_item: NDArray[np.bool_]) -> None:
-        """The texts of a layer; `is_item` says of each place if it holds an item."""
+        """The texts of a layer; `is_item` says of each position if it holds an item."""
         before = np.zeros(len(layer.ends) + 1, np.int32)
         before[1:] = layer.ends
         before[layer.text_ends] = 0
@@ -243,51 +241,51 @@ class CharacterSpansWriter:
         self._grow(other.exceptions, ends, len(other))
         release_pages(other.steps)
 
-    def _grow(self, exceptions: Exceptions, anchors: NDArray[Any], places: int) -> None:
+    def _grow(self, exceptions: Exceptions, anchors: NDArray[Any], positions: int) -> None:
         self._anchors(anchors)
         if len(exceptions[0]):
             append_place, append_gap, append_length = self._exceptions
             append_place(exceptions[0].astype(np.int64) + self._places)
             append_gap(exceptions[1])
             append_length(exceptions[2])
-        self._places += places
+        self._places += positions
 
-    def _anchored(self, places: int) -> Int64s:
-        """Of the next places, those whose end is an anchor: each before a multiple of 64."""
-        behind = np.arange(-self._places % _STEP, places, _STEP, dtype=np.int64)
-        # The place before the first is a document's end, as the last one is too: both are 0.
-        return np.where(behind == 0, places, behind) - 1
+    def _anchored(self, positions: int) -> Int64s:
+        """Of the next positions, those whose end is an anchor: each before a multiple of 64."""
+        behind = np.arange(-self._places % _STEP, positions, _STEP, dtype=np.int64)
+        # The position before the first is a document's end, as the last one is too: both are 0.
+        return np.where(behind == 0, positions, behind) - 1
 
 
 def _encode_spans(
     gaps: Int32s, lengths: Int32s, is_item: NDArray[np.bool_]
 ) -> tuple[Steps, Exceptions]:
-    """Steps of all places, and exceptions, from the gaps and lengths of the items."""
+    """Steps of all positions, and exceptions, from the gaps and lengths of the items."""
     odd = (gaps < 0) | (gaps > _WIDEST) | (lengths < 0) | (lengths > _LONGEST)
     steps = np.full(len(is_item), DOCUMENT_END, np.uint8)
     steps[is_item] = np.where(odd, EXCEPTION, (gaps << LENGTH_BITS) | lengths)
-    places = np.flatnonzero(steps == EXCEPTION).astype(np.int32)
-    return steps, (places, gaps[odd], lengths[odd])
+    positions = np.flatnonzero(steps == EXCEPTION).astype(np.int32)
+    return steps, (positions, gaps[odd], lengths[odd])
 
 
 def _read_format_1(part: SegmentPart, exceptions: Exceptions) -> tuple[Steps, Exceptions]:
     """Then gaps and lengths had a byte each, with two gaps that were none."""
-    places, odd_gaps, odd_lengths = exceptions
+    positions, odd_gaps, odd_lengths = exceptions
     gaps, lengths = (part[f"spans.{name}"].astype(np.int32) for name in ("gaps", "lengths"))
-    if len(gaps) != len(lengths) or not np.array_equal(np.flatnonzero(gaps == -128), places):
+    if len(gaps) != len(lengths) or not np.array_equal(np.flatnonzero(gaps == -128), positions):
         raise InputError("the spans do not fit each other", file=part.where, remedy=RESTORE)
     is_item = gaps != 127
-    gaps[places], lengths[places] = odd_gaps, odd_lengths
+    gaps[positions], lengths[positions] = odd_gaps, odd_lengths
     return _encode_spans(gaps[is_item], lengths[is_item], is_item)
 
 
 @njit(cache=True, nogil=True)
-def _locate_spans(steps, anchors, odd_places, odd_gaps, odd_lengths, places, starts, ends):  # type: ignore[no-untyped-def]
-    for i in range(len(places)):
-        place = places[i]
-        block = place >> STEP_BITS
+def _locate_spans(steps, anchors, odd_places, odd_gaps, odd_lengths, positions, starts, ends):  # type: ignore[no-untyped-def]
+    for i in range(len(positions)):
+        position = positions[i]
+        block = position >> STEP_BITS
         start = end = np.int64(anchors[block])
-        for p in range(block << STEP_BITS, place + 1):
+        for p in range(block << STEP_BITS, position + 1):
             step = np.int64(steps[p])
             if step == DOCUMENT_END:
                 start = end = np.int64(0)

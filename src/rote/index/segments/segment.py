@@ -2,11 +2,9 @@
 
 It never changes. Adding documents makes another segment, adding a layer another part.
 
-One layer of a segment on its way to its final form.
-
-While texts come in, items are numbered as they appear, into a scratch column. In the end the
-vocabulary is sorted, the numbers follow it, suffixes are sorted where the layer is to be
-searched, and everything is packed. Only then the next layer begins, so that one layer at a
+**Writing a layer.** While texts come in, items are numbered as they appear, into a scratch column.
+In the end the vocabulary is sorted, the numbers follow it, suffixes are sorted where the layer is
+to be searched, and everything is packed. Only then the next layer begins, so that one layer at a
 time is in memory: 4 bytes an item, 16 while suffixes are sorted.
 """
 
@@ -30,7 +28,7 @@ from rote.index.columns.compressed_suffix_array import (
     open_compressed,
 )
 from rote.index.columns.layer_column import END, LayerColumn, Suffixes, Vocabulary
-from rote.index.columns.packed import ItemStream, Packed, bits_for, pack, packed_size
+from rote.index.columns.packed_array import ItemStream, PackedArray, bits_for, pack, packed_size
 from rote.index.segments.documents import Documents, read_vocabulary, write_vocabulary
 from rote.index.segments.part import (
     DOCUMENTS,
@@ -57,30 +55,30 @@ WORD = "word"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Columns by the names of their layers, the frames they stand in, and the documents."""
+    """Columns and positions by the names of their layers, and the documents."""
 
     name: str
     columns: Mapping[str, LayerColumn]
-    frames: Mapping[str, Positions]
+    positions: Mapping[str, Positions]
     documents: Documents
 
-    def frame_of(self, layer: str) -> Positions:
+    def positions_of(self, layer: str) -> Positions:
         """That of `word`, unless the layer has items of its own."""
-        return self.frames[layer if layer in self.frames else WORD]
+        return self.positions[layer if layer in self.positions else WORD]
 
     @property
     def tokens(self) -> int:
-        return self.frames[WORD].items
+        return self.positions[WORD].items
 
     @property
-    def words(self) -> Packed | None:
+    def words(self) -> PackedArray | None:
         """The numbers of the words, if they are kept as such."""
         ids = self.columns[WORD].ids if WORD in self.columns else None
         return ids.packed if isinstance(ids, ItemStream) else None
 
     @property
     def places(self) -> int:
-        return len(self.frames[WORD])
+        return len(self.positions[WORD])
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +131,20 @@ def read_segment(name: str, parts: Iterable[SegmentPart], where: str = "memory")
     if documents is None:
         raise InputError("the segment's documents are missing", file=where, remedy=RESTORE)
     layers = [part for part in all_parts if part.kind == LAYER]
-    frames = {WORD: read_positions(documents)}
-    frames |= {part.name: read_positions(part) for part in layers if has_positions(part)}
+    all_positions = {WORD: read_positions(documents)}
+    all_positions |= {part.name: read_positions(part) for part in layers if has_positions(part)}
     columns: dict[str, LayerColumn] = {}
     words = next((part for part in layers if part.name == WORD), None)
     for part in layers:
-        frame = frames[part.name if part.name in frames else WORD]
-        columns[part.name] = column = read_column(part, frame.document_ends, words)
-        if len(column.ids) != len(frame) or len(frame.document_ends) != len(
-            frames[WORD].document_ends
+        positions = all_positions[part.name if part.name in all_positions else WORD]
+        columns[part.name] = column = read_column(part, positions.document_ends, words)
+        if len(column.ids) != len(positions) or len(positions.document_ends) != len(
+            all_positions[WORD].document_ends
         ):
             problem = "this layer does not fit the segment's documents"
             raise InputError(problem, file=part.where, remedy=RESTORE)
-    segment = Segment(name, columns, frames, Documents(documents))
-    if len(segment.documents) != len(frames[WORD].document_ends):
+    segment = Segment(name, columns, all_positions, Documents(documents))
+    if len(segment.documents) != len(all_positions[WORD].document_ends):
         problem = "the segment's documents and layers do not fit each other"
         raise InputError(problem, file=where, remedy=RESTORE)
     return segment
@@ -158,7 +156,7 @@ _CHUNK = 1 << 20
 class LayerWriter:
     """One layer as it comes in; END is 0 already, items are numbered from 1 as they appear.
 
-    A layer with items of its own brings its frame, which goes to the same part.
+    A layer with items of its own brings its positions, which go to the same part.
     """
 
     def __init__(
@@ -166,15 +164,15 @@ class LayerWriter:
     ) -> None:
         self._target, self._name, self._folder = target, name, folder or name
         self._part = self._new_part() if has_own_items else None
-        self._frame = PositionsWriter(target, self._part) if self._part is not None else None
+        self._positions = PositionsWriter(target, self._part) if self._part is not None else None
         self._ids = target.scratch("int32")
         self._seen: dict[str, int] = {}
         self._table, self._vocabulary = np.zeros(1, np.int32), Vocabulary.of(())
 
     def add(self, layer: Layer, is_item: NDArray[np.bool_] | None = None) -> None:
-        """The items of some documents; `is_item`, if known, says which places hold one."""
-        if self._frame is not None:
-            is_item = self._frame.add(layer)
+        """The items of some documents; `is_item`, if known, says which positions hold one."""
+        if self._positions is not None:
+            is_item = self._positions.add(layer)
         elif is_item is None:
             is_item = item_mask(layer)
         used = np.zeros(len(layer.vocabulary), np.bool_)
@@ -193,11 +191,11 @@ class LayerWriter:
         self._table[[self._seen[entry] for entry in ordered]] = np.arange(1, len(ordered) + 1)
         self._vocabulary = Vocabulary.of(ordered)
         self._seen = {}
-        if self._frame is not None:
-            self._frame.finish()
+        if self._positions is not None:
+            self._positions.finish()
 
     def finish(
-        self, *, sort: bool, threads: int, words: Packed | None = None, compact: bool = False
+        self, *, sort: bool, threads: int, words: PackedArray | None = None, compact: bool = False
     ) -> PartRecord:
         """After `settle`: give the items their final numbers, and write the part."""
         ids: Ids = self._ids.take()
@@ -205,7 +203,7 @@ class LayerWriter:
             piece = ids[start : start + _CHUNK]
             piece[:] = self._table[piece]
         part = self._part if self._part is not None else self._new_part()
-        words = words if self._frame is None else None
+        words = words if self._positions is None else None
         return write_column(
             part, ids, self._vocabulary, sort=sort, threads=threads, words=words, compact=compact
         )
@@ -221,12 +219,12 @@ def write_column(
     *,
     sort: bool,
     threads: int,
-    words: Packed | None = None,
+    words: PackedArray | None = None,
     compact: bool = False,
 ) -> PartRecord:
     """The stream of a layer, final numbers, into its part, which is sealed.
 
-    `words` are the numbers of the segment's words, if they stand in the same places: a layer
+    `words` are the numbers of the segment's words, if they stand in the same positions: a layer
     that follows from them keeps what each word is in it, and no stream. A layer that is sorted
     and `compact` is kept as a chain.
     """
@@ -246,7 +244,7 @@ def write_column(
         part.pack("ids", ids, bits)
     write_vocabulary(part, "vocabulary", vocabulary)
     if sort:
-        from rote.index.sorting.suffix_sort import TableSize, sort_suffixes
+        from rote.index.suffix_arrays.suffix_sort import TableSize, sort_suffixes
 
         # Looking up what a word is takes time, which a larger table saves.
         table_size: TableSize = "large" if follows else "usual"
@@ -259,7 +257,7 @@ def write_column(
 
 
 def _write_compressed(part: PartWriter, ids: Ids, entries: int, threads: int) -> None:
-    from rote.index.sorting.suffix_sort import sort_suffixes
+    from rote.index.suffix_arrays.suffix_sort import sort_suffixes
 
     sorted_suffixes = sort_suffixes(ids, entries, threads=threads, table="small")
     coded = encode_suffix_array(
@@ -274,7 +272,7 @@ def _write_compressed(part: PartWriter, ids: Ids, entries: int, threads: int) ->
     part.pack("table", sorted_suffixes.table, coded.rank_bits)
 
 
-def _word_table(words: Packed, ids: Ids) -> NDArray[np.int32] | None:
+def _word_table(words: PackedArray, ids: Ids) -> NDArray[np.int32] | None:
     """What each word is in a layer; None where the same word is now this, now that."""
     table = np.full(1 << words.bits, -1, np.int32)
     table[END], last = END, END

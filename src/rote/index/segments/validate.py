@@ -1,4 +1,4 @@
-"""Whether the columns of a segment can be what they say: checked once, before anyone reads them.
+"""Check once, before anyone reads them, that the columns of a segment can be what they say.
 
 Checksums tell that files are as they were written, not who wrote them. Kernels read without
 checking bounds, so everything that leads them somewhere is checked here: numbers that ascend or
@@ -25,13 +25,13 @@ from rote.index.columns.compressed_suffix_array import (
     CompressedStream,
 )
 from rote.index.columns.layer_column import MAX_POSITIONS, LayerColumn, Suffixes, Vocabulary
-from rote.index.columns.packed import MAX_BITS, PADDING, ItemStream, Packed
+from rote.index.columns.packed_array import MAX_BITS, PADDING, ItemStream, PackedArray
 from rote.index.segments.documents import CHUNK, CompressedTexts, Documents, Labels
 from rote.index.segments.part import RESTORE
 from rote.index.segments.positions import EXCEPTION, STEP_BITS, CharacterSpans, Positions
 from rote.index.segments.segment import WORD, Segment
-from rote.index.sorting.alphabetic_code import MAX_CODE_BITS
-from rote.index.sorting.suffix_sort import MAX_TABLE_BITS, MIN_TABLE_BITS
+from rote.index.suffix_arrays.alphabetic_code import MAX_CODE_BITS
+from rote.index.suffix_arrays.suffix_sort import MAX_TABLE_BITS, MIN_TABLE_BITS
 
 _CHUNK = 1 << 20
 
@@ -44,9 +44,9 @@ def validate_segment(segment: Segment, where: str) -> None:
     """Refuse a segment whose columns lead out of each other."""
     try:
         _check_documents(segment.documents)
-        for name, frame in segment.frames.items():
-            _require(len(frame.document_ends) == len(segment.documents), f"documents of {name}")
-            _check_positions(frame, name)
+        for name, positions in segment.positions.items():
+            _require(len(positions.document_ends) == len(segment.documents), f"documents of {name}")
+            _check_positions(positions, name)
         for column in segment.columns.values():
             _check_column(column, segment)
     except _Invalid as problem:
@@ -97,31 +97,31 @@ def _check_vocabulary(vocabulary: Vocabulary, name: str) -> None:
     _require(len(vocabulary) >= 1 and int(vocabulary.ends[0]) == 0, f"strings of {name}")
 
 
-def _check_positions(frame: Positions, name: str) -> None:
-    ends, what = frame.document_ends, f"ends of documents in {name}"
+def _check_positions(positions: Positions, name: str) -> None:
+    ends, what = positions.document_ends, f"ends of documents in {name}"
     _check_types(what, (ends, np.int64))
     _require(bool((np.diff(ends, prepend=-1) >= 1).all()), what)
-    _require(len(frame) <= MAX_POSITIONS, what)
-    last = frame.sentence_last
+    _require(len(positions) <= MAX_POSITIONS, what)
+    last = positions.sentence_last
     if last is not None:
-        _require((last.length, last.bits) == (len(frame), 1), f"sentences of {name}")
+        _require((last.length, last.bits) == (len(positions), 1), f"sentences of {name}")
         # Whoever looks for the end of a sentence must find one in the end.
         filled = np.flatnonzero(np.diff(ends, prepend=-1) > 1)
         if len(filled):
             _require(last[int(ends[filled[-1]]) - 1] == 1, f"sentences of {name}")
-    if frame.spans is not None:
-        _check_spans(frame.spans, len(frame), f"spans of {name}")
+    if positions.spans is not None:
+        _check_spans(positions.spans, len(positions), f"spans of {name}")
 
 
-def _check_spans(spans: CharacterSpans, places: int, what: str) -> None:
+def _check_spans(spans: CharacterSpans, positions: int, what: str) -> None:
     odd, odd_gaps, odd_lengths = spans.exceptions
     _check_types(what, (spans.steps, np.uint8), (spans.anchors, np.int32))
     _check_types(what, (odd, np.int32), (odd_gaps, np.int32), (odd_lengths, np.int32))
-    _require(len(spans.steps) == places, what)
-    _require(len(spans.anchors) == -(-places >> STEP_BITS), what)
+    _require(len(spans.steps) == positions, what)
+    _require(len(spans.anchors) == -(-positions >> STEP_BITS), what)
     _require(len(odd) == len(odd_gaps) == len(odd_lengths), what)
     seen = 0
-    for start in range(0, places, _CHUNK):
+    for start in range(0, positions, _CHUNK):
         there = start + np.flatnonzero(spans.steps[start : start + _CHUNK] == EXCEPTION)
         _require(np.array_equal(odd[seen : seen + len(there)], there), what)
         seen += len(there)
@@ -150,7 +150,7 @@ def _check_column(column: LayerColumn, segment: Segment) -> None:
 
 
 def _check_compressed(column: LayerColumn, stream: CompressedStream) -> None:
-    """All that leads along a chain leads to ranks and places that there are."""
+    """Check that all links lead to ranks and positions that there are."""
     what, entries, length = f"links of {column.name}", len(column.vocabulary), len(stream)
     begins, blocks, firsts, *_ = stream.arrays
     _check_types(what, (begins, np.uint32), (blocks, np.uint32), (firsts, np.uint32))
@@ -180,7 +180,7 @@ def _check_compressed(column: LayerColumn, stream: CompressedStream) -> None:
     _require(np.array_equal(blocks[starts[:-2] + 4], before), what)
     _require(int(marks.sum()) == len(stream.samples), what)
     for start in range(0, length, _CHUNK):
-        _check_range(stream.behind(start, start + _CHUNK), length, what)
+        _check_range(stream.links(start, start + _CHUNK), length, what)
 
 
 def _check_word_table(stream: ItemStream, words: LayerColumn, name: str) -> None:
@@ -197,8 +197,8 @@ def _check_suffixes(column: LayerColumn, suffixes: Suffixes) -> None:
     lengths = suffixes.lengths
     _check_types(what, (lengths, np.uint8))
     _require(len(suffixes.order) == column.items, what)
-    for _, places in _read_chunks(suffixes.order):
-        _check_range(places, len(column.ids), what)
+    for _, positions in _read_chunks(suffixes.order):
+        _check_range(positions, len(column.ids), what)
     _require(len(lengths) == entries, what)
     _require(bool(((lengths >= 1) & (lengths <= MAX_CODE_BITS)).all()), what)
     # Behind its own bits a code is zero: codes are laid side by side.
@@ -214,7 +214,7 @@ def _check_suffixes(column: LayerColumn, suffixes: Suffixes) -> None:
 
 
 def _read_chunks(
-    packed: Packed | ItemStream | CompressedStream | CompressedOrder,
+    packed: PackedArray | ItemStream | CompressedStream | CompressedOrder,
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
     for start in range(0, len(packed), _CHUNK):
         yield start, packed.slice(start, start + _CHUNK)

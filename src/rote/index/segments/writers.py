@@ -1,15 +1,12 @@
-"""Annotated documents in, a segment out: the stream is read once, piece by piece.
+"""Write a segment: from annotated documents, or from segments that are there.
 
-Texts, metadata and spans go straight to their final columns; numbers of items wait in scratch
-columns until all are known. The same code writes to a folder and to memory.
+Annotated documents are read once, batch by batch. Texts, metadata and spans go straight to their
+final columns; numbers of items wait in scratch columns until all are known. The same code writes to
+a folder and to memory.
 
-One segment of several, exactly as if all documents had been written at once.
-
-Texts, metadata and spans are copied; numbers of items move to one vocabulary; suffixes are
-sorted anew, which takes less time than merging them. Segments are mapped and read in pieces,
-so that memory is that of writing one segment.
-
-A segment read back as pieces, without some of its documents: nothing is annotated again.
+A merge is exactly the segment that all documents would have made at once: texts, metadata and spans
+are copied; numbers of items move to one vocabulary; suffixes are sorted anew, which takes less time
+than merging them. Segments are mapped and read in pieces, so that memory is that of writing one.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ from rote.core.layer import Ids, Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Batch
 from rote.index.columns.layer_column import Vocabulary
-from rote.index.columns.packed import Packed
+from rote.index.columns.packed_array import PackedArray
 from rote.index.segments.documents import AUTHOR, DocumentsWriter
 from rote.index.segments.part import DOCUMENTS, LAYER, MemoryTarget, PartRecord, PartWriter, Target
 from rote.index.segments.positions import Positions, PositionsWriter, document_end_positions
@@ -97,20 +94,20 @@ def write_pieces(
     """As `write_segment`, from pieces that hold exactly the layers named."""
     try:
         part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
-        documents, frame = DocumentsWriter(part, author_field), PositionsWriter(target, part)
+        documents, positions = DocumentsWriter(part, author_field), PositionsWriter(target, part)
         growing: dict[str, LayerWriter] = {}
         for piece in pieces:
             documents.add(piece.documents)
-            _add_layers(target, piece, frame, growing)
+            _add_layers(target, piece, positions, growing)
             del piece  # the last one would stay while suffixes are sorted
         growing |= {name: LayerWriter(target, name) for name in names if name not in growing}
         documents.finish()
-        frame.finish()
+        positions.finish()
         del documents
         records = [part.seal()]
         for writer in growing.values():
             writer.settle()
-        with reporter.stage("indexing layers", frame.places * len(names)) as advance:
+        with reporter.stage("indexing layers", positions.places * len(names)) as advance:
             words = None
             for name in names:
                 sort = name in sorted_layers
@@ -121,8 +118,8 @@ def write_pieces(
                 del writer
                 if name == WORD:
                     words = target.sealed(WORD).packed.get("ids")
-                advance(frame.places)
-        return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
+                advance(positions.places)
+        return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
     finally:
         target.close()
 
@@ -130,11 +127,11 @@ def write_pieces(
 def _add_layers(
     target: Target,
     piece: AnnotatedDocuments,
-    frame: PositionsWriter,
+    positions: PositionsWriter,
     growing: dict[str, LayerWriter],
 ) -> None:
     shared = next(iter(piece.aligned.values()))
-    is_item = frame.add(shared)
+    is_item = positions.add(shared)
     for name, layer in (*piece.aligned.items(), *piece.separate.items()):
         if name not in growing:
             growing[name] = LayerWriter(target, name, has_own_items=name in piece.separate)
@@ -156,17 +153,17 @@ def write_layer(
     reporter: Reporter = _SILENT,
 ) -> PartRecord:
     """Add one layer to a segment: its documents in order, in batches of any size."""
-    expected = segment.frames[WORD].document_ends
-    places = documents = 0
+    expected = segment.positions[WORD].document_ends
+    positions = documents = 0
     try:
         writer = LayerWriter(target, name, has_own_items=has_own_items, folder=folder)
         for layer in layers:
             there = expected[documents : documents + len(layer)]
-            fits = has_own_items or np.array_equal(there, document_end_positions(layer) + places)
+            fits = has_own_items or np.array_equal(there, document_end_positions(layer) + positions)
             if not fits or len(there) != len(layer):
                 raise _layer_mismatch(name, segment)
             writer.add(layer)
-            places += len(layer.ids) + len(layer)
+            positions += len(layer.ids) + len(layer)
             documents += len(layer)
         if documents != len(expected):
             raise _layer_mismatch(name, segment)
@@ -193,9 +190,9 @@ def write_streams(
     try:
         ends = np.flatnonzero(next(iter(streams.values()))[0] == 0)
         part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
-        frame = PositionsWriter(target, part, spans=False)
-        frame.add_ends(ends)
-        frame.finish()
+        positions = PositionsWriter(target, part, spans=False)
+        positions.add_ends(ends)
+        positions.finish()
         records = [write_nameless_documents(part, len(ends))]
         words = None
         for name, (ids, strings) in streams.items():
@@ -212,7 +209,7 @@ def write_streams(
             )
             if name == WORD:
                 words = target.sealed(WORD).packed.get("ids")
-        return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
+        return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
     finally:
         target.close()
 
@@ -249,7 +246,7 @@ def _select_layers(
 
 
 def _check_alignment(piece: AnnotatedDocuments, name: str, layer: Layer, shared: Layer) -> None:
-    """Places of one layer must mean the same in all others: a miscount would be silent."""
+    """Positions of one layer must mean the same in all others: a miscount would be silent."""
     aligned = name in piece.separate or np.array_equal(layer.text_ends, shared.text_ends)
     if not aligned or not len(piece.documents) == len(layer) == len(shared):
         raise InputError(
@@ -321,9 +318,9 @@ def merge_segments(
         for segment in segments:
             documents.copy(segment.documents)
         documents.finish()
-        frame = copy_positions(target, part, [segment.frames[WORD] for segment in segments])
+        positions = copy_positions(target, part, [segment.positions[WORD] for segment in segments])
         records = [part.seal()]
-        with reporter.stage("merging layers", frame.places * len(names)) as advance:
+        with reporter.stage("merging layers", positions.places * len(names)) as advance:
             words = None
             for name in names:
                 records.append(
@@ -339,8 +336,8 @@ def merge_segments(
                 )
                 if name == WORD:
                     words = target.sealed(WORD).packed.get("ids")
-                advance(frame.places)
-        return SegmentRecord(frame.documents, frame.items, frame.places, tuple(records))
+                advance(positions.places)
+        return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
     finally:
         target.close()
 
@@ -381,13 +378,13 @@ def merge_layer(
     sort: bool,
     threads: int,
     folder: str | None = None,
-    words: Packed | None = None,
+    words: PackedArray | None = None,
     compact: bool = False,
 ) -> PartRecord:
     """One layer of all segments; `words` are those of the new segment, if they are there."""
     part = target.part(folder or name, name, LAYER)
-    if name != WORD and name in segments[0].frames:
-        copy_positions(target, part, [segment.frames[name] for segment in segments])
+    if name != WORD and name in segments[0].positions:
+        copy_positions(target, part, [segment.positions[name] for segment in segments])
         words = None
     ids, vocabulary = join_ids([segment.columns[name] for segment in segments])
     return write_column(
@@ -396,22 +393,24 @@ def merge_layer(
 
 
 def copy_positions(
-    target: Target, part: PartWriter, frames: Sequence[Positions]
+    target: Target, part: PartWriter, all_positions: Sequence[Positions]
 ) -> PositionsWriter:
-    writer = PositionsWriter(target, part, spans=all(frame.spans is not None for frame in frames))
-    for frame in frames:
-        writer.copy(frame)
+    writer = PositionsWriter(
+        target, part, spans=all(positions.spans is not None for positions in all_positions)
+    )
+    for positions in all_positions:
+        writer.copy(positions)
     writer.finish()
     return writer
 
 
 def _common_layers(segments: Sequence[Segment]) -> list[str]:
-    """The layers of all segments; with different ones, places would mean different things."""
+    """The layers of all segments; with different ones, positions would mean different things."""
     first, *others = segments
     for other in others:
-        if (first.columns.keys(), first.frames.keys()) != (
+        if (first.columns.keys(), first.positions.keys()) != (
             other.columns.keys(),
-            other.frames.keys(),
+            other.positions.keys(),
         ):
             raise OptionError(
                 f"segment {first.name} has the layers {', '.join(first.columns)} and "
@@ -427,11 +426,11 @@ _POSITIONS_AT_ONCE = 1 << 21
 
 def read_kept_documents(segment: Segment, keep: NDArray[np.bool_]) -> Iterator[AnnotatedDocuments]:
     """The documents that are to be kept, in order, with all their layers."""
-    ends = segment.frames[WORD].document_ends
+    ends = segment.positions[WORD].document_ends
     strings = {name: column.vocabulary.strings() for name, column in segment.columns.items()}
     start = 0
     while start < len(ends):
-        first = segment.frames[WORD].start_of(start)
+        first = segment.positions[WORD].start_of(start)
         stop = max(start + 1, int(np.searchsorted(ends, first + _POSITIONS_AT_ONCE)))
         is_kept = keep[start:stop]
         if is_kept.any():
@@ -442,13 +441,17 @@ def read_kept_documents(segment: Segment, keep: NDArray[np.bool_]) -> Iterator[A
 def _read_kept_piece(
     segment: Segment, strings: dict[str, list[str]], start: int, is_kept: NDArray[np.bool_]
 ) -> AnnotatedDocuments:
-    frames = {name: _KeptItems(frame, start, is_kept) for name, frame in segment.frames.items()}
+    all_positions = {
+        name: _KeptItems(positions, start, is_kept) for name, positions in segment.positions.items()
+    }
     aligned: dict[str, Layer] = {}
     separate: dict[str, Layer] = {}
     for name, column in segment.columns.items():
-        frame = frames.get(name, frames[WORD])
-        layer = frame.layer(name, column.ids.slice(frame.first, frame.last), strings[name])
-        (separate if name in frames and name != WORD else aligned)[name] = layer
+        positions = all_positions.get(name, all_positions[WORD])
+        layer = positions.layer(
+            name, column.ids.slice(positions.first, positions.last), strings[name]
+        )
+        (separate if name in all_positions and name != WORD else aligned)[name] = layer
     documents = segment.documents
     numbers = (start + np.flatnonzero(is_kept)).tolist()
     return AnnotatedDocuments([documents.document(number) for number in numbers], aligned, separate)
@@ -457,19 +460,19 @@ def _read_kept_piece(
 class _KeptItems:
     """The items of some neighbouring documents, those apart that are not kept."""
 
-    def __init__(self, frame: Positions, start: int, documents_kept: NDArray[np.bool_]) -> None:
-        ends = frame.document_ends[start : start + len(documents_kept)]
-        self.first, self.last = frame.start_of(start), int(ends[-1]) + 1
+    def __init__(self, positions: Positions, start: int, documents_kept: NDArray[np.bool_]) -> None:
+        ends = positions.document_ends[start : start + len(documents_kept)]
+        self.first, self.last = positions.start_of(start), int(ends[-1]) + 1
         lengths = np.diff(ends, prepend=self.first - 1)
         is_kept = np.repeat(documents_kept, lengths)
         is_kept[ends - self.first] = False  # the ends of documents are no items
         self.items = np.flatnonzero(is_kept)
         self.text_ends = np.cumsum(lengths[documents_kept] - 1)
-        assert frame.spans is not None  # only segments in memory are without
-        self.starts, self.ends = frame.spans.spans(self.items + self.first)
+        assert positions.spans is not None  # only segments in memory are without
+        self.starts, self.ends = positions.spans.spans(self.items + self.first)
         self.sentence_ends = None
-        if frame.sentence_last is not None:
-            last = frame.sentence_last.slice(self.first, self.last)[self.items]
+        if positions.sentence_last is not None:
+            last = positions.sentence_last.slice(self.first, self.last)[self.items]
             self.sentence_ends = np.flatnonzero(last) + 1
 
     def layer(self, name: str, numbers: NDArray[np.int64], strings: list[str]) -> Layer:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.layer import Layer
-from rote.index.counting.batch import find_ranges
+from rote.index.counts.batch import find_ranges
 from rote.index.grams import Grams
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.suffix_blocks import SourcedSegment

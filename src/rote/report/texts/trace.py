@@ -81,7 +81,7 @@ def summary(traced: Trace) -> list[str]:
     inside = sum(text.covered for text in traced.texts)
     holding = sum(1 for text in traced.texts if text.spans)
     share = f" ({inside / words:.2%})" if words else ""
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in traced.found.items())
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in traced.span_counts.items())
     return [
         f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; "
         f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}",
@@ -98,7 +98,7 @@ def terminal(traced: Trace, console: Any) -> None:
         console.print()
         for shown in _block(span, console.width):
             console.print(shown, highlight=False, no_wrap=True, crop=True)
-    total, shown_spans = sum(traced.found.values()), min(_SCREEN, len(traced.spans))
+    total, shown_spans = sum(traced.span_counts.values()), min(_SCREEN, len(traced.spans))
     if shown_spans < total:
         console.print(
             f"\n{shown_spans:,} of {total:,} matches, the {_first(traced)}; "
@@ -120,7 +120,9 @@ def page(traced: Trace, title: str) -> str:
         _SCRIPT,
         title=readable(title),
         summary=[readable(line) for line in summary(traced)],
-        listed=f"{len(traced.spans):,} of {sum(traced.found.values()):,}, the {_first(traced)}",
+        listed=(
+            f"{len(traced.spans):,} of {sum(traced.span_counts.values()):,}, the {_first(traced)}"
+        ),
         kinds=[(kind, _STYLES[kind]) for kind in traced.options.kinds],
         unlikely=UNLIKELY,
         texts=[
@@ -129,7 +131,7 @@ def page(traced: Trace, title: str) -> str:
                 "source": readable(_source(traced.texts[number])),
                 "paragraphs": paragraphs_of(text, of_text[number], numbers),
             }
-            for number, text in sorted(traced.held.items())
+            for number, text in sorted(traced.texts_by_number.items())
         ],
         spans=[shown_span(span, numbers[id(span)], documents) for span in traced.spans],
         documents=list(documents.values()),

@@ -34,7 +34,8 @@ class TokenIds:
         if self.path != IDS:
             return words.get(self.path)(texts)
         layer = words.get("whitespace")(texts)
-        wrong = next((word for word in layer.vocabulary if not _is_number(word)), None)
+        words_of = layer.vocabulary
+        wrong = next((w for w in words_of if not (w.isascii() and w.isdigit())), None)
         if wrong is not None:
             raise InputError(
                 f"{wrong!r} is no number of a token",
@@ -65,7 +66,3 @@ def token_ids(tokenizer: str | None, corpus: str) -> TokenIds:
     if tokenizer == IDS:
         return TokenIds(IDS, IDS)
     return TokenIds(tokenizer, words.get(tokenizer).signature)
-
-
-def _is_number(word: str) -> bool:
-    return word.isascii() and word.isdigit()

@@ -7,9 +7,6 @@ begins, 8 bytes each. Nothing says how wide a token is, but the three sizes leav
 Files are mapped, not read. Indexes of version 5 hold their documents backwards: a folder whose
 name begins with `v5` is asked for the n-grams backwards.
 
-Binary search in a suffix array of bytes, as infini-gram writes it: the kernels.
-
-Entry r of the table is `width` bytes, little-endian: where a suffix begins in the text, in bytes.
 Suffixes are in the order of their bytes, not of their tokens' numbers: of tokens of two bytes, 256
 (00 01) comes before 1 (01 00).
 """
@@ -125,7 +122,7 @@ class InfiniGram:
                 first, last = bound
                 part = queries[ends[first] : ends[last]]
                 counts = sum(
-                    (self._held(shard, part, sizes[first:last]) for shard in self.shards),
+                    (self._count_in_shard(shard, part, sizes[first:last]) for shard in self.shards),
                     np.zeros(last - first, np.int64),
                 )
                 return first, last, counts
@@ -148,12 +145,14 @@ class InfiniGram:
             mirrored = np.repeat(starts + grams.ends - 1, sizes) - np.arange(len(ids))
             ids = ids[mirrored]
         tokens = np.where(possible, numbers, 0).astype(f"<u{width}")
-        places = np.concatenate(([0], np.cumsum(~possible[grams.ids])))
+        positions = np.concatenate(([0], np.cumsum(~possible[grams.ids])))
         lengths = np.diff(grams.ends, prepend=0)
-        unknown = places[grams.ends] - places[grams.ends - lengths]
+        unknown = positions[grams.ends] - positions[grams.ends - lengths]
         return tokens[ids].view(np.uint8), lengths * width, unknown == 0
 
-    def _held(self, shard: InfiniGramShard, queries: Bytes, sizes: NDArray[np.int64]) -> Counts:
+    def _count_in_shard(
+        self, shard: InfiniGramShard, queries: Bytes, sizes: NDArray[np.int64]
+    ) -> Counts:
         ranks = _search_ranks(shard.text, shard.table, shard.pointer, queries, sizes)
         if self.count == "documents":
             document_counts = [_count_documents(shard, low, high) for low, high in ranks.tolist()]
@@ -167,8 +166,10 @@ def _count_documents(shard: InfiniGramShard, low: int, high: int) -> int:
         return high - low
     seen = np.empty(0, np.int64)
     for first in range(low, high, _OCCURRENCES):
-        places = _read_pointers(shard.table, shard.pointer, first, min(first + _OCCURRENCES, high))
-        documents = np.searchsorted(shard.offsets, places.astype(np.uint64), side="right")
+        positions = _read_pointers(
+            shard.table, shard.pointer, first, min(first + _OCCURRENCES, high)
+        )
+        documents = np.searchsorted(shard.offsets, positions.astype(np.uint64), side="right")
         seen = np.union1d(seen, documents)
     return len(seen)
 
@@ -239,20 +240,20 @@ Integer: TypeAlias = "int | np.integer[Any]"
 @njit(cache=True, nogil=True, inline="always")
 def _pointer(table: Array, rank: int, width: int) -> Integer:
     """Where the suffix of this rank begins."""
-    place = np.int64(0)
+    position = np.int64(0)
     for byte in range(width):
-        place |= np.int64(table[rank * width + byte]) << (8 * byte)
-    return place
+        position |= np.int64(table[rank * width + byte]) << (8 * byte)
+    return position
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _compare(text: Array, place: Integer, query: Array, first: int, last: int) -> int:
+def _compare(text: Array, position: Integer, query: Array, first: int, last: int) -> int:
     """-1 where the suffix comes before the query, 0 where it begins with it, 1 behind it."""
     for step in range(last - first):
-        if place + step >= len(text):
+        if position + step >= len(text):
             return -1
-        if text[place + step] != query[first + step]:
-            return -1 if text[place + step] < query[first + step] else 1
+        if text[position + step] != query[first + step]:
+            return -1 if text[position + step] < query[first + step] else 1
     return 0
 
 
@@ -283,7 +284,7 @@ def _search_ranks(text: Array, table: Array, width: int, queries: Array, length:
 @njit(cache=True, nogil=True)
 def _read_pointers(table: Array, width: int, low: int, high: int) -> Array:
     """Where the suffixes of these ranks begin."""
-    places = np.empty(high - low, np.int64)
+    positions = np.empty(high - low, np.int64)
     for rank in range(low, high):
-        places[rank - low] = _pointer(table, rank, width)
-    return places
+        positions[rank - low] = _pointer(table, rank, width)
+    return positions

@@ -7,7 +7,7 @@ tokenizer.json is given the service cuts the texts too: the answer to `query` na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -152,7 +152,8 @@ class InfiniGramApi:
                 f"{_CONNECTIONS} at a time{known}"
             )
             with reporter.stage(title, len(missing), "requests") as advance:
-                for some in _batches(missing):
+                for first in range(0, len(missing), _BATCH):
+                    some = missing[first : first + _BATCH]
                     try:
                         with closing(self.service.post_all(ask, some, _CONNECTIONS)) as coming:
                             for place, answer in coming:
@@ -161,11 +162,6 @@ class InfiniGramApi:
                     finally:
                         cache.write((keys[n], answers[keys[n]]) for n in some if keys[n] in answers)
         return answers
-
-
-def _batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    for first in range(0, len(numbers), _BATCH):
-        yield numbers[first : first + _BATCH]
 
 
 def _is_whole(value: object, limit: int) -> bool:

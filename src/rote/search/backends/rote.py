@@ -38,7 +38,7 @@ def wrap_index(index: Index, options: BackendOptions) -> RoteIndex:
     maker = manifest.signature if manifest else index.recipe.signature
     index.lookups(layer)  # refuses a layer that cannot be counted
     return RoteIndex(
-        held=index,
+        opened_index=index,
         layer=layer,
         tokenizer=f"{layer}={signatures.get(layer, maker)}",
         index=index_signature(index, layer),
@@ -61,7 +61,7 @@ def index_signature(index: Index, layer: str = DEFAULT) -> str:
 class RoteIndex:
     """One layer of an index of rote."""
 
-    held: Index
+    opened_index: Index
     layer: str
     tokenizer: str
     index: str
@@ -73,12 +73,16 @@ class RoteIndex:
         return backend_signature(self.name, self.tokenizer, self.index, self.count)
 
     def tokenize(self, texts: Sequence[str], reporter: Reporter) -> Layer:
-        return self.held.layer_of(texts, self.layer)
+        return self.opened_index.layer_of(texts, self.layer)
 
     def counts(self, grams: Grams, reporter: Reporter) -> Counts:
-        count_grams = self.held.document_counts if self.count == "documents" else self.held.counts
+        count_grams = (
+            self.opened_index.document_counts
+            if self.count == "documents"
+            else self.opened_index.counts
+        )
         return count_grams(grams, self.layer)
 
     def holders(self, grams: Grams, within: int | None) -> Holders:
         """Which documents hold each n-gram, or which stretches of `within` tokens."""
-        return self.held.holders(grams, self.layer, within=within)
+        return self.opened_index.holders(grams, self.layer, within=within)

@@ -10,12 +10,9 @@ for how many different things may follow; a power of the count is close to their
 (Heaps' law) and needs no search. The document's end is an event like any other, so that the
 probabilities of everything that can follow add up to one.
 
-What may follow a context, with the probability of everything, at the price of what was seen.
-
-`language_model.BackOff` holds the formula. Here a distribution is a chain: the items that followed
-a context stand in it with their probabilities; all others have those of the context that is one
-item shorter, times one number. So the mean and the spread of the log-probability over the whole
-vocabulary need no pass over the vocabulary:
+A distribution is a chain of `Mixture`s: the items that followed a context are in it with their
+probabilities; all others have those of the context that is one item shorter, times one number. So
+the mean and the spread of the log-probability over the whole vocabulary need no pass over it:
 
     sum over others of s p log(s p) = s log s (1 - P) + s (M - M'),
 
@@ -36,11 +33,11 @@ from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.model import Decoding, Floats
 from rote.index.columns.layer_column import ABSENT, END, SharedVocabulary
-from rote.index.counting.lookup import next_items
+from rote.index.counts.lookup import next_items
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Gram, Index
 
-_KEPT = 4_000_000
+_MAX_CACHED = 4_000_000
 """How many items the mixtures behind single items may hold together: they are used all the time."""
 
 
@@ -57,8 +54,8 @@ class BackOff:
     scale: float = 12.0
     power: float = 0.6
     longest: int = 32
-    _kept: dict[int, Mixture | None] = field(default_factory=dict, init=False, repr=False)
-    _held: int = field(default=0, init=False, repr=False)
+    _cached: dict[int, Mixture | None] = field(default_factory=dict, init=False, repr=False)
+    _cached_items: int = field(default=0, init=False, repr=False)
 
     @property
     def signature(self) -> str:
@@ -70,25 +67,25 @@ class BackOff:
         Items that the index has never seen share one slot of the uniform guess.
         """
         layer = text if isinstance(text, Layer) else self._layer(text)
-        place = np.arange(len(layer.ids), dtype=np.int64)
+        position = np.arange(len(layer.ids), dtype=np.int64)
         starts = np.repeat(layer.text_starts, np.diff(layer.text_ends, prepend=0))
-        context = self._counts(layer, 1, place)
-        events = np.full(len(place), self.events())
-        probabilities = self.mix(context, events, np.full(len(place), self.uniform()))
+        context = self._counts(layer, 1, position)
+        events = np.full(len(position), self.events())
+        probabilities = self.mix(context, events, np.full(len(position), self.uniform()))
         matches = self.index.longest(layer, self.layer)
         for length in range(1, self.longest + 1):
             # Those go on whose context lies within the text and occurs in the index.
-            place = place[place - length >= starts[place]]
-            place = place[context[place - length] > 0]
-            if not len(place):
+            position = position[position - length >= starts[position]]
+            position = position[context[position - length] > 0]
+            if not len(position):
                 break
-            begins = place - length
+            begins = position - length
             # What occurs as often as the longest match from there does so up to that match's end,
             # and nothing longer occurs: the rest is looked up.
             longer = np.where(length < matches.lengths[begins], matches.counts[begins], 0)
             unsettled = (length + 1 < matches.lengths[begins]) & (context[begins] > longer)
             longer[unsettled] = self._counts(layer, length + 1, begins[unsettled])
-            probabilities[place] = self.mix(longer, context[begins], probabilities[place])
+            probabilities[position] = self.mix(longer, context[begins], probabilities[position])
             # What was counted here as "context and item" is the next item's longer context.
             context = np.zeros_like(context)
             context[begins] = longer
@@ -106,7 +103,7 @@ class BackOff:
 
         What is missing to 1 is the document's end and the unknown.
         """
-        probabilities = self._behind(self._given(context)).all()
+        probabilities = self._behind(self._context_numbers(context)).all()
         strings, order = self.shared.strings, np.argsort(-probabilities[1:], kind="stable") + 1
         return {strings[i]: float(probabilities[i]) for i in order.tolist()}
 
@@ -118,7 +115,7 @@ class BackOff:
         if most < 1:
             raise OptionError("at least one item has to be asked for")
         random, drawing = np.random.default_rng(seed), Decoding(most, temperature=1.0)
-        text = self._given(context)
+        text = self._context_numbers(context)
         prompt_length = len(text)
         while len(text) < prompt_length + most:
             item = choose(np.log(self._behind(text).all()), drawing, random)
@@ -169,7 +166,7 @@ class BackOff:
         """The numbers of items, ABSENT for those that the index has never seen."""
         return [self._numbers.get(item, ABSENT) for item in items]
 
-    def own(self, segment: int, run: Sequence[int]) -> list[int]:
+    def to_segment(self, segment: int, run: Sequence[int]) -> list[int]:
         """A run in the numbers of one segment."""
         down = self.shared.down[segment]
         return [int(down[number]) if number != ABSENT else ABSENT for number in run]
@@ -188,7 +185,7 @@ class BackOff:
             mixture = longer_mixture(mixture, *following, self.scale, self.power)
         return mixture
 
-    def _given(self, context: Gram) -> list[int]:
+    def _context_numbers(self, context: Gram) -> list[int]:
         return self.numbers(self.index.items(context, self.layer)) if context else []
 
     def _behind(self, context: Sequence[int]) -> Mixture:
@@ -196,23 +193,23 @@ class BackOff:
         return self.after(context) if context else self._any
 
     def _after_one(self, item: int) -> Mixture | None:
-        if item not in self._kept:
-            if self._held > _KEPT:
-                self._kept.clear()
-                self._held = 0
+        if item not in self._cached:
+            if self._cached_items > _MAX_CACHED:
+                self._cached.clear()
+                self._cached_items = 0
             following = self._next([item])
             mixture = None
             if following is not None:
                 mixture = longer_mixture(self._any, *following, self.scale, self.power)
-                self._held += len(mixture.items)
-            self._kept[item] = mixture
-        return self._kept[item]
+                self._cached_items += len(mixture.items)
+            self._cached[item] = mixture
+        return self._cached[item]
 
     def _next(self, run: Sequence[int]) -> tuple[Numbers, Numbers] | None:
         """The items behind a run and how often each; None where the run does not occur."""
         following: list[tuple[NDArray[np.int32], Numbers]] = []
         for segment, lookup in enumerate(self.index.lookups(self.layer)):
-            segment_run = self.own(segment, run)
+            segment_run = self.to_segment(segment, run)
             if ABSENT in segment_run:
                 continue
             items, counts = next_items(lookup, segment_run)
@@ -222,11 +219,11 @@ class BackOff:
             return None
         if len(following) == 1:
             return following[0][0].astype(np.int64), following[0][1]
-        items, places = np.unique(
+        items, positions = np.unique(
             np.concatenate([part for part, _ in following]), return_inverse=True
         )
         counts = np.zeros(len(items), np.int64)
-        np.add.at(counts, places, np.concatenate([part for _, part in following]))
+        np.add.at(counts, positions, np.concatenate([part for _, part in following]))
         return items.astype(np.int64), counts
 
     @cached_property
@@ -288,9 +285,9 @@ class Mixture:
         """The probability of one item."""
         if self.shorter is None:
             return float(self.chances[item]) if item != ABSENT else self.rest
-        place = int(np.searchsorted(self.items, item))
-        if place < len(self.items) and self.items[place] == item:
-            return float(self.chances[place])
+        position = int(np.searchsorted(self.items, item))
+        if position < len(self.items) and self.items[position] == item:
+            return float(self.chances[position])
         return self.rest * self.shorter.chance(item)
 
     def all(self) -> Floats:
@@ -351,8 +348,8 @@ def longer_mixture(
     second = float((chances * logs**2).sum()) + rest * (
         log_rest**2 * others + 2 * log_rest * others_first + others_second
     )
-    place = int(np.argmax(chances))
-    best, best_chance = int(items[place]), float(chances[place])
+    position = int(np.argmax(chances))
+    best, best_chance = int(items[position]), float(chances[position])
     other = rest * shorter.best_chance
     # The shorter one's best may be none of these items: they are all that rose.
     if other > best_chance or (other == best_chance and shorter.best < best):

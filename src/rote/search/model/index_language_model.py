@@ -8,7 +8,7 @@ that a real model has to beat.
 Items as text: capitals and spaces as the index has them where the same words stand.
 An item of the layer `lower` has no capitals, and no item knows whether a space stands before it.
 Both are looked up where the item stands behind the longest part of its context that is in the
-index, by the majority of a sample of these places. So a sentence begins with a capital because
+index, by the majority of a sample of these positions. So a sentence begins with a capital because
 sentences in the index do, and a comma has no space before it for the same reason.
 """
 
@@ -32,7 +32,7 @@ from rote.index.segments.segment import WORD
 from rote.search.model.back_off import BackOff
 
 _SAMPLE = 64
-"""Places that are looked at in each segment."""
+"""Positions that are looked at in each segment."""
 
 
 class Spelling:
@@ -47,7 +47,7 @@ class Spelling:
         shown = WORD if WORD in index.layers else layer
         self._shown: Sequence[LayerColumn] = index.columns(shown)
 
-    def written(self, context: Sequence[int], item: int) -> tuple[str, str]:
+    def spell(self, context: Sequence[int], item: int) -> tuple[str, str]:
         """What stands between the item before and this one (a space or nothing), and the item."""
         if not context and (spellings := Counter(self._at_starts(item))):
             return "", spellings.most_common(1)[0][0][1]
@@ -61,10 +61,10 @@ class Spelling:
         return gap if context else "", shown
 
     def _ranges(self, run: Sequence[int]) -> list[tuple[int, int, int]]:
-        """The segments that hold a run, and where it stands among their sorted places."""
+        """The segments that hold a run, and where it stands among their sorted positions."""
         ranges = []
         for segment, lookup in enumerate(self._lookups):
-            segment_run = self._model.own(segment, run)
+            segment_run = self._model.to_segment(segment, run)
             low, high = (0, 0) if ABSENT in segment_run else lookup.range(segment_run)
             if low < high:
                 ranges.append((segment, low, high))
@@ -85,17 +85,17 @@ class Spelling:
         for segment, column in enumerate(self._columns):
             ends = column.document_ends
             starts = np.append(np.int64(0), ends + 1)[: len(ends)]
-            number = self._model.own(segment, [item])[0]
+            number = self._model.to_segment(segment, [item])[0]
             yield from self._at(segment, starts[column.ids.take(starts) == number][:_SAMPLE])
 
-    def _at(self, segment: int, places: np.ndarray) -> Iterator[tuple[str, str]]:
+    def _at(self, segment: int, positions: np.ndarray) -> Iterator[tuple[str, str]]:
         column = self._shown[segment]
-        spans = self._model.index.segments[segment].frame_of(column.name).spans
+        spans = self._model.index.segments[segment].positions_of(column.name).spans
         assert spans is not None
-        starts, _ = spans.spans(places)
+        starts, _ = spans.spans(positions)
         # The item before; that of a document's first is its end, which stands at 0.
-        _, ends = spans.spans(np.maximum(places - 1, 0))
-        for shown, start, end in zip(column.ids.take(places).tolist(), starts, ends):
+        _, ends = spans.spans(np.maximum(positions - 1, 0))
+        for shown, start, end in zip(column.ids.take(positions).tolist(), starts, ends):
             yield " " if start > end else "", column.vocabulary[shown]
 
 
@@ -130,18 +130,18 @@ class IndexLanguageModel:
             [continuation.context + continuation.text for continuation in wanted], self._layer
         )
         return [
-            self._scored(layer, i, len(continuation.context))
+            self._score_text(layer, i, len(continuation.context))
             for i, continuation in enumerate(wanted)
         ]
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         layer = self._index.layer_of([prompt.text for prompt in wanted], self._layer)
         return [
-            self._generated(self._model.numbers(layer.items(i)), prompt, decoding)
+            self._continue_prompt(self._model.numbers(layer.items(i)), prompt, decoding)
             for i, prompt in enumerate(wanted)
         ]
 
-    def _scored(self, layer: Layer, text: int, before: int) -> Scored:
+    def _score_text(self, layer: Layer, text: int, before: int) -> Scored:
         """The tokens of one text that end behind its first `before` characters."""
         items, spans = self._model.numbers(layer.items(text)), layer.spans(text)
         rows: list[tuple[float, int, int, bool, float, float]] = []
@@ -162,7 +162,7 @@ class IndexLanguageModel:
             last = end
         return Scored.of(rows)
 
-    def _generated(self, context: list[int], prompt: Prompt, decoding: Decoding) -> Generated:
+    def _continue_prompt(self, context: list[int], prompt: Prompt, decoding: Decoding) -> Generated:
         random = generator(prompt)
         # The space after a prompt is there already, or there is no prompt to be kept apart from.
         spaced = not prompt.text or prompt.text[-1:].isspace()
@@ -175,7 +175,7 @@ class IndexLanguageModel:
                 item = choose(np.log(mixture.all()), decoding, random)
             if item == END:
                 return Generated(text, tokens, "end")
-            gap, word = self._spelling.written(context, item)
+            gap, word = self._spelling.spell(context, item)
             text += word if spaced and not text else gap + word
             context.append(item)
             stops = [text.index(stop) for stop in decoding.stop if stop in text]
@@ -204,7 +204,7 @@ def open_index_model(path: str) -> Model:
             f"with: rote index add-layer {folder} {layer or 'lower'}"
         )
     # What is written may depend on how the documents are spread over segments (capitals are
-    # looked up at a sample of places), so that is part of the name too.
+    # looked up at a sample of positions), so that is part of the name too.
     made_of = [
         manifest.fingerprint,
         manifest.signature,

@@ -7,13 +7,11 @@
   one occurrence happened to be looked at is "original", and one that was never looked at is not
   in the ground truth at all. The result depends on the order of sentences.
 
-Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation.
-
-Algorithm 1 of the paper for fragments of one length: a table of hashes over the sentences.
-
 Lengths do not touch each other in it, so they are run one after the other, and one table at a
-time is in memory. A slot holds the place of a fragment's first window, plus one; hashes only say
-where to look, words are compared.
+time is in memory. A slot of it holds the position of a fragment's first window, plus one; hashes
+only say where to look, words are compared.
+
+Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Generation.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.index.columns.layer_column import ABSENT
-from rote.index.counting.lookup import as_kernel_array
+from rote.index.counts.lookup import as_kernel_array
 from rote.index.index import DEFAULT, Index
 from rote.search.originality.edges import Edges, Rule, edges_of_segment, rule_for
 from rote.search.originality.originals import OriginalFragment, list_fragments
@@ -68,7 +66,7 @@ class PaperRow:
 class Algorithm1:
     """The different sentences of an index, in order, and the algorithm on them.
 
-    `places` are the segment and the place where each sentence begins.
+    `places` are the segment and the position where each sentence begins.
     """
 
     index: Index
@@ -113,10 +111,10 @@ class Algorithm1:
         for table in self._tables(None):
             at = np.sort(table.slots[table.counts == 1] - 1)
             sentence = np.searchsorted(self.ends, at, side="right")
-            segments, places = self.places[sentence].T
-            places = places + at - begins[sentence]
+            segments, positions = self.places[sentence].T
+            positions = positions + at - begins[sentence]
             for number, segment in enumerate(self.index.segments):
-                starts = places[segments == number]
+                starts = positions[segments == number]
                 yield from list_fragments(
                     segment, number, self.layer, starts, starts + table.length
                 )
@@ -186,7 +184,7 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
     rule = rule or rule_for(index)
     vocabulary = index.shared(layer)
     seen: set[bytes] = set()
-    ids, edges, places, sizes = [], [], [], []
+    ids, edges, positions, sizes = [], [], [], []
     sentences = 0
     for number, segment in enumerate(index.segments):
         suffixed = SourcedSegment(segment, layer, np.empty(0, np.int32))
@@ -211,7 +209,7 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
         ids.append(stream[inside])
         edges.append(allowed[inside])
         sizes.append(ends - starts)
-        places.append(np.stack([np.full(len(starts), number), starts], axis=1))
+        positions.append(np.stack([np.full(len(starts), number), starts], axis=1))
     joined = np.concatenate([np.empty(0, np.int32), *ids])
     return Algorithm1(
         index=index,
@@ -221,7 +219,7 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
         ends=np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes])),
         edges=np.concatenate([np.empty(0, np.bool_), *edges]),
         hashes=_hash_prefixes(joined),
-        places=np.concatenate([np.empty((0, 2), np.int64), *places]),
+        places=np.concatenate([np.empty((0, 2), np.int64), *positions]),
     )
 
 

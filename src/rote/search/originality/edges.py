@@ -17,7 +17,7 @@ from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.index.columns import intrinsics
-from rote.index.columns.packed import read
+from rote.index.columns.packed_array import read
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 
@@ -79,7 +79,7 @@ def edges_of_text(word: Layer, tags: Layer | None, rule: Rule) -> Edges:
 
 
 def edges_of_segment(segment: Segment, rule: Rule) -> Bits:
-    """The same for each place of a segment, a bit each; 0 at documents' ends."""
+    """The same for each position of a segment, a bit each; 0 at documents' ends."""
     columns = {"word": segment.columns["word"]}
     tables = {"word": special_words(columns["word"].vocabulary.strings(), rule)}
     if rule == "tags":
@@ -97,9 +97,9 @@ def edges_of_segment(segment: Segment, rule: Rule) -> Bits:
 
 
 @njit(inline="always")
-def edge_bits(edges, place):  # type: ignore[no-untyped-def]
-    """Which places from one on are edges; the first is the lowest bit."""
-    return load64(edges, place >> 3) >> np.uint64(place & 7)
+def edge_bits(edges, position):  # type: ignore[no-untyped-def]
+    """Which positions from one on are edges; the first is the lowest bit."""
+    return load64(edges, position >> 3) >> np.uint64(position & 7)
 
 
 @njit(inline="always")
@@ -109,13 +109,13 @@ def lowest(bits):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def is_edge(edges, place):  # type: ignore[no-untyped-def]
-    return (edges[place >> 3] >> np.uint8(place & 7)) & np.uint8(1)
+def is_edge(edges, position):  # type: ignore[no-untyped-def]
+    return (edges[position >> 3] >> np.uint8(position & 7)) & np.uint8(1)
 
 
 @njit(cache=True, nogil=True)
 def clear_special(data, bits, items, special, out):  # type: ignore[no-untyped-def]
-    """Clear the bits of all places whose items are special."""
+    """Clear the bits of all positions whose items are special."""
     for at in range((items + 7) >> 3):
         bits_set = np.uint8(0)
         for k in range(min(8, items - 8 * at)):

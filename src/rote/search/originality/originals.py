@@ -1,23 +1,18 @@
 """All original fragments of a ground truth, from one linear pass over its sorted suffixes.
 
 A fragment is original iff at most `relax` sources hold it. The shortest original length at a word
-is one more than the longest match with sentences of other sources; everything longer, up to
-the sentence's end, is original too.
+is one more than the longest match with sentences of other sources; everything longer, up to the
+sentence's end, is original too.
 
-Different fragments are counted once each, at the first place, in the order of suffixes, where
-they are fragments. Mostly that is a length: from one item more than what any earlier place shares.
-But the same words may be tagged in several ways, and be a fragment at a later place only; these
-are listed apart. The suffixes of several segments are walked along in one order, so segments cost
-no more than their words.
+Different fragments are counted once each, at the first position, in the order of suffixes, where
+they are fragments. Mostly that is a length: from one item more than what any earlier position
+shares. But the same words may be tagged in several ways, and be a fragment at a later position
+only; these are listed apart. The suffixes of several segments are walked along in one order, so
+segments cost no more than their words.
 
-How many fragments of each length a ground truth holds, added up while its suffixes are read.
-
-The fragments of a ground truth by length: how many there are, and which of them are new.
-
-Edges are bits, so that one load says of 57 items which may end a fragment. Of all fragments from
-a place on, those up to some length are not new, not original or not single; mostly these are the
-shortest ones alone, so they are counted by the pattern that edges make among the first items, one
-step for all lengths, and told apart at the end.
+**By length.** Of all fragments from a position on, those up to some length are not new, not
+original or not single; mostly these are the shortest ones alone, so they are counted by the pattern
+that edges make among the first items, one step for all lengths, and told apart at the end.
 """
 
 from __future__ import annotations
@@ -34,7 +29,7 @@ from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns import intrinsics
 from rote.index.columns.intrinsics import count_ones, trailing_zeros
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.counting.batch import map_segments
+from rote.index.counts.batch import map_segments
 from rote.index.index import DEFAULT, Index
 from rote.index.segments.segment import Segment
 from rote.search.originality.edges import (
@@ -86,7 +81,7 @@ def reach_of_all(stretch: SuffixBlock, width: int) -> tuple[Int32s, Int32s, Int3
 
 @dataclass(frozen=True, slots=True)
 class OriginalFragment:
-    """An original fragment, its words as they stand in the layer, and one place of it."""
+    """An original fragment, its words as they stand in the layer, and one position of it."""
 
     words: tuple[str, ...]
     place: Occurrence
@@ -118,7 +113,7 @@ class Originals:
         return LengthRow(0, *rows.sum(axis=0).tolist())
 
     def fragments(self, *, shortest: bool = False) -> Iterator[OriginalFragment]:
-        """Every different original fragment, at one of its places; sentence by sentence.
+        """Every different original fragment, at one of its positions; sentence by sentence.
 
         `shortest`: only those that hold no other original fragment, since whatever holds one
         is original too.
@@ -184,8 +179,8 @@ def _original_spans(
     ground_reach: GroundReach, rests: Int32s, shortest: bool
 ) -> Iterator[tuple[Int64s, Int64s]]:
     """Starts and ends of original fragments, some at a time."""
-    place, room = 0, _AT_ONCE
-    while place < len(rests):
+    position, room = 0, _AT_ONCE
+    while position < len(rests):
         starts, ends = np.empty(room, np.int64), np.empty(room, np.int64)
         count, at = _list_originals(
             ground_reach.edges,
@@ -193,21 +188,21 @@ def _original_spans(
             ground_reach.reach,
             ground_reach.more,
             shortest,
-            place,
+            position,
             starts,
             ends,
         )
-        if at == place:
+        if at == position:
             room *= 2  # a very long sentence
             continue
-        place = at
+        position = at
         yield starts[:count], ends[:count]
 
 
 def list_fragments(
     segment: Segment, number: int, layer: str, starts: Int64s, ends: Int64s
 ) -> Iterator[OriginalFragment]:
-    """The fragments from these places of segment `number` to those, by rising start."""
+    """The fragments from these positions of segment `number` to those, by rising start."""
     for i in range(0, len(starts), _AT_ONCE):
         part = slice(i, i + _AT_ONCE)
         words = _fragment_words(segment.columns[layer], starts[part], ends[part])
@@ -236,19 +231,19 @@ def _holds(ascending, value):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _list_originals(edges, rests, reach, more, shortest, place, starts, ends):  # type: ignore[no-untyped-def]
-    """Original fragments from the sentence that begins at `place` on, as many as there is room for.
+def _list_originals(edges, rests, reach, more, shortest, position, starts, ends):  # type: ignore[no-untyped-def]
+    """Original fragments from the sentence at `position` on, as many as there is room for.
 
     `edges` are bits, `rests` the items to the sentence's end, `reach` and `more` as in
     `originals`. Gives how many, and the sentence with which to go on. `shortest`: only those that
     hold no other. The room has to be enough for one sentence, else none are given.
     """
     count = 0
-    while place < len(rests):
-        stop = place + max(1, rests[place])
+    while position < len(rests):
+        stop = position + max(1, rests[position])
         count_before = count
         least = stop + 1
-        for start in range(stop - 1, place - 1, -1):
+        for start in range(stop - 1, position - 1, -1):
             if not is_edge(edges, start):
                 continue
             common, before = reach[start, 0], reach[start, 1]
@@ -260,15 +255,15 @@ def _list_originals(edges, rests, reach, more, shortest, place, starts, ends):  
                     least = min(least, end)
                     if end - start > before or _holds(more, start << 32 | (end - start)):
                         if count == len(starts):
-                            return count_before, place
+                            return count_before, position
                         starts[count] = start
                         ends[count] = end
                         count += 1
                     if shortest:
                         break
                 end += 1
-        place = stop
-    return count, place
+        position = stop
+    return count, position
 
 
 _LENGTH = (1 << 32) - 1
@@ -276,13 +271,13 @@ _LENGTH = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class GroundReach:
-    """For every place of all segments, in a row; runs are inside a sentence.
+    """For every position of all segments, in a row; runs are inside a sentence.
 
-    `reach[p]` are two numbers of items: of the longest run from p on that more than `relax`
-    sources hold, its own among them, and of the longest that stands earlier in the order. A
-    fragment from p on counts as a different one if it is longer than that, or if
-    place << 32 | length is in `more`, which ascends. `edges` has a bit for each place. Segment s
-    begins with place `bases[s]`.
+    `reach[p]` are two numbers of items: of the longest run from p on that more than `relax` sources
+    hold, its own among them, and of the longest that stands earlier in the order. A fragment from p
+    on counts as a different one if it is longer than that, or if position << 32 | length is in
+    `more`, which ascends. `edges` has a bit for each position. Segment s begins with position
+    `bases[s]`.
     """
 
     reach: Int32s
@@ -291,7 +286,7 @@ class GroundReach:
     bases: Int64s
 
     def of(self, segment: int) -> GroundReach:
-        """That of one segment, from whose first place on places are counted then."""
+        """That of one segment, from whose first position on positions are counted then."""
         first, behind = (int(base) for base in self.bases[segment : segment + 2])
         low, high = np.searchsorted(self.more, [first << 32, behind << 32])
         return GroundReach(
@@ -307,7 +302,7 @@ class LengthRow:
     """How many fragments of one length a ground truth holds.
 
     `fragments` are different ones, `original` those of them with at most `relax` sources, `once`
-    those that occur once. `occurrences` counts every place, `original_occurrences` the places
+    those that occur once. `occurrences` counts every position, `original_occurrences` the positions
     of original ones.
     """
 
@@ -386,9 +381,9 @@ class FragmentCounts:
             of_length = patterns >> (length - MIN_FRAGMENT) & 1 == 1
             less[:, length] += self.patterns[:, of_length].sum(axis=1)
         counts = self.occurrences - less
-        more, places = ground_reach.more & _LENGTH, ground_reach.more >> 32
+        more, positions = ground_reach.more & _LENGTH, ground_reach.more >> 32
         np.add.at(counts[_BEFORE], more, 1)
-        np.add.at(counts[_ORIGINAL], more, more > ground_reach.reach[places, 0])
+        np.add.at(counts[_ORIGINAL], more, more > ground_reach.reach[positions, 0])
         columns = (
             counts[_BEFORE],
             counts[_ORIGINAL],
@@ -421,16 +416,16 @@ def _count_sentences(last, document_ends, edges, reach, occurrences):  # type: i
     Gives how many sentences there are, and how many hold an original fragment.
     """
     sentences = original = 0
-    place = np.int64(0)
+    position = np.int64(0)
     for document in range(len(document_ends)):
-        while place < document_ends[document]:
+        while position < document_ends[document]:
             # Sentences of damaged texts end with their document, or as all others do.
-            size = min(rest_of_sentence(last, place), document_ends[document] - place)
+            size = min(rest_of_sentence(last, position), document_ends[document] - position)
             size = min(size, len(occurrences) - 1)
-            stop = place + size
+            stop = position + size
             # Two edges so far apart: the sentence's edges beside themselves.
             if size <= LOADED_BITS:
-                edge_word = edge_bits(edges, place) & lowest(size)
+                edge_word = edge_bits(edges, position) & lowest(size)
                 length, behind = 2, edge_word >> _ONE
                 while behind:
                     occurrences[length] += count_ones(edge_word & behind)
@@ -438,19 +433,19 @@ def _count_sentences(last, document_ends, edges, reach, occurrences):  # type: i
                     behind >>= _ONE
             else:
                 for length in range(MIN_FRAGMENT, size + 1):
-                    for at in range(place, stop - length + 1, LOADED_BITS):
+                    for at in range(position, stop - length + 1, LOADED_BITS):
                         some = edge_bits(edges, at) & edge_bits(edges, at + length - 1)
                         occurrences[length] += count_ones(some & lowest(stop - length + 1 - at))
             sentences += 1
-            original += _holds_original(edges, reach, place, stop)
-            place = stop
-        place = document_ends[document] + 1
+            original += _holds_original(edges, reach, position, stop)
+            position = stop
+        position = document_ends[document] + 1
     return sentences, original
 
 
 @njit(inline="always")
-def _holds_original(edges, reach, place, stop):  # type: ignore[no-untyped-def]
-    for start in range(place, stop):
+def _holds_original(edges, reach, position, stop):  # type: ignore[no-untyped-def]
+    for start in range(position, stop):
         if is_edge(edges, start):
             for at in range(start + max(1, reach[start, 0]), stop, LOADED_BITS):
                 if edge_bits(edges, at) & lowest(stop - at):
@@ -459,8 +454,8 @@ def _holds_original(edges, reach, place, stop):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _count_from(edges, place, edge_word, most, patterns, longer):  # type: ignore[no-untyped-def]
-    """Add the fragments from a place on of at most `most` items; `edge_word`: the first edges."""
+def _count_from(edges, position, edge_word, most, patterns, longer):  # type: ignore[no-untyped-def]
+    """Add the fragments from a position on, up to `most` items; `edge_word`: the first edges."""
     patterns[(edge_word & lowest(min(most, _SHORT))) >> _ONE] += 1
     if most > _SHORT:
         edge_word &= lowest(most) & ~lowest(_SHORT)
@@ -468,20 +463,20 @@ def _count_from(edges, place, edge_word, most, patterns, longer):  # type: ignor
             longer[trailing_zeros(edge_word) + 1] += 1
             edge_word &= edge_word - _ONE
         for length in range(LOADED_BITS + 1, most + 1):
-            longer[length] += is_edge(edges, place + length - 1)
+            longer[length] += is_edge(edges, position + length - 1)
 
 
 @njit(cache=True, nogil=True)
 def _count_block(  # type: ignore[no-untyped-def]
-    places, shared, rests, common, before, alone, edges, reach, patterns, longer
+    positions, shared, rests, common, before, alone, edges, reach, patterns, longer
 ):
     """Add up the fragments of a stretch of suffixes that are not new, not original or not single.
 
-    Those with few items by their patterns, others by length. Writes `common` and `before` into
-    the row of their place in `reach`. Gives the fragments whose words stand earlier in the order,
+    Those with few items by their patterns, others by length. Writes `common` and `before` into the
+    row of their position in `reach`. Gives the fragments whose words stand earlier in the order,
     but never as a fragment: the same words may be tagged in different ways, so that they are a
-    fragment at one place and not at another. Each is its place, shifted up by 32 bits, and its
-    length.
+    fragment at one position and not at another. Each is its position, shifted up by 32 bits, and
+    its length.
     """
     later_fragments = np.empty(16, np.int64)
     count = 0
@@ -490,33 +485,33 @@ def _count_block(  # type: ignore[no-untyped-def]
     seen = np.uint64(0)
     far = np.zeros(longer.shape[1], np.bool_)
     deepest = 0
-    for i in range(len(places)):
-        place = places[i]
-        ahead = places[min(i + _AHEAD, len(places) - 1)]
+    for i in range(len(positions)):
+        position = positions[i]
+        ahead = positions[min(i + _AHEAD, len(positions) - 1)]
         prefetch(edges, ahead >> 3)
         prefetch(reach, 2 * ahead)
-        reach[place, 0], reach[place, 1] = common[i], before[i]
+        reach[position, 0], reach[position, 1] = common[i], before[i]
         seen &= lowest(shared[i])
         for length in range(max(LOADED_BITS, shared[i]) + 1, deepest + 1):
             far[length] = False
         deepest = min(deepest, shared[i])
-        edge_word = edge_bits(edges, place)
+        edge_word = edge_bits(edges, position)
         if not edge_word & _ONE:
             continue
         edge_word &= ~_ONE
-        _count_from(edges, place, edge_word, before[i], patterns[_BEFORE], longer[_BEFORE])
+        _count_from(edges, position, edge_word, before[i], patterns[_BEFORE], longer[_BEFORE])
         _count_from(
             edges,
-            place,
+            position,
             edge_word,
             max(common[i], before[i]),
             patterns[_ORIGINAL],
             longer[_ORIGINAL],
         )
-        _count_from(edges, place, edge_word, common[i], patterns[_COMMON], longer[_COMMON])
-        _count_from(edges, place, edge_word, alone[i], patterns[_ALONE], longer[_ALONE])
+        _count_from(edges, position, edge_word, common[i], patterns[_COMMON], longer[_COMMON])
+        _count_from(edges, position, edge_word, alone[i], patterns[_ALONE], longer[_ALONE])
         follows = np.int32(0)
-        if i + 1 < len(places):
+        if i + 1 < len(positions):
             follows = min(shared[i + 1], rests[i])
         new = edge_word & lowest(before[i]) & ~seen
         if new or before[i] > LOADED_BITS:
@@ -525,16 +520,16 @@ def _count_block(  # type: ignore[no-untyped-def]
                     later_fragments, np.empty(len(later_fragments) + before[i], np.int64)
                 )
             while new:
-                later_fragments[count] = place << 32 | (trailing_zeros(new) + 1)
+                later_fragments[count] = position << 32 | (trailing_zeros(new) + 1)
                 count += 1
                 new &= new - _ONE
             for length in range(LOADED_BITS + 1, before[i] + 1):
-                if is_edge(edges, place + length - 1) and not far[length]:
-                    later_fragments[count] = place << 32 | length
+                if is_edge(edges, position + length - 1) and not far[length]:
+                    later_fragments[count] = position << 32 | length
                     count += 1
         seen |= edge_word & lowest(follows)
         for length in range(LOADED_BITS + 1, follows + 1):
-            if is_edge(edges, place + length - 1):
+            if is_edge(edges, position + length - 1):
                 far[length] = True
                 deepest = max(deepest, length)
     return later_fragments[:count]

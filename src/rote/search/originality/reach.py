@@ -1,27 +1,22 @@
 """From which length on a run of words is known to few sources, or to none: for every word.
 
 A longer run has no more sources than a shorter one that it begins with, so two numbers for each
-word of a text say all: the longest run from there on that some sentence of the ground truth
-holds, and the longest that more than `relax` sources hold.
+word of a text say all: the longest run from there on that some sentence of the ground truth holds,
+and the longest that more than `relax` sources hold.
 
-How far the sources of a ground truth reach along a suffix: the longest match with each.
+**Walking along sorted suffixes**, the match of the one at hand with an earlier one is the least
+that any two neighbours between them share, and no longer than the earlier one's sentence. For each
+source only its longest match counts. So the walk carries a short list, the sources with the longest
+matches: each step cuts all of them down to what the neighbours share, which keeps their order, and
+puts in the suffix it has come to. A list of k + 1 sources, from either side, says from which length
+on at most k sources hold a fragment. Linear in the suffixes, whatever repeats. A list is two rows,
+sources and lengths; lengths fall, and 0 means that the list ends.
 
-Walking along sorted suffixes, the match of the one at hand with an earlier one is the least that
-any two neighbours between them share, and no longer than the earlier one's sentence. For each
-source only its longest match counts. So the walk carries a short list, the sources with the
-longest matches: each step cuts all of them down to what the neighbours share, which keeps their
-order, and puts in the suffix it has come to. A list of k + 1 sources, from either side, says from
-which length on at most k sources hold a fragment. Linear in the suffixes, whatever repeats.
-
-A list stands in two rows, sources and lengths; lengths fall, and 0 means that the list ends.
-
-The same lists as `_reach`, for single places of a text: from their nearest suffixes outwards.
-
-A place of a text stands somewhere between the sorted suffixes, and those that share most with it
-are its neighbours there. Going outwards, always on the side that shares more, its list is complete
-as soon as it is full and nobody further out can share more than its last entry. Among many
-sources that takes a few steps, however large the ground truth is. Where one source has
-written nearly everything it can take any number; such places are given up, and left to `_reach`.
+**Single positions of a text** stand somewhere between the sorted suffixes, and those that share
+most are their neighbours there. Going outwards, always on the side that shares more, a list is
+complete as soon as it is full and nobody further out can share more than its last entry. Among many
+sources that takes a few steps, however large the ground truth is. Where one source has written
+nearly everything it can take any number; such positions are given up, and left to the walk.
 """
 
 from __future__ import annotations
@@ -37,10 +32,10 @@ from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.index.columns.compressed_suffix_array import item_at, skip, suffix_at
-from rote.index.columns.packed import read
-from rote.index.counting.document_counts import document_of, document_table
-from rote.index.counting.longest_match import longest_matches
-from rote.index.counting.lookup import Lookup
+from rote.index.columns.packed_array import read
+from rote.index.counts.document_counts import document_of, document_table
+from rote.index.counts.longest_match import longest_matches
+from rote.index.counts.lookup import Lookup
 from rote.index.index import Index
 from rote.search.originality.sources import DocumentSources
 from rote.search.originality.suffix_blocks import (
@@ -56,7 +51,7 @@ from rote.search.originality.suffix_blocks import (
 _AT_ONCE = 1 << 24
 # A text of fewer words than one in so many of the ground truth's touches only a part of it.
 _SPARSE = 16
-# Steps after which a place is left to a walk along all suffixes that begin as it does.
+# Steps after which a position is left to a walk along all suffixes that begin as it does.
 _STEPS = 256
 # Suffixes between two such parts that are read along with them.
 _GAP = 1 << 10
@@ -129,11 +124,11 @@ class GroundTruth:
         for part, seen in text_blocks(rests, width):
             lists = SourceLists.empty(part.stop - part.start, width)
             for number, table in enumerate(tables):
-                lists.join(self.asked(number, table[text.ids[seen]], rests[part], width))
+                lists.join(self.ask_segment(number, table[text.ids[seen]], rests[part], width))
             known[part], common[part] = lists.lengths[:, first], lists.lengths[:, -1]
         return Reach(known, common)
 
-    def asked(self, number: int, ids: Int32s, rests: Int32s, width: int) -> SourceLists:
+    def ask_segment(self, number: int, ids: Int32s, rests: Int32s, width: int) -> SourceLists:
         """What segment `number` knows of a text, given in its numbers."""
         lengths, low, high = longest_matches(self.lookups[number], ids)
         most = np.minimum(lengths[: len(rests)], rests)
@@ -145,7 +140,7 @@ class GroundTruth:
             questions = questions[~solved]
         questions = questions[np.argsort(low[questions], kind="stable")]
         ranks, done = low[questions], 0
-        for stretch in self.segments[number].stretches(self._touched(number, ids, questions)):
+        for stretch in self.segments[number].cut_ranges(self._touched(number, ids, questions)):
             more = int(np.searchsorted(ranks[done:], stretch.stop))
             if more:
                 here = questions[done : done + more]
@@ -165,7 +160,7 @@ class GroundTruth:
         most: Int32s,
         width: int,
     ) -> tuple[SourceLists, NDArray[np.bool_]]:
-        """The lists of the places asked about, and which of them were found in a few steps."""
+        """The lists of the positions asked about, and which of them were found in a few steps."""
         segment, table = (
             self.segments[number],
             document_table(self.lookups[number].column.document_ends),
@@ -191,9 +186,9 @@ class GroundTruth:
         return lists, solved
 
     def _touched(self, number: int, ids: Int32s, questions: Int64s) -> list[tuple[int, int]] | None:
-        """The ranges of suffixes that begin like a place of a text; None means that all may.
+        """The ranges of suffixes that begin like a position of a text; None means that all may.
 
-        Whatever shares two items with a place stands in the range of these two.
+        Whatever shares two items with a position stands in the range of these two.
         """
         lookup = self.lookups[number]
         if len(questions) * _SPARSE > lookup.column.items:
@@ -472,9 +467,9 @@ def _reach_nearby(  # type: ignore[no-untyped-def]
                 break
             left -= 1
             rank = above if shares_above >= shares_below else below
-            place = read(parts.order, parts.order_bits, rank)
-            rest = rest_of_sentence(last, place)
-            source = source_of[document_of(ends, shift, first, place)]
+            position = read(parts.order, parts.order_bits, rank)
+            rest = rest_of_sentence(last, position)
+            source = source_of[document_of(ends, shift, first, position)]
             _put_source(sources, lengths, source, min(shared, rest))
             if rank == above:
                 above += 1

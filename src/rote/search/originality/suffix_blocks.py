@@ -1,11 +1,9 @@
-"""Sorted suffixes in stretches that no match leaves, of one segment or of several together.
+"""Sorted suffixes in blocks that no match leaves, of one segment or of several together.
 
-Sorted suffixes with what originality needs of each: shared items, rest of sentence, source.
-
-Three numbers stand beside each suffix of a column: how many items it shares with the one before
-it, how many items there are up to its sentence's end (a match ends there), and its source. They
-are made for a stretch of the order at a time. No fragment is shorter than two items, so
-stretches are cut where neighbours share fewer, and no match reaches across a cut.
+Three numbers stand beside each suffix: how many items it shares with the one before it, how many
+items there are up to its sentence's end (a match ends there), and its source. No fragment is
+shorter than two items, so blocks are cut where neighbours share fewer, and no match reaches across
+a cut.
 
 Comparing neighbours costs as much as they share. Where much repeats, the shared lengths are found
 in the order of the text instead, in linear time (Phi: Kärkkäinen, Manzini, Puglisi 2009), for
@@ -27,8 +25,8 @@ from rote.core.kernels import njit
 from rote.index.columns import intrinsics
 from rote.index.columns.intrinsics import trailing_zeros
 from rote.index.columns.layer_column import LayerColumn, Suffixes
-from rote.index.columns.packed import PADDING, Packed, read
-from rote.index.counting.document_counts import DocumentTable, document_of, document_table
+from rote.index.columns.packed_array import PADDING, PackedArray, read
+from rote.index.counts.document_counts import DocumentTable, document_of, document_table
 from rote.index.segments.segment import Segment
 
 Int32s = NDArray[np.int32]
@@ -91,8 +89,8 @@ def _join_blocks(stretches: Sequence[SuffixBlock]) -> SuffixBlock:
     if len(stretches) == 1:
         return stretches[0]
     parts = [(each.places, each.shared, each.rests, each.sources) for each in stretches]
-    places, shared, rests, sources = (np.concatenate(column) for column in zip(*parts))
-    return SuffixBlock(stretches[0].start, places, shared, rests, sources)
+    positions, shared, rests, sources = (np.concatenate(column) for column in zip(*parts))
+    return SuffixBlock(stretches[0].start, positions, shared, rests, sources)
 
 
 @dataclass(slots=True)
@@ -109,15 +107,15 @@ class SourcedSegment:
     _work: int = 0
     _lock: Lock = field(default_factory=Lock)
     column: LayerColumn = field(init=False)
-    sentence_last: Packed = field(init=False)
+    sentence_last: PackedArray = field(init=False)
 
     def __post_init__(self) -> None:
         self.column = self.segment.columns[self.layer].plain()
-        if self.layer in self.segment.frames and self.layer != "word":
+        if self.layer in self.segment.positions and self.layer != "word":
             raise OptionError(
                 f"fragments are made of words, and the layer '{self.layer}' has items of its own"
             )
-        last = self.segment.frame_of(self.layer).sentence_last
+        last = self.segment.positions_of(self.layer).sentence_last
         if last is None:
             raise OptionError(
                 "this index does not know where sentences end: it was made without them"
@@ -130,18 +128,18 @@ class SourcedSegment:
         return self.column.suffixes
 
     def rests(self) -> Int32s:
-        """For each place how many items there are to its sentence's end; 0 at a document's end."""
+        """Per position the number of items to its sentence's end; 0 at a document's end."""
         out = np.empty(len(self.column.ids), np.int32)
         _fill_rests(self.sentence_last.data, self.column.ids.data, self.column.ids.bits, out)
         return out
 
-    def rests_at(self, places: Int64s) -> Int32s:
-        """The same for some places, which hold items."""
-        out = np.empty(len(places), np.int32)
-        _fill_rests_at(self.sentence_last.data, places, out)
+    def rests_at(self, positions: Int64s) -> Int32s:
+        """The same for some positions, which hold items."""
+        out = np.empty(len(positions), np.int32)
+        _fill_rests_at(self.sentence_last.data, positions, out)
         return out
 
-    def stretches(self, ranges: Iterable[tuple[int, int]] | None = None) -> Iterator[SuffixBlock]:
+    def cut_ranges(self, ranges: Iterable[tuple[int, int]] | None = None) -> Iterator[SuffixBlock]:
         """All suffixes, in order, or those of some ranges, each of which no match leaves."""
         for start, end in [(0, len(self.suffixes.order))] if ranges is None else ranges:
             yield from cut_blocks(self.blocks(start, end, BLOCK_SIZE, self.longest))
@@ -218,10 +216,10 @@ _LOADED = 57
 
 
 @njit(inline="always")
-def rest_of_sentence(last, place):  # type: ignore[no-untyped-def]
-    """Items from a place to its sentence's end; `last` has a bit for the last item of each."""
-    at = place >> 3
-    bits = load64(last, at) >> np.uint64(place & 7)
+def rest_of_sentence(last, position):  # type: ignore[no-untyped-def]
+    """Items from a position to its sentence's end; `last` has a bit for the last item of each."""
+    at = position >> 3
+    bits = load64(last, at) >> np.uint64(position & 7)
     if bits:
         rest = trailing_zeros(bits) + 1
     else:
@@ -229,22 +227,22 @@ def rest_of_sentence(last, place):  # type: ignore[no-untyped-def]
         while at < len(last) and last[at] == 0:
             at += 1
         bits = np.uint64(last[at]) if at < len(last) else np.uint64(1)
-        rest = (at << 3) + trailing_zeros(bits) - place + 1
+        rest = (at << 3) + trailing_zeros(bits) - position + 1
     # Beyond them only behind the last sentence, where no suffix begins if they are sorted.
-    return min(rest, ((len(last) - PADDING) << 3) - place)
+    return min(rest, ((len(last) - PADDING) << 3) - position)
 
 
 @njit(cache=True, nogil=True)
-def _longest_sentence(last, places, ends):  # type: ignore[no-untyped-def]
+def _longest_sentence(last, positions, ends):  # type: ignore[no-untyped-def]
     """Items of the longest sentence; `ends` are the documents' ends."""
     longest, start, document = 0, 0, 0
-    for place in range(places):
-        if document < len(ends) and place == ends[document]:
+    for position in range(positions):
+        if document < len(ends) and position == ends[document]:
             document += 1
-            start = place + 1
-        elif (last[place >> 3] >> np.uint8(place & 7)) & np.uint8(1):
-            longest = max(longest, place + 1 - start)
-            start = place + 1
+            start = position + 1
+        elif (last[position >> 3] >> np.uint8(position & 7)) & np.uint8(1):
+            longest = max(longest, position + 1 - start)
+            start = position + 1
     return longest
 
 
@@ -259,9 +257,9 @@ def _loads(bits):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _load(ids, bits, mask, place):  # type: ignore[no-untyped-def]
+def _load(ids, bits, mask, position):  # type: ignore[no-untyped-def]
     """The numbers of as many items as one load holds."""
-    at = place * bits
+    at = position * bits
     return (load64(ids.data, at >> 3) >> np.uint64(at & 7)) & mask
 
 
@@ -282,7 +280,7 @@ def _items_before(bits, stop):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _shared_items(ids, bits, loads, first, second, shared, most):  # type: ignore[no-untyped-def]
-    """How many items two places share, `shared` of them known; a document's end is none."""
+    """How many items two positions share, `shared` of them known; a document's end is none."""
     step, mask, low = loads
     while shared < most:
         mine = _load(ids, bits, mask, first + shared)
@@ -300,7 +298,7 @@ def _shared_items(ids, bits, loads, first, second, shared, most):  # type: ignor
 
 @njit(inline="always")
 def _is_same_item(ids, bits, first, second):  # type: ignore[no-untyped-def]
-    """Whether two places hold the same item, though not the same number."""
+    """Whether two positions hold the same item, though not the same number."""
     if len(ids.table) == 0:
         return False
     item = read(ids, bits, first)
@@ -309,14 +307,27 @@ def _is_same_item(ids, bits, first, second):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _fill_block(  # type: ignore[no-untyped-def]
-    ids, bits, order, order_bits, start, known, most, budget, last, table, source_of,
-    places, shared, rests, sources,
-):  # fmt: skip
+    ids,
+    bits,
+    order,
+    order_bits,
+    start,
+    known,
+    most,
+    budget,
+    last,
+    table,
+    source_of,
+    positions,
+    shared,
+    rests,
+    sources,
+):
     """Fill in all that is to be known of the suffixes from `start` on.
 
     What each shares with the one before it, up to `most` items, is looked up in `known`, by
-    place, or compared if that is empty. Gives the number of items compared, or -1 as soon as they
-    are more than the budget.
+    position, or compared if that is empty. Gives the number of items compared, or -1 as soon as
+    they are more than the budget.
     """
     loads = _loads(bits)
     step, mask, low = loads
@@ -324,39 +335,39 @@ def _fill_block(  # type: ignore[no-untyped-def]
     before = read(order, order_bits, start - 1) if start else np.int64(-1)
     # What the suffix before begins with; no suffix begins with a document's end.
     items = _load(ids, bits, mask, before) if start else np.uint64(0)
-    final = start + len(places) - 1
-    for i in range(len(places)):
+    final = start + len(positions) - 1
+    for i in range(len(positions)):
         ahead = read(order, order_bits, min(start + i + _AHEAD, final))
-        place = read(order, order_bits, start + i)
-        places[i] = place
+        position = read(order, order_bits, start + i)
+        positions[i] = position
         if len(known):
             prefetch(known, ahead)
-            shared[i] = known[place]
+            shared[i] = known[position]
             continue
         prefetch(ids, (ahead * bits) >> 3)
-        mine = _load(ids, bits, mask, place)
+        mine = _load(ids, bits, mask, position)
         stop = _differ(bits, low, mine, items)
         if stop and (len(ids.table) == 0 or before < 0):
             shared[i] = min(most, _items_before(bits, stop))
         else:
-            shared[i] = _shared_items(ids, bits, loads, before, place, 0 if stop else step, most)
-        before, items = place, mine
+            shared[i] = _shared_items(ids, bits, loads, before, position, 0 if stop else step, most)
+        before, items = position, mine
         work += shared[i]
         if work > budget:
             return np.int64(-1)
     # Apart from the loop above, which waits for memory: both are faster so.
     ends, shift, first = table
-    for i in range(len(places)):
-        place = places[i]
-        prefetch(last, places[min(i + _AHEAD, len(places) - 1)] >> 3)
-        rests[i] = min(most, rest_of_sentence(last, place))
-        sources[i] = source_of[document_of(ends, shift, first, place)]
+    for i in range(len(positions)):
+        position = positions[i]
+        prefetch(last, positions[min(i + _AHEAD, len(positions) - 1)] >> 3)
+        rests[i] = min(most, rest_of_sentence(last, position))
+        sources[i] = source_of[document_of(ends, shift, first, position)]
     return work
 
 
 @njit(cache=True, nogil=True)
 def _compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  # type: ignore[no-untyped-def]
-    """By place: what its suffix shares with the one before it in the order, up to `most` items."""
+    """By position: the items its suffix shares with the one before it in order, up to `most`."""
     loads = _loads(bits)
     before = np.int64(-1)
     for i in range(suffixes):
@@ -386,14 +397,14 @@ def _compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  
 
 @njit(cache=True, nogil=True)
 def _fill_rests(last, ids, bits, out):  # type: ignore[no-untyped-def]
-    """The rest of the sentence at each place; 0 at a document's end."""
-    for place in range(len(out)):
-        rest = min(rest_of_sentence(last, place), len(out) - place)
-        out[place] = rest if read(ids, bits, place) else 0
+    """The rest of the sentence at each position; 0 at a document's end."""
+    for position in range(len(out)):
+        rest = min(rest_of_sentence(last, position), len(out) - position)
+        out[position] = rest if read(ids, bits, position) else 0
 
 
 @njit(cache=True, nogil=True)
-def _fill_rests_at(last, places, out):  # type: ignore[no-untyped-def]
-    """The same for some places, which hold items."""
-    for i in range(len(places)):
-        out[i] = rest_of_sentence(last, places[i])
+def _fill_rests_at(last, positions, out):  # type: ignore[no-untyped-def]
+    """The same for some positions, which hold items."""
+    for i in range(len(positions)):
+        out[i] = rest_of_sentence(last, positions[i])

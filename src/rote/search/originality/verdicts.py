@@ -3,22 +3,17 @@
 With C the number of sources that hold a fragment: original iff C = 0, citation needed iff
 1 <= C <= relax, common iff C > relax. A sentence is original iff it holds an original fragment,
 and fails iff it holds one that needs a citation. C never grows with a fragment's length, so what
-decides are the shortest original and the longest cited fragments; all others follow.
+decides are the shortest original and the longest cited fragments; all others follow. A fragment of
+few words, or one that chance would put into a ground truth of that size, counts as common.
 
-A fragment of few words, or one that chance would put into a ground truth of that size, is nobody's
-own: it counts as common (see `chance`).
-
-Which runs of words chance would put into a ground truth, so that they are nobody's own.
-
-A run w1 ... wn of a text is expected N P(w1) P(w2 | w1) ... P(wn | wn-1) times in a ground truth of
-N words by other hands. P are the index's own probabilities of one word after another (`BackOff`,
-cut to pairs), from counts without the run's own occurrences: else what was copied once would look
-expected. Whether a run that begins at some word is there by chance has at most this probability, so
-if the threshold is t, chance brings at most 1,000 t of them in 1,000 words, whatever the text's
-length. Phrases are more frequent than pairs of words say: how many sentences chance flags
-nevertheless is counted on the ground truth itself: see `held_out`.
-
-How many sentences chance flags: the ground truth's own, judged by all other sources.
+**Chance.** A run w1 ... wn of a text is expected N P(w1) P(w2 | w1) ... P(wn | wn-1) times in a
+ground truth of N words by other hands. P are the index's own probabilities of one word after
+another (`BackOff`, cut to pairs), from counts without the run's own occurrences: else what was
+copied once would look expected. Whether a run that begins at some word is there by chance has at
+most this probability, so if the threshold is t, chance brings at most 1,000 t of them in 1,000
+words, whatever the text's length. Phrases are more frequent than pairs of words say: how many
+sentences chance flags nevertheless is counted on the ground truth itself, judged by all other
+sources (`judge_held_out`).
 """
 
 from __future__ import annotations
@@ -35,8 +30,8 @@ from rote.core.layer import Layer
 from rote.core.progress import several
 from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns.layer_column import END, LayerColumn
-from rote.index.counting.batch import find_ranges
-from rote.index.counting.lookup import as_kernel_array
+from rote.index.counts.batch import find_ranges
+from rote.index.counts.lookup import as_kernel_array
 from rote.index.grams import Grams
 from rote.search.model.back_off import BackOff
 from rote.search.originality.edges import TAGS, Edges, Rule, edges_of_text, is_mark
@@ -119,9 +114,9 @@ def judge(
 def find_citations(
     ground: GroundTruth, text: Layer, spans: FragmentSpans, *, limit: int = 3
 ) -> list[list[Occurrence]]:
-    """For each fragment where the ground truth has it: one place for each source, by document.
+    """For each fragment where the ground truth has it: one position for each source, by document.
 
-    At most `limit` sources. A place where the words are parted by a sentence's end is none.
+    At most `limit` sources. A position where the words are parted by a sentence's end is none.
     """
     sizes = spans.ends - spans.starts
     ends = np.cumsum(sizes)
@@ -131,7 +126,7 @@ def find_citations(
     met: list[set[int]] = [set() for _ in range(len(spans))]
     for number, (lookup, segment) in enumerate(zip(ground.lookups, ground.index.segments)):
         low, high = find_ranges(lookup, grams)
-        suffixed, frame = ground.segments[number], segment.frame_of(ground.layer)
+        suffixed, positions = ground.segments[number], segment.positions_of(ground.layer)
         whose: list[int] = []
         starts: list[int] = []
         for f in np.flatnonzero(high > low).tolist():
@@ -139,16 +134,16 @@ def find_citations(
                 continue
             places = np.sort(suffixed.suffixes.order.slice(int(low[f]), int(high[f])))
             places = places[suffixed.rests_at(places) >= sizes[f]]
-            sources = suffixed.sources[frame.document_of(places)]
-            for place, source in zip(places.tolist(), sources.tolist()):
+            sources = suffixed.sources[positions.document_of(places)]
+            for position, source in zip(places.tolist(), sources.tolist()):
                 if source not in met[f] and len(met[f]) < limit:
                     met[f].add(source)
                     whose.append(f)
-                    starts.append(place)
+                    starts.append(position)
         begins = np.array(starts, np.int64)
         listed = occurrences_in(segment, number, ground.layer, begins, begins + sizes[whose])
-        for f, place in zip(whose, listed):
-            citations[f].append(place)
+        for f, position in zip(whose, listed):
+            citations[f].append(position)
     return citations
 
 
@@ -255,15 +250,15 @@ def expected_runs(
 
     def single(going: Int64s, offset: int) -> tuple[Int64s, Floats]:
         """How often the item at that offset occurs elsewhere, and how probable that makes it."""
-        other = np.maximum(counts.single[starts[going] + offset] - counts.own[going], 0)
-        return other, model.mix(other, events[going] - counts.own[going], uniform[going])
+        other = np.maximum(counts.single[starts[going] + offset] - counts.run[going], 0)
+        return other, model.mix(other, events[going] - counts.run[going], uniform[going])
 
     going, length = np.arange(len(starts)), 1
     context, probability = single(going, 0)
     expected = np.log2(events) + np.log2(probability)
     while len(going):
         other, probability = single(going, length)
-        pairs = np.maximum(counts.pair[starts[going] + length - 1] - counts.own[going], 0)
+        pairs = np.maximum(counts.pair[starts[going] + length - 1] - counts.run[going], 0)
         # Where the context occurs nowhere else, nothing is known of what follows it.
         seen = context > 0
         probability[seen] = model.mix(pairs[seen], context[seen], probability[seen])
@@ -285,9 +280,9 @@ def _items_for_words(text: Layer, words: int) -> Int64s:
     """
     is_word = ~is_mark(text.vocabulary)[text.ids]
     # Behind the last word there is always one too few.
-    places = np.append(np.flatnonzero(is_word), np.full(words, len(text.ids) + words))
+    positions = np.append(np.flatnonzero(is_word), np.full(words, len(text.ids) + words))
     before: Int64s = np.cumsum(is_word, dtype=np.int64) - is_word
-    lengths: Int64s = places[before + words - 1] + 1 - np.arange(len(text.ids))
+    lengths: Int64s = positions[before + words - 1] + 1 - np.arange(len(text.ids))
     return lengths
 
 
@@ -302,13 +297,13 @@ class _RunCounts:
         np.add.at(inside, starts, 1)
         np.subtract.at(inside, starts + longest, 1)
         items = np.flatnonzero(np.cumsum(inside[:-1]) > 0)
-        self.single = self._counted(items, np.ones_like(items))
+        self.single = self._count_at(items, np.ones_like(items))
         pairs = items[np.append(np.diff(items) == 1, False)]
         # Of an item and the one behind it.
-        self.pair = self._counted(pairs, np.full(len(pairs), 2))
-        self.own = self._count(starts, least)
+        self.pair = self._count_at(pairs, np.full(len(pairs), 2))
+        self.run = self._count(starts, least)
 
-    def _counted(self, starts: Int64s, sizes: Int64s) -> Int64s:
+    def _count_at(self, starts: Int64s, sizes: Int64s) -> Int64s:
         counts = np.zeros(len(self._text.ids), np.int64)
         counts[starts] = self._count(starts, sizes)
         return counts
@@ -373,17 +368,17 @@ def _sample_sentences(ground: GroundTruth, rule: Rule) -> Iterator[tuple[Layer, 
             continue
         sizes = segment.rests_at(begins).astype(np.int64)
         ends = np.cumsum(sizes)
-        places = np.repeat(begins - (ends - sizes), sizes) + np.arange(int(ends[-1]))
+        positions = np.repeat(begins - (ends - sizes), sizes) + np.arange(int(ends[-1]))
         columns = segment.segment.columns
         word, text = (
-            _layer_at(columns[name], name, places, ends) for name in ("word", ground.layer)
+            _layer_at(columns[name], name, positions, ends) for name in ("word", ground.layer)
         )
-        tags = _layer_at(columns[TAGS], TAGS, places, ends) if rule == "tags" else None
+        tags = _layer_at(columns[TAGS], TAGS, positions, ends) if rule == "tags" else None
         yield text, edges_of_text(word, tags, rule)
 
 
 def _sentence_starts(segment: SourcedSegment, first: int, stop: int) -> Int64s:
-    """The places from `first` on, up to `stop`, at which a sentence begins."""
+    """The positions from `first` on, up to `stop`, at which a sentence begins."""
     before = max(0, first - 1)
     items = segment.column.ids.slice(before, stop) != END
     ended = ~items | (segment.sentence_last.slice(before, stop)[: len(items)] == 1)
@@ -392,9 +387,9 @@ def _sentence_starts(segment: SourcedSegment, first: int, stop: int) -> Int64s:
     return np.flatnonzero(begins) + before
 
 
-def _layer_at(column: LayerColumn, name: str, places: Int64s, ends: Int64s) -> Layer:
-    """The items at these places as one text with sentences."""
-    used, ids = np.unique(column.ids.take(places), return_inverse=True)
+def _layer_at(column: LayerColumn, name: str, positions: Int64s, ends: Int64s) -> Layer:
+    """The items at these positions as one text with sentences."""
+    used, ids = np.unique(column.ids.take(positions), return_inverse=True)
     vocabulary = [column.vocabulary[i] for i in used.tolist()]
     spans = np.zeros(len(ids), np.int32)
     return Layer(name, ids.astype(np.int32), vocabulary, spans, spans, ends[-1:], ends)

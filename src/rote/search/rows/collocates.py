@@ -1,6 +1,4 @@
-"""Words beside the matches of a query, what is next to them, and how evenly they are spread.
-
-How strongly two counts, or two words, go together, and how evenly one is spread.
+"""Words beside the matches of a query, how strongly they go together, how evenly they spread.
 
 Log-likelihood G2 (Dunning 1993), log ratio (Hardie 2014), pointwise mutual information, t-score and
 logDice (Rychlý 2008) of collocations; Juilland's D (Juilland and Chang-Rodríguez 1964) and the
@@ -40,7 +38,7 @@ def find_collocates(
     if not 1 <= window <= ITEMS:
         raise OptionError(f"collocates must be between 1 and {ITEMS}, not {window}")
     near: Counter[str] = Counter()
-    places = 0
+    positions = 0
     for number, segment in enumerate(matches.index.segments):
         span, column = matches.of_segment(number), segment.columns[layer]
         counts = np.zeros(len(column.vocabulary), np.int64)
@@ -51,13 +49,13 @@ def find_collocates(
                     :, :window
                 ]
                 counts += np.bincount(ids[ids != END], minlength=len(counts))
-        places += int(counts.sum())
+        positions += int(counts.sum())
         for item in np.flatnonzero(counts).tolist():
             near[column.vocabulary[item]] += int(counts[item])
     words = [w for w, c in near.items() if c >= least and any(map(str.isalnum, w))]
     together = np.array([near[word] for word in words], np.int64)
     every = _count_words(matches.index, words, layer)
-    association = collocation(together, places, every, matches.index.items_held(layer))
+    association = collocation(together, positions, every, matches.index.items_held(layer))
     order: Sequence[int] = np.lexsort((words, -association["g2"])).tolist() if words else []
     return [
         {
@@ -182,7 +180,7 @@ def deviation(counts: ArrayLike, sizes: ArrayLike) -> float:
 def collocation(
     together: ArrayLike, node: ArrayLike, word: ArrayLike, total: ArrayLike
 ) -> dict[str, Any]:
-    """Of a word that occurs `together` times among the `node` places near another, and `word`
+    """Of a word that occurs `together` times among the `node` positions near another, and `word`
     times among all `total`: expected count, G2, PMI (bits), t-score, logDice."""
     o, n, w, t = (np.asarray(x, np.float64) for x in (together, node, word, total))
     expected = n * w / t

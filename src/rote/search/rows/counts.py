@@ -10,8 +10,15 @@ from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
 
 COUNT_COLUMNS = (
-    "phrase", "layer", "items", "query", "occurrences", "documents", "authors", "per_million",
-)  # fmt: skip
+    "phrase",
+    "layer",
+    "items",
+    "query",
+    "occurrences",
+    "documents",
+    "authors",
+    "per_million",
+)
 FREQUENT_COLUMNS = ("rank", "items", "count", "documents", "per_million", "example")
 _MILLION = 1e6
 
@@ -30,7 +37,7 @@ def count_phrases(
     """A row for each phrase, which stands for these items of the layer; all counted at once."""
     if not phrases:
         return []
-    ngram_counts, items = index.held(grams, layer), index.items_held(layer)
+    ngram_counts, items = index.ngram_counts(grams, layer), index.items_held(layer)
     columns = [ngram_counts.occurrences, ngram_counts.documents]
     if has_authors(index):
         columns.append(ngram_counts.authors)

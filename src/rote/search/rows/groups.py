@@ -51,7 +51,10 @@ def fields_of(index: Index) -> list[str]:
 
 def groups_by(index: Index, field: str) -> Groups:
     """The groups that one of the fields makes."""
-    of = [_group_names(segment, field) for segment in index.segments]
+    of = [
+        ["" if value is None else str(value) for value in _field_values(segment, field)]
+        for segment in index.segments
+    ]
     words: Counter[str] = Counter()
     for segment, names in zip(index.segments, of):
         for name, length in zip(names, _document_lengths(segment).tolist()):
@@ -138,12 +141,8 @@ def _plain_fields(index: Index) -> set[str]:
 
 def _document_lengths(segment: Segment) -> NDArray[np.int64]:
     # Behind every document is its end, which is no word.
-    lengths: NDArray[np.int64] = np.diff(segment.frames["word"].document_ends, prepend=-1) - 1
+    lengths: NDArray[np.int64] = np.diff(segment.positions["word"].document_ends, prepend=-1) - 1
     return lengths
-
-
-def _group_names(segment: Segment, field: str) -> list[str]:
-    return [_as_text(value) for value in _field_values(segment, field)]
 
 
 def _field_values(segment: Segment, field: str) -> Sequence[Any]:
@@ -157,7 +156,3 @@ def _field_values(segment: Segment, field: str) -> Sequence[Any]:
         return [names[number] for number in labels.numbers.tolist()]
     values = (documents.meta(number).get(field) for number in range(len(documents)))
     return [value if isinstance(value, _PLAIN) else None for value in values]
-
-
-def _as_text(value: Any) -> str:
-    return "" if value is None else str(value)

@@ -37,7 +37,7 @@ class MatchArrays:
 
     index: Index
     layer: str
-    """One that the query reads: its frame is that of the matches."""
+    """One that the query reads: the matches are in its positions."""
     segment: Numbers
     start: Numbers
     end: Numbers
@@ -70,7 +70,9 @@ class MatchArrays:
         documents = np.zeros(len(self), np.int64)
         for number, segment in enumerate(self.index.segments):
             in_segment = self.of_segment(number)
-            documents[in_segment] = segment.frame_of(self.layer).document_of(self.start[in_segment])
+            documents[in_segment] = segment.positions_of(self.layer).document_of(
+                self.start[in_segment]
+            )
         return documents
 
     def first(self, count: int) -> MatchArrays:
@@ -131,17 +133,17 @@ class MatchArrays:
                 grid = self.start[alike][:, None] + np.arange(length)
                 ids = column.ids.take(grid.ravel()).reshape(grid.shape)
                 first, which = unique_rows(ids, column.ids.bits)
-                read = [self._form(place) for place in self.places(alike[first])]
+                read = [self._form(occurrence) for occurrence in self.places(alike[first])]
                 numbers = [names.setdefault(form, len(names)) for form in read]
                 of[alike] = np.array(numbers, np.int64)[which]
         return list(names), of
 
-    def _form(self, place: Occurrence) -> str:
-        return " ".join(self.index.context(place, 0).match.lower().split())
+    def _form(self, occurrence: Occurrence) -> str:
+        return " ".join(self.index.context(occurrence, 0).match.lower().split())
 
     def _has_own_items(self) -> bool:
         """Whether the matches are of other items than words: subwords, trees."""
-        return self.layer != "word" and self.layer in self.index.segments[0].frames
+        return self.layer != "word" and self.layer in self.index.segments[0].positions
 
     def read_layer(self) -> str:
         """A layer with the items of the matches that folds capitals, if there is one."""
@@ -155,8 +157,8 @@ class MatchArrays:
         for first in range(0, len(self), _AT_ONCE):
             block = np.arange(first, min(first + _AT_ONCE, len(self)))
             keys += [
-                neighbours(self.index.context(place, _AROUND), side)[nth - 1 :]
-                for place in self.places(block)
+                neighbours(self.index.context(occurrence, _AROUND), side)[nth - 1 :]
+                for occurrence in self.places(block)
             ]
             advance(len(block))
         return np.array(sorted(range(len(self)), key=keys.__getitem__), np.int64)
@@ -227,9 +229,9 @@ def neighbours(context: MatchContext, side: str) -> list[str]:
 def items_beside(column: LayerColumn, start: Numbers, end: Numbers, side: str) -> Numbers:
     """The items next to matches, the nearest first; from the document's end on nothing else."""
     steps = np.arange(ITEMS)
-    places = end[:, None] + steps if side == "right" else start[:, None] - 1 - steps
-    inside = (places >= 0) & (places < len(column.ids))
-    ids = column.ids.take(np.where(inside, places, 0).ravel()).reshape(places.shape)
+    occurrences = end[:, None] + steps if side == "right" else start[:, None] - 1 - steps
+    inside = (occurrences >= 0) & (occurrences < len(column.ids))
+    ids = column.ids.take(np.where(inside, occurrences, 0).ravel()).reshape(occurrences.shape)
     ids[~inside] = END
     ids *= np.cumprod(ids != END, axis=1)
     return ids

@@ -1,9 +1,8 @@
-"""Matches of a query: how many there are, in the order asked for, their forms, as rows.
+"""Matches of a query as rows: how many, in which order, their forms; and why there are none.
 
-Nothing is computed whole that is not shown whole: whoever wants the first twenty in the order of
-the documents has only those looked up, and the others counted.
-
-Where a query finds nothing: which of its words occur nowhere, and how much of it does occur.
+Nothing is computed in full that is not shown in full: who wants the first twenty in the order of
+the documents has only those looked up, and the others counted. Where a query finds nothing,
+`find_missing` says which of its words occur nowhere, and how much of it does occur.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _WRITTEN = 1_000
 class SearchResult:
     """The matches that were looked up, and how many there are in all."""
 
-    asked: str
+    query: str
     layer: str
     parsed: queries.Query
     matches: MatchArrays
@@ -56,8 +55,8 @@ class SearchResult:
             return self.holding
         if not self.limited:
             return len(self.matches.holding()[0])
-        if queries.is_plain(self.asked) and self.layer in index.sorted_layers:
-            return int(index.document_counts([self.asked], self.layer)[0])
+        if queries.is_plain(self.query) and self.layer in index.sorted_layers:
+            return int(index.document_counts([self.query], self.layer)[0])
         return None
 
 
@@ -117,15 +116,15 @@ def count_forms(matches: MatchArrays) -> list[tuple[str, int]]:
     return sorted(zip(names, counts), key=lambda pair: (-pair[1], pair[0]))
 
 
-def row_of(place: Occurrence, context: MatchContext) -> dict[str, Any]:
+def row_of(occurrence: Occurrence, context: MatchContext) -> dict[str, Any]:
     """A match as it is listed and written to files: the names are `COLUMNS`."""
     return {
-        "document": place.document,
-        "author": place.author,
-        "source": place.source,
-        "item": place.item,
-        "start": place.start,
-        "end": place.end,
+        "document": occurrence.document,
+        "author": occurrence.author,
+        "source": occurrence.source,
+        "item": occurrence.item,
+        "start": occurrence.start,
+        "end": occurrence.end,
         "before": context.before,
         "match": context.match,
         "after": context.after,
@@ -140,10 +139,12 @@ def read_row_blocks(
     for number, starts, ends in index.find(parsed, limit):
         for at in range(0, len(starts), _WRITTEN):
             block = slice(at, at + _WRITTEN)
-            places = occurrences_in(
+            occurrences = occurrences_in(
                 index.segments[number], number, layer, starts[block], ends[block]
             )
-            yield [row_of(place, index.context(place, around)) for place in places]
+            yield [
+                row_of(occurrence, index.context(occurrence, around)) for occurrence in occurrences
+            ]
 
 
 _MOST_PARTS = 8

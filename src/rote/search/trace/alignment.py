@@ -1,29 +1,23 @@
 """Alignments: passages of a document that stand in a text with words exchanged, added or left out.
 
-A run that a text shares with a document is made longer on both sides, past words that differ. A
-word that is the same in both adds its bits; one that was exchanged, added or left out is an edit
-and takes `EDIT` bits off. On either side the alignment with the most bits is taken, among those
-that never fall more than `drop` edits below the best before them: so it ends where a stretch of
-other words begins. Each word of the text is held against the `2 * drop + 1` words of the document
-around the one that it is most likely to be, so the time is proportional to the words.
+**Runs.** A run is a sequence of words that stands in a text and in a document, and that cannot be
+made longer on either side. Every window of `seed` words that is rare enough leads to the runs it
+lies in, by its positions in the sorted suffixes; windows of one run lie on one diagonal (position
+minus word number), so each run is compared once.
 
-Of a text and a document, the runs with the most bits are extended first, and those inside an
-alignment that was found are part of it.
+**Alignments.** A run is made longer on both sides, past words that differ. A word that is the same
+in both adds its bits; one that was exchanged, added or left out is an edit and takes `EDIT` bits
+off. On either side the alignment with the most bits is taken, among those that never fall more than
+`drop` edits below the best before them: so it ends where other words begin. Each word of the text
+is held against the `2 * drop + 1` words of the document around the one that it is most likely to
+be, so the time is proportional to the words. The runs with the most bits are extended first, and
+those inside an alignment that was found are part of it.
 
-Runs that texts share with documents: the pieces that gapped matches are made of.
-
-A run is a stretch of words that stands in a text and in a document, and that cannot be made
-longer on either side. Every window of `seed` words that is rare enough leads to the runs it lies
-in, by its places in the sorted suffixes; windows of one run lie on one diagonal (place minus word
-number), so each run is compared once.
-
-What an alignment could gain at most beyond a run: most runs are nobody's beginning.
-
-Each word of the text is either the same as a word of the document, and adds its bits, or it is an
-edit. So no alignment has more bits than one that could take every word which the document holds
-anywhere near, in any order, and had no other edits. How near follows from the bits too: whoever
-is so many words off has left so many out. That takes one look at each word, until the edits are
-too many, and shows of nearly all runs that they are not worth an alignment (`alignment.py`).
+**Bounds.** Most runs begin no alignment. No alignment has more bits than one that could take every
+word which the document holds anywhere near, in any order, and had no other edits. How near follows
+from the bits too: whoever is so many words off has left so many out. That takes one look at each
+word, until the edits are too many, and shows of nearly all runs that they are not worth an
+alignment.
 """
 
 from __future__ import annotations
@@ -38,14 +32,14 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
 from rote.index.columns.layer_column import ABSENT
-from rote.index.columns.packed import read
-from rote.index.counting.batch import find_ranges
-from rote.index.counting.lookup import Lookup, as_kernel_array
-from rote.index.counting.prefix_table import prefetch
+from rote.index.columns.packed_array import read
+from rote.index.counts.batch import find_ranges
+from rote.index.counts.lookup import Lookup, as_kernel_array
+from rote.index.counts.prefix_table import prefetch
 from rote.index.grams import Grams
 
 Aligned = tuple[tuple[int, int, int], ...]
-"""(word of the text, place, length) of each run of an alignment."""
+"""(word of the text, position, length) of each run of an alignment."""
 _SAME, _REPLACED, _INSERTED, _DELETED = 1, 2, 3, 4
 _DEAD = -np.inf
 
@@ -106,43 +100,63 @@ def _align_runs(data, bits, ids, weights, lows, highs, runs, run_bits, pair, lea
     moves = np.empty((2, longest + 1, width), np.uint8)
     bases = np.empty((2, longest + 1), np.int64)
     pairs = np.empty((2, longest), np.int64)
-    firsts, places, lengths = [np.int64(0)], [np.int64(0)], [np.int64(0)]
+    firsts, positions, lengths = [np.int64(0)], [np.int64(0)], [np.int64(0)]
     ends = [np.int64(0)]
     # Where the alignments of this text and this document lie in both.
     boxes = [(np.int64(0), np.int64(0), np.int64(0), np.int64(0))]
     for h in range(runs.shape[1]):
         if h == 0 or pair[h] != pair[h - 1]:
             boxes.clear()
-        first, place, length = runs[0, h], runs[1, h], runs[2, h]
-        last, behind = first + length, place + length
+        first, position, length = runs[0, h], runs[1, h], runs[2, h]
+        last, behind = first + length, position + length
         inside = False
         for a, b, c, d in boxes:
-            if a <= first and last <= b and c <= place and behind <= d:
+            if a <= first and last <= b and c <= position and behind <= d:
                 inside = True
                 break
         if inside:
             continue
         before, i, p = _extend_alignment(
-            data, bits, ids, weights, first - 1, place - 1, -1, first - lows[h],
-            drop, rows, moves[0], bases[0],
-        )  # fmt: skip
+            data,
+            bits,
+            ids,
+            weights,
+            first - 1,
+            position - 1,
+            -1,
+            first - lows[h],
+            drop,
+            rows,
+            moves[0],
+            bases[0],
+        )
         after, j, q = _extend_alignment(
-            data, bits, ids, weights, last, behind, 1, highs[h] - last,
-            drop, rows, moves[1], bases[1],
-        )  # fmt: skip
+            data,
+            bits,
+            ids,
+            weights,
+            last,
+            behind,
+            1,
+            highs[h] - last,
+            drop,
+            rows,
+            moves[1],
+            bases[1],
+        )
         if before + run_bits[h] + after < least:
             continue
-        boxes.append((first - i, last + j, place - p, behind + q))
+        boxes.append((first - i, last + j, position - p, behind + q))
         start = len(firsts)
         # From the far end to the run: in the order of the text.
         while i or p:
             move = moves[0, i, p - bases[0, i]]
             if move == _SAME:
-                _add_word(firsts, places, lengths, start, first - i, place - p)
+                _add_word(firsts, positions, lengths, start, first - i, position - p)
             i -= move != _DELETED
             p -= move != _INSERTED
         for n in range(length):
-            _add_word(firsts, places, lengths, start, first + n, place + n)
+            _add_word(firsts, positions, lengths, start, first + n, position + n)
         # From the far end to the run once more: here that is backwards.
         count = 0
         while j or q:
@@ -153,27 +167,33 @@ def _align_runs(data, bits, ids, weights, lows, highs, runs, run_bits, pair, lea
             j -= move != _DELETED
             q -= move != _INSERTED
         for n in range(count - 1, -1, -1):
-            _add_word(firsts, places, lengths, start, pairs[0, n], pairs[1, n])
+            _add_word(firsts, positions, lengths, start, pairs[0, n], pairs[1, n])
         ends.append(np.int64(len(firsts) - 1))
     # Lists that began empty would have no type.
-    return np.array(firsts)[1:], np.array(places)[1:], np.array(lengths)[1:], np.array(ends)[1:]
+    return np.array(firsts)[1:], np.array(positions)[1:], np.array(lengths)[1:], np.array(ends)[1:]
 
 
 @njit(cache=True, nogil=True)
-def _add_word(firsts, places, lengths, start, first, place):  # type: ignore[no-untyped-def]
+def _add_word(firsts, positions, lengths, start, first, position):  # type: ignore[no-untyped-def]
     """A word that is the same in both goes on with the run before it, or begins one."""
     size = len(firsts)
-    if size > start and firsts[-1] + lengths[-1] == first and places[-1] + lengths[-1] == place:
+    if (
+        size > start
+        and firsts[-1] + lengths[-1] == first
+        and positions[-1] + lengths[-1] == position
+    ):
         lengths[-1] += 1
     else:
         firsts.append(first)
-        places.append(place)
+        positions.append(position)
         lengths.append(np.int64(1))
 
 
 @njit(cache=True, nogil=True)
-def _extend_alignment(data, bits, ids, weights, word, place, step, most, drop, rows, moves, bases):  # type: ignore[no-untyped-def]
-    """The best alignment from a word and a place on, in the direction of `step`.
+def _extend_alignment(  # type: ignore[no-untyped-def]
+    data, bits, ids, weights, word, position, step, most, drop, rows, moves, bases
+):
+    """The best alignment from a word and a position on, in the direction of `step`.
 
     Its bits, and how many words of the text (at most `most`) and of the document it has. Row r
     holds the best alignments of r words of the text, by the number j of words of the document;
@@ -184,7 +204,7 @@ def _extend_alignment(data, bits, ids, weights, word, place, step, most, drop, r
     # Cells from `low` to `high` of the row before may be gone on from.
     base, low, high, centre = np.int64(-drop), np.int64(0), np.int64(0), np.int64(0)
     bases[0], old[drop] = base, 0.0
-    while high < drop and _word_at(data, bits, place, step, high + 1):
+    while high < drop and _word_at(data, bits, position, step, high + 1):
         high += 1
         old[high - base], moves[0, high - base] = -EDIT * high, _DELETED
     for r in range(1, most + 1):
@@ -200,7 +220,7 @@ def _extend_alignment(data, bits, ids, weights, word, place, step, most, drop, r
                 value, move = old[j - under] - EDIT, _INSERTED
             diagonal = old[j - 1 - under] if low < j <= high + 1 else _DEAD
             if diagonal > _DEAD or left > _DEAD:
-                word_there = _word_at(data, bits, place, step, j)
+                word_there = _word_at(data, bits, position, step, j)
                 if word_there and diagonal > _DEAD:
                     same = word_there == ids[at]
                     score = diagonal + (weights[at] if same else -EDIT)
@@ -226,14 +246,14 @@ def _extend_alignment(data, bits, ids, weights, word, place, step, most, drop, r
 
 
 @njit(cache=True, nogil=True)
-def _word_at(data, bits, place, step, j):  # type: ignore[no-untyped-def]
-    """The j-th word from a place on; 0 beyond the document."""
-    at = place + step * (j - 1)
+def _word_at(data, bits, position, step, j):  # type: ignore[no-untyped-def]
+    """The j-th word from a position on; 0 beyond the document."""
+    at = position + step * (j - 1)
     return read(data, bits, at) if at >= 0 else 0
 
 
 Numbers = NDArray[np.int64]
-# Words of the texts that are looked up at once need fewer, and so do places.
+# Words of the texts that are looked up at once need fewer, and so do positions.
 _BITS = 31
 _WORDS = 1 << _BITS
 _AHEAD = 8
@@ -302,9 +322,9 @@ def _runs_in_segment(
     first = np.repeat(starts, np.diff(ends, prepend=0))
     order = lookup.column.suffixes
     assert order is not None
-    place = order.order.take(hits)
+    position = order.order.take(hits)
     # By diagonal, then by word: as one number they are sorted far faster.
-    keys = np.sort((place - first + _WORDS) << _BITS | first)
+    keys = np.sort((position - first + _WORDS) << _BITS | first)
     texts = np.diff(layer.text_ends, prepend=0)
     out = np.empty((3, len(keys)), np.int64)
     bar = bar or AlignmentThreshold(np.zeros(len(layer.ids)), -np.inf, 0)
@@ -333,20 +353,20 @@ def _extend_hits(data, bits, last, ids, text_starts, text_ends, keys, weights, l
         ahead = keys[min(h + _AHEAD, len(keys) - 1)]
         prefetch(data, (((ahead >> _BITS) - _WORDS + (ahead & (_WORDS - 1))) * bits) >> 3)
         first = keys[h] & (_WORDS - 1)
-        place = (keys[h] >> _BITS) - _WORDS + first
-        if known >= 0 and place - first == diagonal and first < known:
+        position = (keys[h] >> _BITS) - _WORDS + first
+        if known >= 0 and position - first == diagonal and first < known:
             continue
         # A document's end is 0 and no word is, so no run crosses it.
         low, high = text_starts[first], text_ends[first]
-        begin, at = first, place
+        begin, at = first, position
         while begin > low and at > 0 and read(data, bits, at - 1) == ids[begin - 1]:
             begin -= 1
             at -= 1
-        end, behind = first, place
+        end, behind = first, position
         while end < high and read(data, bits, behind) == ids[end]:
             end += 1
             behind += 1
-        diagonal, known = place - first, end
+        diagonal, known = position - first, end
         if least > -np.inf:
             hope = SLACK
             for i in range(begin, end):
@@ -410,18 +430,18 @@ class AlignmentThreshold:
 
 
 @njit(inline="always")
-def max_gain(data, bits, last, ids, weights, word, place, step, most, drop, seen, stamp):  # type: ignore[no-untyped-def]
-    """No alignment from a word and a place on, in the direction of `step`, has more bits.
+def max_gain(data, bits, last, ids, weights, word, position, step, most, drop, seen, stamp):  # type: ignore[no-untyped-def]
+    """No alignment from a word and a position on, in the direction of `step`, has more bits.
 
-    For words and places beside a run, which differ; `most` words of the text are left, and `last`
-    is the last place. `seen` holds the stamps of those who saw a word: this one must be new. Words
-    of the next document may be seen too, which only makes the bound larger.
+    For words and positions beside a run, which differ; `most` words of the text are left, and
+    `last` is the last position. `seen` holds the stamps of those who saw a word: this one must be
+    new. Words of the next document may be seen too, which only makes the bound larger.
     """
     gained, edits, best, known = 0.0, 0, 0.0, 0
     for r in range(min(most, _FAR)):
         while known <= r + drop + np.int64((gained + SLACK) * _PER_EDIT):
             for k in range(_TOGETHER):
-                at = min(max(place + step * (known + k), 0), last)
+                at = min(max(position + step * (known + k), 0), last)
                 seen[read(data, bits, at) & (SEEN - 1)] = stamp
             known += _TOGETHER
         item = ids[word + step * r]

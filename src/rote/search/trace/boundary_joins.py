@@ -2,7 +2,7 @@
 
 Whether a full stop belongs to the word before it (`Mr.`, `Q.`) is decided by capitals and line
 breaks too. So where a passage was re-cased or re-wrapped, the text may have `q` and `.` where the
-corpus has `q.`, or the other way around. Such a seam is no difference: the characters are the
+corpus has `q.`, or the other way around. Such a boundary is no difference: the characters are the
 same. Where a longest match ends at one, it is followed in the documents themselves.
 """
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
 from rote.index.columns.layer_column import ABSENT
-from rote.index.columns.packed import read
-from rote.index.counting.lookup import Lookup, as_kernel_array
+from rote.index.columns.packed_array import read
+from rote.index.counts.lookup import Lookup, as_kernel_array
 from rote.index.index import Index
 from rote.search.trace.alignment import Numbers
 
@@ -25,12 +25,12 @@ STOP = "."
 _ANCHOR = 4
 """Words that a match has at least for its ends to be looked at."""
 _PLACES = 50
-"""Places of a match that are looked at."""
+"""Positions of a match that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoundaryJoin:
-    """Words `first` to `last` of the texts are places `start` to `end` of a segment."""
+    """Words `first` to `last` of the texts are positions `start` to `end` of a segment."""
 
     first: int
     last: int
@@ -42,12 +42,12 @@ class BoundaryJoin:
 def join_boundaries(
     index: Index, layer: Layer, first: Numbers, last: Numbers
 ) -> list[BoundaryJoin]:
-    """The spans that reach across a seam, each with one place; those inside another left out."""
+    """The spans that reach across a seam, each with one position; those inside another left out."""
     stops = _FullStops(layer)
     keep = (last - first >= _ANCHOR) & stops.beside(first, last)
     joins: set[BoundaryJoin] = set()
     for segment, lookup in enumerate(index.lookups(layer.name)):
-        joins |= stops.followed(lookup, first[keep], last[keep], segment)
+        joins |= stops.follow(lookup, first[keep], last[keep], segment)
     return _drop_nested(joins)
 
 
@@ -76,7 +76,7 @@ class _FullStops:
         is_beside: NDArray[np.bool_] = (before & (first > 0)) | behind
         return is_beside
 
-    def followed(
+    def follow(
         self, lookup: Lookup, first: Numbers, last: Numbers, segment: int
     ) -> set[BoundaryJoin]:
         """Matches as far as they go in a segment, seams included, where that is further."""
@@ -89,7 +89,7 @@ class _FullStops:
         first, last = first[otherwise], last[otherwise]
         items, ends = items_of(first, last)
         low, high = lookup.ranges(tables[0, self._ids[items]], ends)
-        places, behind = items_of(low, np.minimum(high, low + _PLACES))
+        positions, behind = items_of(low, np.minimum(high, low + _PLACES))
         which = np.repeat(np.arange(len(first)), np.diff(behind, prepend=0))
         suffixes = lookup.column.suffixes
         assert suffixes is not None
@@ -107,7 +107,7 @@ class _FullStops:
                 np.stack((first, last, self._layer.text_starts[text], texts[text])), np.int64
             ),
             which,
-            suffixes.order.take(places),
+            suffixes.order.take(positions),
             out,
         )
         longer = (out[:, 0] < first[which]) | (out[:, 1] > last[which])
@@ -132,7 +132,7 @@ class _FullStops:
 
 
 @njit(cache=True, nogil=True)
-def _follow(data, bits, final, ids, tables, point, stop, spans, which, places, out):  # type: ignore[no-untyped-def]
+def _follow(data, bits, final, ids, tables, point, stop, spans, which, positions, out):  # type: ignore[no-untyped-def]
     """Follow each match in both directions: from where to where it goes in text and corpus.
 
     `tables` say of each word of the text which number it has in the corpus, which with a full stop,
@@ -143,7 +143,7 @@ def _follow(data, bits, final, ids, tables, point, stop, spans, which, places, o
     for k in range(len(which)):
         first, last = spans[0, which[k]], spans[1, which[k]]
         low, high = spans[2, which[k]], spans[3, which[k]]
-        start, end = places[k], min(places[k] + last - first, final)
+        start, end = positions[k], min(positions[k] + last - first, final)
         while last < high:
             word, item = ids[last], read(data, bits, end)
             if item == 0:
@@ -175,11 +175,11 @@ def _drop_nested(joins: set[BoundaryJoin]) -> list[BoundaryJoin]:
     """Those that lie in no other, in order."""
     outermost: list[BoundaryJoin] = []
     for span in sorted(joins, key=lambda s: (s.first, -s.last, s.segment, s.start)):
-        reach = outermost[-1] if outermost else None
-        if reach is None or span.last > reach.last or _is_same_span(span, reach):
+        before = outermost[-1] if outermost else None
+        if (
+            before is None
+            or span.last > before.last
+            or (span.first, span.last) == (before.first, before.last)
+        ):
             outermost.append(span)
     return outermost
-
-
-def _is_same_span(a: BoundaryJoin, b: BoundaryJoin) -> bool:
-    return (a.first, a.last) == (b.first, b.last)

@@ -1,8 +1,8 @@
-"""The evidence for matched spans: how often, in how many documents, by whom, and some places.
+"""The evidence for matched spans: how often, in how many documents, by whom, and some positions.
 
-Counts are exact. Places are few, since a frequent match has thousands: in as many documents as
+Counts are exact. Positions are few, since a frequent match has thousands: in as many documents as
 possible, and first in those that other spans come from too, for a text that was copied mostly
-comes from one place.
+comes from one position.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from rote.search.trace.options import VERBATIM, TraceOptions
 from rote.search.trace.spans import Copy, EditCounts, Match
 
 _MAX_CANDIDATES = 20
-"""Places of a span that are looked at to choose those that are shown."""
+"""Positions of a span that are looked at to choose those that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidencePassage:
-    """A place of a span in the corpus, in context; `runs` are the matched parts of `match`.
+    """A position of a span in the corpus, in context; `runs` are the matched parts of `match`.
 
     `same`: it is written as in the text, white space apart.
     """
@@ -80,7 +80,7 @@ class Span:
     @property
     def recased(self) -> bool:
         """Whether a verbatim span is written with other capitals wherever it is shown."""
-        return self.kind == VERBATIM and not any(place.same for place in self.places)
+        return self.kind == VERBATIM and not any(occurrence.same for occurrence in self.places)
 
 
 _Candidate = tuple[Occurrence, "Copy | None"]
@@ -89,7 +89,7 @@ _Candidate = tuple[Occurrence, "Copy | None"]
 def add_evidence(
     index: Index, spans: Sequence[Span], layers: dict[str, str], options: TraceOptions
 ) -> list[Span]:
-    """The spans with their counts and places; `layers`: in which layer each kind matches."""
+    """The spans with their counts and positions; `layers`: in which layer each kind matches."""
     counted = list(spans)
     for kind, layer in layers.items():
         numbers = [i for i, span in enumerate(spans) if span.kind == kind]
@@ -97,7 +97,7 @@ def add_evidence(
             counted[i] = _count_copies(index, counted[i], layer)
         numbers = [i for i in numbers if not spans[i].match.copies]
         grams = Grams.of([spans[i].items for i in numbers])
-        ngram_counts = index.held(grams, layer)
+        ngram_counts = index.ngram_counts(grams, layer)
         columns = (ngram_counts.occurrences, ngram_counts.documents, ngram_counts.authors)
         for i, occurrences, documents, authors in zip(numbers, *map(np.ndarray.tolist, columns)):
             counted[i] = replace(
@@ -106,14 +106,14 @@ def add_evidence(
     candidates = [_find_candidates(index, span, layers[span.kind]) for span in spans]
     weights: Counter[str] = Counter()
     for span, span_candidates in zip(spans, candidates):
-        for document in {place.document for place, _ in span_candidates}:
+        for document in {occurrence.document for occurrence, _ in span_candidates}:
             weights[document] += span.words
     return [
         replace(
             span,
             places=tuple(
-                _read_passage(index, span, place, copy, options)
-                for place, copy in _choose_candidates(span_candidates, weights, options.places)
+                _read_passage(index, span, occurrence, copy, options)
+                for occurrence, copy in _choose_candidates(span_candidates, weights, options.places)
             ),
         )
         for span, span_candidates in zip(counted, candidates)
@@ -126,7 +126,7 @@ def _count_copies(index: Index, span: Span, layer: str) -> Span:
     for segment, copies in _group_by_segment(span.match.copies).items():
         segment_held = index.segments[segment]
         starts = np.array([copy.start for copy in copies], np.int64)
-        for holder in segment_held.frame_of(layer).document_of(starts).tolist():
+        for holder in segment_held.positions_of(layer).document_of(starts).tolist():
             documents.add((segment, holder))
             author = segment_held.documents.author.of(holder)
             authors.update(() if author is None else (author,))
@@ -140,13 +140,15 @@ def _count_copies(index: Index, span: Span, layer: str) -> Span:
 
 def _find_candidates(index: Index, span: Span, layer: str) -> list[_Candidate]:
     if not span.match.copies:
-        return [(place, None) for place in index.places(span.items, _MAX_CANDIDATES, layer)]
+        return [
+            (occurrence, None) for occurrence in index.places(span.items, _MAX_CANDIDATES, layer)
+        ]
     candidates: list[_Candidate] = []
     for segment, copies in _group_by_segment(span.match.copies[:_MAX_CANDIDATES]).items():
         starts = np.array([copy.start for copy in copies], np.int64)
         ends = np.array([copy.end for copy in copies], np.int64)
-        places = occurrences_in(index.segments[segment], segment, layer, starts, ends)
-        candidates += zip(places, copies)
+        occurrences = occurrences_in(index.segments[segment], segment, layer, starts, ends)
+        candidates += zip(occurrences, copies)
     return candidates
 
 
@@ -160,7 +162,7 @@ def _group_by_segment(copies: Sequence[Copy]) -> dict[int, list[Copy]]:
 def _choose_candidates(
     candidates: Sequence[_Candidate], weights: Counter[str], most: int
 ) -> list[_Candidate]:
-    """First one place of each document, those with the most words of all spans in front."""
+    """First one position of each document, those with the most words of all spans in front."""
     firsts: dict[str, _Candidate] = {}
     rest: list[_Candidate] = []
     for candidate in candidates:
@@ -174,16 +176,16 @@ def _choose_candidates(
 
 
 def _read_passage(
-    index: Index, span: Span, place: Occurrence, copy: Copy | None, options: TraceOptions
+    index: Index, span: Span, occurrence: Occurrence, copy: Copy | None, options: TraceOptions
 ) -> EvidencePassage:
-    context = index.context(place, options.context)
-    parts = _runs_in(index, place, copy) if copy is not None and copy.runs else ()
+    context = index.context(occurrence, options.context)
+    parts = _runs_in(index, occurrence, copy) if copy is not None and copy.runs else ()
     return EvidencePassage(
-        document=place.document,
-        author=place.author,
-        source=place.source,
-        start=place.start,
-        end=place.end,
+        document=occurrence.document,
+        author=occurrence.author,
+        source=occurrence.source,
+        start=occurrence.start,
+        end=occurrence.end,
         before=context.before,
         match=context.match,
         after=context.after,
@@ -192,11 +194,11 @@ def _read_passage(
     )
 
 
-def _runs_in(index: Index, place: Occurrence, copy: Copy) -> tuple[tuple[int, int], ...]:
+def _runs_in(index: Index, occurrence: Occurrence, copy: Copy) -> tuple[tuple[int, int], ...]:
     """The characters of a copy's runs, counted from where it begins."""
-    spans = index.segments[copy.segment].frames["word"].spans
+    spans = index.segments[copy.segment].positions["word"].spans
     assert spans is not None
     first = np.array([run[1] for run in copy.runs], np.int64)
     last = np.array([run[1] + run[2] - 1 for run in copy.runs], np.int64)
     starts, ends = spans.spans(first)[0], spans.spans(last)[1]
-    return tuple(zip((starts - place.start).tolist(), (ends - place.start).tolist()))
+    return tuple(zip((starts - occurrence.start).tolist(), (ends - occurrence.start).tolist()))

@@ -1,10 +1,8 @@
-"""Matched spans of texts, by kind: which are maximal, and which tell something new.
+"""Matched spans of texts, by kind: what a match is, which are maximal, which tell something new.
 
 Exact spans follow from the longest match at every word: ends of longest matches never fall from
 one word to the next, so a longest match lies inside another exactly if it ends where the one
 before it does. Gapped spans are alignments.
-
-What a match is: words of a text, where they stand in a corpus, and how unlikely that is.
 """
 
 from __future__ import annotations
@@ -68,7 +66,7 @@ def find_gapped(index: Index, query: QueryLayer, options: TraceOptions) -> list[
     seed, most = options.seed_words, options.seed_count
     shared = find_shared_runs(lookups, layer, seed, most, lengths=query.lengths, bar=bar)
     for segment, (lookup, runs) in enumerate(zip(lookups, shared)):
-        holders = index.segments[segment].frame_of(layer.name).document_of(runs.place)
+        holders = index.segments[segment].positions_of(layer.name).document_of(runs.place)
         aligned = find_alignments(lookup, layer, runs, holders, bar)
         # One run alone has no edits: it is an exact match.
         for number in np.flatnonzero(np.diff(aligned.ends, prepend=0) > 1).tolist():
@@ -93,7 +91,8 @@ def informative_part(runs: Aligned, least: int) -> Aligned:
 
     That is the part with the most words, less two for each edit; empty if that is not enough.
     """
-    if _net_words(runs) >= least:
+    words = sum(length for _, _, length in runs)
+    if words - _WORDS_PER_EDIT * sum(count_edits(runs)) >= least:
         return runs
     score, start, best = 0, 0, (0, 0, 0)
     for number, run in enumerate(runs):
@@ -103,10 +102,6 @@ def informative_part(runs: Aligned, least: int) -> Aligned:
         score += run[2]
         best = max(best, (score, -start, number + 1))
     return runs[-best[1] : best[2]] if best[0] >= least else ()
-
-
-def _net_words(runs: Aligned) -> int:
-    return sum(length for _, _, length in runs) - _WORDS_PER_EDIT * sum(count_edits(runs))
 
 
 def _gapped_match(segment: int, runs: Aligned, layer: Layer, bits: Likelihood) -> Match:
@@ -238,9 +233,10 @@ def count_edits(runs: Aligned) -> EditCounts:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Where a span stands that is no plain run of words: places `start` to `end` of a segment.
+    """Where a span stands that is no plain run of words: positions `start` to `end` of a segment.
 
-    `runs` are (word of the text, place, length) each; those of a verbatim span are not told apart.
+    `runs` are (word of the text, position, length) each; those of a verbatim span are not told
+    apart.
     """
 
     segment: int

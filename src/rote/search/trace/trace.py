@@ -1,15 +1,13 @@
-"""Tracing texts: their spans that an index holds, the best of them with their sources.
+"""Trace texts: their spans that an index holds, the best of them with their sources.
 
 Texts are annotated and matched part by part, on several cores where asked; of all spans only the
 best are kept on the way, and only those get evidence.
 
-Lemmas of words in capitals, spelled as the corpus spells them.
-
-A lemma keeps the capitals of a name, and nothing in the word HEAVEN says that it is none, nor in
-GOD that it is no acronym. What the corpus holds most often says it well enough: of HEAVEN, Heaven
-and heaven that one. But where the word as it stands is part of a longer match, it stays. The
-lemmas of other words are left alone (*Rose* is no *rose*) unless the corpus lacks them, when
-nothing can be lost.
+**Lemmas of words in capitals** are spelled as the corpus spells them. A lemma keeps the capitals of
+a name, and nothing in the word HEAVEN says that it is none, nor in GOD that it is no acronym. What
+the corpus holds most often says it well enough: of HEAVEN, Heaven and heaven that one. But where
+the word as it stands is part of a longer match, it stays. The lemmas of other words are left alone
+(*Rose* is no *rose*) unless the corpus lacks them, when nothing can be lost.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ from rote.search.trace.options import (
 from rote.search.trace.spans import Match, find_matches, maximal_spans
 
 _CHARACTERS_AT_ONCE = 1 << 20
-"""Texts that are matched together: gapped matches keep every place of their rare windows."""
+"""Texts that are matched together: gapped matches keep every position of their rare windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +63,17 @@ class TracedText:
 class Trace:
     """Spans in the order that was asked for, each with its evidence.
 
-    `found` counts all spans by kind, also those that are not listed; `texts` holds every text in
-    the order of the input, `held` the characters of those with a listed span, by number.
+    `span_counts` counts all spans by kind, also those that are not listed; `texts` holds every text
+    in the order of the input, `texts_by_number` the characters of those with a listed span.
     """
 
     options: TraceOptions
     signature: str
     """Of the annotator that cut texts and corpus into words."""
     spans: tuple[Span, ...]
-    found: dict[str, int]
+    span_counts: dict[str, int]
     texts: tuple[TracedText, ...]
-    held: dict[int, str]
+    texts_by_number: dict[int, str]
     notes: tuple[str, ...]
 
 
@@ -83,8 +81,8 @@ class Trace:
 class _TracedPart:
     texts: list[TracedText]
     spans: list[Span]
-    found: Counter[str]
-    held: dict[int, str]
+    span_counts: Counter[str]
+    texts_by_number: dict[int, str]
 
 
 def trace(
@@ -114,8 +112,10 @@ def trace(
         for size, part in parts:
             base = len(rows)
             rows += part.texts
-            span_counts += part.found
-            texts_by_number |= {base + number: text for number, text in part.held.items()}
+            span_counts += part.span_counts
+            texts_by_number |= {
+                base + number: text for number, text in part.texts_by_number.items()
+            }
             listed_spans += [replace(span, number=base + span.number) for span in part.spans]
             listed_spans = select_best(listed_spans, options)
             listed = {span.number for span in listed_spans}
@@ -131,9 +131,9 @@ def trace(
         options=options,
         signature=index.recipe.signature,
         spans=tuple(spans),
-        found={kind: span_counts[kind] for kind in options.kinds},
+        span_counts={kind: span_counts[kind] for kind in options.kinds},
         texts=tuple(rows),
-        held=texts_by_number,
+        texts_by_number=texts_by_number,
         notes=tuple(notes),
     )
 
@@ -229,14 +229,11 @@ def _split_batch(batch: Batch) -> Iterator[list[Document]]:
         if part and characters + len(document.text) > _CHARACTERS_AT_ONCE:
             yield part
             part, characters = [], 0
-        part.append(_with_source(document, batch.label))
+        # With no more than its source, which its file names if it does not.
+        source = document.meta.get("source") or batch.label
+        part.append(Document(document.id, document.text, {"source": source}))
         characters += len(document.text)
     yield part
-
-
-def _with_source(document: Document, label: str) -> Document:
-    """The document with no more than its source, which its file names if it does not."""
-    return Document(document.id, document.text, {"source": document.meta.get("source") or label})
 
 
 def _trace_part(index: Index, documents: Sequence[Document], options: TraceOptions) -> _TracedPart:
@@ -268,8 +265,8 @@ def _trace_part(index: Index, documents: Sequence[Document], options: TraceOptio
             )
         ],
         spans=spans,
-        found=Counter(match.kind for match in matches),
-        held={span.number: documents[span.number].text for span in spans},
+        span_counts=Counter(match.kind for match in matches),
+        texts_by_number={span.number: documents[span.number].text for span in spans},
     )
 
 

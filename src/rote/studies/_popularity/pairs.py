@@ -88,7 +88,7 @@ def count_pairs(
     tokens = np.diff(layer.text_ends, prepend=0)[1::2]
     likelihood = np.array([one[2] if one else math.nan for one in asked])
     likelihood = likelihood / np.where(tokens > 0, tokens, math.nan)
-    often = backend.held.counts(grams, backend.layer) > MOST_OCCURRENCES
+    often = backend.opened_index.counts(grams, backend.layer) > MOST_OCCURRENCES
     taken = ~often[gram] if len(gram) else np.empty(0, np.bool_)
     item, x, y = _combined(text[taken], gram[taken], len(items))
     if options.pairs_similar is not None:

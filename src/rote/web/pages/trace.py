@@ -23,7 +23,7 @@ def summary(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
     """What the matches come to: a few numbers, each with what it means."""
     text, least = traced.texts[0], traced.options.min_words
     longest = max((span.words for span in traced.spans), default=0)
-    matches = sum(traced.found.values())
+    matches = sum(traced.span_counts.values())
     found: dict[str, tuple[str, ...]] = {
         "in the longest match": (several(longest, "word"), "", "#span-1" if longest else ""),
         "of its words in a match": (
@@ -129,7 +129,7 @@ def matches(traced: Trace, key: str) -> dict[str, Any]:
     """The matched spans in the text and with their sources, as `rote trace -o page.html` shows."""
     numbers = numbered(traced)
     documents = documents_of(traced.spans, numbers)
-    held = traced.held.get(0)
+    held = traced.texts_by_number.get(0)
     return {
         "paragraphs": paragraphs_of(held, traced.spans, numbers) if held is not None else [],
         "spans": [
@@ -141,7 +141,7 @@ def matches(traced: Trace, key: str) -> dict[str, Any]:
         ],
         "sort": traced.options.sort,
         "listed": len(traced.spans),
-        "found": sum(traced.found.values()),
+        "found": sum(traced.span_counts.values()),
     }
 
 

@@ -339,7 +339,7 @@ def _answer(held: Held, relax: int) -> dict[str, Any]:
         "covered": text.covered,
         "coverage": {str(n): share for n, share in found.coverage.items()} if found else {},
         "creativity": found.creativity if found else math.nan,
-        "found": traced.found,
+        "found": traced.span_counts,
         "spans": spans,
         "sentences": found.sentences if found else [],
         "failing_by_chance": found.by_chance if found else math.nan,

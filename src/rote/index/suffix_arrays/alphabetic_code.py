@@ -78,16 +78,16 @@ def _split_ranges(sums, codes, lengths):  # type: ignore[no-untyped-def]
 
 @njit(inline="always")
 def _middle(sums, start, stop):  # type: ignore[no-untyped-def]
-    """Where to part a range so that both sides weigh most alike; the lower place if in doubt."""
+    """Where to part a range so that both sides weigh most alike; the lower position if in doubt."""
     both = sums[start] + sums[stop]
     low, high = start + 1, stop - 1
     while low < high:
-        place = (low + high) >> 1
-        if 2 * sums[place] < both:
-            low = place + 1
+        position = (low + high) >> 1
+        if 2 * sums[position] < both:
+            low = position + 1
         else:
-            high = place
-    # `low` is the first place whose left side weighs half or more (or the last one).
+            high = position
+    # `low` is the first position whose left side weighs half or more (or the last one).
     if low - 1 > start and both - 2 * sums[low - 1] <= abs(2 * sums[low] - both):
         low -= 1
     return low

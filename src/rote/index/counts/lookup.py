@@ -1,23 +1,17 @@
-"""Where runs of items stand among the sorted suffixes of a column: counts and places.
+"""Where runs of items stand among the sorted suffixes of a column, and what follows them.
 
-A run's bucket (`buckets.py`) is halved until both edges of the suffixes that begin with the run
+A run's range in the prefix table is halved until both edges of the suffixes that begin with the run
 are found. A search over gigabytes waits for memory most of the time. In a batch, some hundred
-searches go in step: each round asks for the places of all, then for the items at these places,
-then compares them, and so the waits overlap. `single.py` does one search on its own,
-`longest.py` and `extend.py` answer more than where a run stands.
+searches go in step: each round asks for the positions of all, then for the items there, then
+compares them, and so the waits overlap.
 
-One search on its own, for those who ask one thing at a time.
+**One search.** To hand an array to a kernel takes longer than some searches. So the kernel of a
+single search gets one array, the `CountBuffer`: where the column's arrays lie and how long they
+are, and behind that the run that is looked for.
 
-To hand an array to a kernel takes longer than some searches. So this kernel gets a single one,
-the desk: where the column's arrays lie and how long they are, and behind that the run that is
-looked for.
-
-What follows a run of items, and how often: the distribution of the next item.
-
-The suffixes that begin with the run are sorted, so those with the same next item stand together.
-Where a group ends is read from the table if the run and the item have few enough bits, and else
-found by steps of doubling size: the work grows with the number of different items, not with
-how often the run occurs.
+**Continuations.** Suffixes with the same next item are neighbours. Where a group ends is read from
+the table if the run and the item have few enough bits, and else found by steps of doubling size:
+the work grows with the number of different items, not with how often the run occurs.
 """
 
 from __future__ import annotations
@@ -38,8 +32,8 @@ from rote.index.answers import Continuations
 from rote.index.columns.compressed_suffix_array import item_at, skip, suffix_at
 from rote.index.columns.intrinsics import pointer
 from rote.index.columns.layer_column import END, LayerColumn
-from rote.index.columns.packed import OUT_OF_RANGE, ItemStream, StreamItems, read
-from rote.index.counting.prefix_table import (
+from rote.index.columns.packed_array import OUT_OF_RANGE, ItemStream, StreamItems, read
+from rote.index.counts.prefix_table import (
     SEARCHES,
     ColumnArrays,
     Int64s,
@@ -60,7 +54,7 @@ def _search_ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-
     bits = np.empty(SEARCHES, np.int64)
     settled = np.empty(SEARCHES, np.int64)
     middles = np.empty(SEARCHES, np.int64)
-    places = np.empty(SEARCHES, np.int64)
+    positions = np.empty(SEARCHES, np.int64)
     wanted = np.empty(SEARCHES, np.int64)
     # The lower edge, and from where to where the upper one can be.
     lower_edges = np.empty(SEARCHES, np.int64)
@@ -92,14 +86,14 @@ def _search_ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-
             for a in range(left):
                 k = active[a]
                 at = suffix_at(parts.order, parts.order_bits, middles[k])
-                places[k] = skip(parts.ids, at, settled[k])
-                prefetch(parts.ids, (places[k] * parts.ids_bits) >> 3)
+                positions[k] = skip(parts.ids, at, settled[k])
+                prefetch(parts.ids, (positions[k] * parts.ids_bits) >> 3)
             remaining = 0
             for a in range(left):
                 k = active[a]
                 g = base + k
                 start = (ends[g - 1] if g else np.int64(0)) + settled[k]
-                difference = compare_run(parts, places[k], grams, start, ends[g])
+                difference = compare_run(parts, positions[k], grams, start, ends[g])
                 low, high = lows[g], highs[g]
                 if difference == 0 and wanted[k] == _ANY:
                     wanted[k], upper_lows[k], upper_highs[k] = _LOWER, middles[k] + 1, high
@@ -248,8 +242,8 @@ def range_of(desk, size):  # type: ignore[no-untyped-def]
     met = False
     while low < high:
         middle = (low + high) >> 1
-        place = read(parts.order, parts.order_bits, middle) + settled
-        difference = compare_run(parts, place, gram, settled, size)
+        position = read(parts.order, parts.order_bits, middle) + settled
+        difference = compare_run(parts, position, gram, settled, size)
         if difference < 0:
             low = middle + 1
             continue
@@ -260,8 +254,8 @@ def range_of(desk, size):  # type: ignore[no-untyped-def]
         return low, low
     while upper_low < upper_high:
         middle = (upper_low + upper_high) >> 1
-        place = read(parts.order, parts.order_bits, middle) + settled
-        if compare_run(parts, place, gram, settled, size) == 0:
+        position = read(parts.order, parts.order_bits, middle) + settled
+        if compare_run(parts, position, gram, settled, size) == 0:
             upper_low = middle + 1
         else:
             upper_high = middle

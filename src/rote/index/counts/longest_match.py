@@ -1,25 +1,21 @@
-"""The longest match at every place of a text: how far it runs along the corpus, and how often.
+"""The longest match at every position of a text: how far it runs along the corpus, and how often.
 
-For each place the table's bucket is halved down to where the text from there on would stand among
+For each position the table's range is halved down to where the text from there on would stand among
 the sorted suffixes; the longest match is with one of the two neighbours, and the suffixes that
-share it lie around them. If the bucket is empty, so is every search in it: the match is then
+share it lie around them. If the range is empty, so is every search in it: the match is then
 shorter than the table's bits, and the table knows it. As in `lookup.py`, many searches go in
-step, so that their waits for memory overlap. `agreement.py` compares, and sees to it that a text
-that copies long stretches is not compared with them again from each of its places.
+step, so that their waits for memory overlap.
 
-How far a text and a corpus agree, also where they agree for very long.
+**Long matches.** Where the text copies a long passage, walking along it from each of its positions
+would take the square of its length; so the ends of long matches are cached, in three ways:
 
-`longest.py` asks it for every place of a text and a handful of places in the corpus each. Where
-the text copies a long stretch, walking along the stretch from each of its places would take the
-square of its length; so the ends of long agreements are remembered, in three ways:
-
-- along a diagonal, place - i: from within a stretch that agrees, its end is known;
-- by place: who was compared with the same place before tells how far this one can agree, if it
-  is known how far the two agree with each other. A text that goes round and round meets the same
-  places of the corpus on ever new diagonals, and is served by this;
+- along a diagonal, position - i: from within a passage that agrees, its end is known;
+- by position: who was compared with the same position before tells how far this one can agree, if
+  it is known how far the two agree with each other. A text that goes round and round meets the same
+  positions of the corpus on ever new diagonals, and is served by this;
 - along a shift within the text, for just that.
 
-Each memory holds a fixed number of entries; what is forgotten costs time, never correctness.
+Each cache has a fixed number of entries; what is forgotten costs time, never correctness.
 """
 
 from __future__ import annotations
@@ -32,16 +28,16 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.index.columns.compressed_suffix_array import item_at, position_at, skip, suffix_at
 from rote.index.columns.layer_column import ABSENT
-from rote.index.columns.packed import read
-from rote.index.counting.lookup import Lookup
-from rote.index.counting.prefix_table import SEARCHES, Int64s, prefetch, prefix_range
+from rote.index.columns.packed_array import read
+from rote.index.counts.lookup import Lookup
+from rote.index.counts.prefix_table import SEARCHES, Int64s, prefetch, prefix_range
 
 # What a search is after: where the text would stand, then the two edges of the longest match.
 _INSERTION, _LOWER, _UPPER = 0, 1, 2
 
 
 def longest_matches(lookup: Lookup, ids: NDArray[Any]) -> tuple[NDArray[np.int32], Int64s, Int64s]:
-    """For every place i the length of the longest run from there on that the column holds.
+    """For every position i the length of the longest run from there on that the column holds.
 
     And the range of `suffixes.order` that begins with it; high - low is how often it occurs.
     A number that is no item of the column matches nothing, and no match reaches across it.
@@ -126,7 +122,7 @@ def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[n
     lows = np.empty(SEARCHES, np.int64)
     highs = np.empty(SEARCHES, np.int64)
     middles = np.empty(SEARCHES, np.int64)
-    places = np.empty(SEARCHES, np.int64)
+    positions = np.empty(SEARCHES, np.int64)
     equals = np.empty(SEARCHES, np.int64)
     wanted = np.empty(SEARCHES, np.int64)
     # The items shared with the neighbours below and above, and the nearest suffixes to either
@@ -169,23 +165,23 @@ def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[n
         while left:
             for a in range(left):
                 k = active[a]
-                places[k] = suffix_at(parts.order, parts.order_bits, middles[k])
-                prefetch(parts.ids, ((places[k] + settled[k]) * parts.ids_bits) >> 3)
+                positions[k] = suffix_at(parts.order, parts.order_bits, middles[k])
+                prefetch(parts.ids, ((positions[k] + settled[k]) * parts.ids_bits) >> 3)
             far = False
             for a in range(left):
                 k = active[a]
                 known = min(below[k], above[k]) if wanted[k] == _INSERTION else settled[k]
-                equals[k] = match_length(parts, text, base + k, places[k], known)
+                equals[k] = match_length(parts, text, base + k, positions[k], known)
                 far |= equals[k] >= LONG
             if far:
-                match_long(parts, text, base, active[:left], places, equals, memory)
+                match_long(parts, text, base, active[:left], positions, equals, memory)
             remaining = 0
             for a in range(left):
                 k = active[a]
-                i, place, middle, equal = base + k, places[k], middles[k], equals[k]
+                i, position, middle, equal = base + k, positions[k], middles[k], equals[k]
                 low, high = lows[k], highs[k]
                 if wanted[k] == _INSERTION:
-                    at = min(skip(parts.ids, place, equal), parts.last)
+                    at = min(skip(parts.ids, position, equal), parts.last)
                     item = item_at(parts.ids, parts.ids_bits, at)
                     if item < text[i + equal]:
                         if equal > below[k]:
@@ -268,25 +264,25 @@ def match_length(parts, text, i, at, equal):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def match_long(parts, text, base, searches, places, equal, memory):  # type: ignore[no-untyped-def]
+def match_long(parts, text, base, searches, positions, equal, memory):  # type: ignore[no-untyped-def]
     """Go on for those of the searches whose agreement is `LONG`; search k is at base + k.
 
     Apart from `agree`, since its weight would slow down the loop around that.
     """
     for k in searches:
         if equal[k] >= LONG:
-            place = position_at(parts.ids, places[k])
-            equal[k] = _match_far(parts, text, base + k, place, equal[k], memory)
+            position = position_at(parts.ids, positions[k])
+            equal[k] = _match_far(parts, text, base + k, position, equal[k], memory)
 
 
 @njit(inline="always")
-def _match_far(parts, text, i, place, equal, memory):  # type: ignore[no-untyped-def]
+def _match_far(parts, text, i, position, equal, memory):  # type: ignore[no-untyped-def]
     """All that they share, with the help of the memories."""
-    diagonal = place - i
+    diagonal = position - i
     start, end = _cache_get(memory, _BY_DIAGONAL, diagonal)
     at, differs = i + equal, False
     if not start <= at <= end:
-        other, other_end = _cache_get(memory, _BY_POSITION, place)
+        other, other_end = _cache_get(memory, _BY_POSITION, position)
         if other >= 0 and other != i:
             length = other_end - other
             shared = _self_match(text, min(i, other), max(i, other), min(equal, length), memory)
@@ -298,7 +294,7 @@ def _match_far(parts, text, i, place, equal, memory):  # type: ignore[no-untyped
             at = _walk_diagonal(parts, text, at, start, diagonal)
         at = end if start <= at <= end else _walk_diagonal(parts, text, at, len(text), diagonal)
     _cache_put(memory, _BY_DIAGONAL, diagonal, min(i, start) if at == end else i, at)
-    _cache_put(memory, _BY_POSITION, place, i, at)
+    _cache_put(memory, _BY_POSITION, position, i, at)
     return at - i
 
 

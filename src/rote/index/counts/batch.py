@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from rote.index.answers import Counts
 from rote.index.columns.layer_column import ABSENT
-from rote.index.counting.longest_match import longest_matches, match_lengths
-from rote.index.counting.lookup import Lookup
+from rote.index.counts.longest_match import longest_matches, match_lengths
+from rote.index.counts.lookup import Lookup
 from rote.index.grams import Grams
 
 In = TypeVar("In")
 Out = TypeVar("Out")
 Range = tuple[Counts, Counts]
-"""From where to where in the sorted places of a segment each n-gram stands."""
+"""From where to where in the sorted positions of a segment each n-gram stands."""
 FEW = 512
 """So many n-grams are found, or items counted, before a thread has begun."""
 

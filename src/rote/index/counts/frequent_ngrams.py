@@ -1,39 +1,28 @@
-"""The most frequent n-grams over several segments, exactly, without holding all of them.
+"""The most frequent n-grams of a layer, exactly: `rote top` and templates ask this.
 
-An n-gram among the k most frequent has at least the k-th best total t; with S segments it has
-at least t / S in one of them. So: of the k best of each segment the likeliest are counted
-everywhere, which gives a total t that k of them reach; then those are counted that reach t / S
-somewhere and may reach t in all.
+**Several segments**, without holding all n-grams: one among the k most frequent has at least the
+k-th best total t; with S segments it has at least t / S in one of them. So: of the k best of each
+segment the likeliest are counted everywhere, which gives a total t that k of them reach; then those
+are counted that reach t / S somewhere and may reach t in all.
 
-The most frequent n-grams of a layer of one segment, exactly: `rote top` and templates ask this.
-Two ways give the same answer. N-grams of any length are read off the sorted suffixes
-(`top_order`). Where the n numbers fit into 64 bits, all windows can be counted by hashing instead
-(`top_keys`): faster for the few n-grams of a short n, and the only way for a layer without sorted
-suffixes.
+**One segment**, in two ways that give the same answer. N-grams of any length are read off the
+sorted suffixes, where equal ones are neighbours. Where the n numbers fit into 64 bits, all windows
+can be counted by hashing instead: faster for the few n-grams of a short n (2 to 2.5 times for
+tags), and the only way for a layer without sorted suffixes.
 
-Keeping the highest counts while they come in, in any order, with all that tie with the last.
+**Hashing.** An n-gram's key is its numbers one behind the other, the first on top, so keys are in
+the order of the n-grams. A key is scattered by a multiplication with an odd number, which loses
+nothing: the *hash* stands for the key everywhere. Hashes are dealt out to parts by their top bits,
+so that all that are equal meet in one part, and a part's distinct hashes are few enough to be
+counted in the cache. What is known of an n-gram until the end is its hash and its *rank*: how many
+windows of the same part came before it was first seen. Positions are found by a last pass that
+counts ranks again, which saves storing them. The table of a part has two words per slot: hash (0 is
+free: no key is 0, as no item is), then rank and count together.
 
-Candidates are rows of `best`: a key, where it was first seen, and its count. `state` holds the
-bar below which a count cannot be among the highest any more, how many candidates are at or above
-it, and how many rows are filled. `tallies[c]` is how many candidates have count c, so the bar
-rises without looking at the candidates again. Both ways of finding n-grams feed this one.
-
-A kernel that reads n-grams of any length off the sorted suffixes: equal ones are neighbours.
-
-The suffixes' places jump all over the text, so what stands there is asked for well ahead.
-
-Kernels that count all n-grams whose numbers fit together into 64 bits.
-
-An n-gram's key is its numbers one behind the other, the first on top, so keys stand in the order
-of the n-grams. A key is scattered by a multiplication with an odd number, which loses nothing:
-the *hash* stands for the key everywhere. Hashes are dealt out to parts by their top bits, so
-that all that are equal meet in one part, and a part's distinct hashes are few enough to be
-counted in the cache. What is known of an n-gram until the end is its hash and its *rank*: how
-many windows of the same part came before it was first seen. Places are found by a last pass that
-counts ranks again, which saves storing them.
-
-The table of a part has two words per slot: hash (0 is free: no key is 0, as no item is), then
-rank and count together.
+**Best counts.** Candidates are rows of `best`: a key, where it was first seen, and its count.
+`state` holds the bar below which a count cannot be among the highest any more, how many candidates
+are at or above it, and how many rows are filled. `tallies[c]` is how many candidates have count c,
+so the bar rises without looking at the candidates again.
 """
 
 from __future__ import annotations
@@ -49,10 +38,10 @@ from rote.core.kernels import njit
 from rote.index.answers import Counts, FrequentNgrams
 from rote.index.columns import intrinsics
 from rote.index.columns.layer_column import LayerColumn, Numbers, SharedVocabulary, Suffixes
-from rote.index.columns.packed import StreamItems, read
-from rote.index.counting.batch import map_segments
-from rote.index.counting.document_counts import count_documents
-from rote.index.counting.lookup import Lookup
+from rote.index.columns.packed_array import StreamItems, read
+from rote.index.counts.batch import map_segments
+from rote.index.counts.document_counts import count_documents
+from rote.index.counts.lookup import Lookup
 from rote.index.grams import Grams
 
 
@@ -84,10 +73,10 @@ def most_frequent(
 
 def _top_in_one(column: LayerColumn, n: int, k: int | None, *, documents: bool) -> FrequentNgrams:
     """The k most frequent n-grams of one column, ties at the cut in the order of the items."""
-    places, counts = find_frequent(column, n, most=k)
-    places, counts = places[:k], counts[:k]
-    document_counts = count_documents(column, places, n) if documents else None
-    grams = _as_grams(_items_at(column, places, n), column.vocabulary)
+    positions, counts = find_frequent(column, n, most=k)
+    positions, counts = positions[:k], counts[:k]
+    document_counts = count_documents(column, positions, n) if documents else None
+    grams = _as_grams(_items_at(column, positions, n), column.vocabulary)
     return FrequentNgrams(grams, counts, document_counts)
 
 
@@ -165,9 +154,13 @@ def _add_columns(
 
     def count(number: int) -> tuple[Numbers, Counts, Counts]:
         column = columns[number]
-        places, counts = find_frequent(column, n, least=least, most=most, memory=MEMORY // threads)
-        document_counts = count_documents(column, places, n) if documents else np.zeros_like(counts)
-        return shared.up[number][_items_at(column, places, n)], counts, document_counts
+        positions, counts = find_frequent(
+            column, n, least=least, most=most, memory=MEMORY // threads
+        )
+        document_counts = (
+            count_documents(column, positions, n) if documents else np.zeros_like(counts)
+        )
+        return shared.up[number][_items_at(column, positions, n)], counts, document_counts
 
     each = list(map_segments(count, range(len(columns)), threads))
     rows = [part for part, _, _ in each]
@@ -199,8 +192,8 @@ def _total_documents(
         there, column = high > low, lookups[number].column
         assert column.suffixes is not None
         document_counts = np.zeros(len(chosen), np.int64)
-        places = column.suffixes.order.take(low[there])
-        document_counts[there] = count_documents(column, places, chosen.shape[1])
+        positions = column.suffixes.order.take(low[there])
+        document_counts[there] = count_documents(column, positions, chosen.shape[1])
         return document_counts
 
     return sum(map_segments(count, range(len(lookups)), threads), np.zeros(len(chosen), np.int64))
@@ -211,9 +204,9 @@ def _rows_range(lookup: Lookup, numbers: Numbers, chosen: Numbers) -> tuple[Coun
     return lookup.ranges(numbers[chosen].reshape(-1), ends)
 
 
-def _items_at(column: LayerColumn, places: NDArray[np.int64], n: int) -> Numbers:
-    """The numbers of the n-grams at these places, one row each."""
-    flat = column.ids.take((places[:, None] + np.arange(n)).reshape(-1))
+def _items_at(column: LayerColumn, positions: NDArray[np.int64], n: int) -> Numbers:
+    """The numbers of the n-grams at these positions, one row each."""
+    flat = column.ids.take((positions[:, None] + np.arange(n)).reshape(-1))
     return flat.astype(np.int32).reshape(-1, n)
 
 
@@ -244,7 +237,7 @@ def find_frequent(
     most: int | None = None,
     memory: int = MEMORY,
 ) -> Counted:
-    """All n-grams that occur at least `least` times: the first place of each, and its count.
+    """All n-grams that occur at least `least` times: the first position of each, and its count.
 
     With `most` only so many of the highest counts, and all that tie with the last of them. The
     most frequent come first; equal counts stand in the order of the n-grams. No n-gram crosses
@@ -297,7 +290,7 @@ def count_by_hashing(
     text: Text = (ids.data, ids.bits, column.document_ends, n)
     best, tallies, state = _new_top(least, most)
     rounds = list(_plan_rounds(text, part_bits, room))
-    # Made once, and by numpy, which asks for large pages: dealing writes in many places at once.
+    # Made once, and by numpy, which asks for large pages: dealing writes to many pages at once.
     dealt = np.empty(max(0 if bounds is None else bounds[-1] for _, bounds in rounds), np.uint64)
     for low, bounds in rounds:
         if bounds is None:
@@ -311,10 +304,10 @@ def count_by_hashing(
     parts = ((hashes >> np.uint64(1)) >> np.uint64(63 - part_bits)).astype(np.int64)
     # Parts come one after the other, and in a part n-grams stand as they were first seen.
     ranks = rows[:, FIRST].copy()
-    places = _places_of(*text, part_bits, parts, ranks)
+    positions = _places_of(*text, part_bits, parts, ranks)
     order = np.argsort(hashes * np.uint64(GATHER))
     order = order[np.argsort(-counts[order], kind="stable")]
-    return places[order], counts[order]
+    return positions[order], counts[order]
 
 
 def _has_few(column: LayerColumn, n: int) -> bool:
@@ -426,9 +419,9 @@ _ORDER_BLOCK = 1024
 
 
 @njit(inline="always")
-def _load_items(data, bits, place, items):  # type: ignore[no-untyped-def]
+def _load_items(data, bits, position, items):  # type: ignore[no-untyped-def]
     """The numbers of some items at once, as many as fit into one load."""
-    at = np.int64(place) * np.int64(bits)
+    at = np.int64(position) * np.int64(bits)
     mask = (np.uint64(1) << np.uint64(items * bits)) - np.uint64(1)
     return (load64(data.data, at >> 3) >> np.uint64(at & 7)) & mask
 
@@ -461,19 +454,19 @@ def _shared_items(data, bits, first, second, n):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _is_inside_document(data, bits, place, start, n):  # type: ignore[no-untyped-def]
+def _is_inside_document(data, bits, position, start, n):  # type: ignore[no-untyped-def]
     """Whether the window holds no document's end; the first `start` items are known."""
-    while start < n and read(data, bits, place + start) != 0:
+    while start < n and read(data, bits, position + start) != 0:
         start += 1
     return start == n
 
 
 @njit(cache=True, nogil=True)
 def _next_grams(order, order_bits, length, data, bits, n, bar, walk, firsts, counts):  # type: ignore[no-untyped-def]
-    """Fill in first places and counts of the next n-grams that reach the bar.
+    """Fill in first positions and counts of the next n-grams that reach the bar.
 
-    `walk` says where in the order to go on, and with which n-gram in hand: a place (or -1), its
-    first place and its count so far. Returns how many were filled in; fewer than there is room
+    `walk` says where in the order to go on, and with which n-gram in hand: a position (or -1), its
+    first position and its count so far. Returns how many were filled in; fewer than there is room
     for only at the end.
     """
     start, previous, first, count = walk[0], walk[1], walk[2], walk[3]
@@ -481,19 +474,19 @@ def _next_grams(order, order_bits, length, data, bits, n, bar, walk, firsts, cou
     for i in range(start, length):
         ahead = read(order, order_bits, min(i + _AHEAD, length - 1))
         prefetch(data, (ahead * bits) >> 3)
-        place = read(order, order_bits, i)
+        position = read(order, order_bits, i)
         shared = np.int64(0)
         if previous >= 0:
-            shared = _shared_items(data, bits, previous, place, n)
+            shared = _shared_items(data, bits, previous, position, n)
             if shared == n:
                 count += 1
-                first = min(first, place)
+                first = min(first, position)
                 continue
             if count >= bar:
                 firsts[filled], counts[filled] = first, count
                 filled += 1
-        is_inside = _is_inside_document(data, bits, place, shared, n)
-        previous, first, count = (place if is_inside else np.int64(-1)), place, np.int64(1)
+        is_inside = _is_inside_document(data, bits, position, shared, n)
+        previous, first, count = (position if is_inside else np.int64(-1)), position, np.int64(1)
         if filled == len(firsts):
             walk[0], walk[1], walk[2], walk[3] = i + 1, previous, first, count
             return filled
@@ -506,7 +499,7 @@ def _next_grams(order, order_bits, length, data, bits, n, bar, walk, firsts, cou
 
 @njit(cache=True, nogil=True)
 def count_sorted(order, order_bits, length, data, bits, n, best, tallies, state):  # type: ignore[no-untyped-def]
-    """Offer all n-grams to the best, by their first place, in order; returns `best`."""
+    """Offer all n-grams to the best, by their first position, in order; returns `best`."""
     walk = np.array([0, -1, 0, 0])
     firsts, counts = np.empty(_ORDER_BLOCK, np.int64), np.empty(_ORDER_BLOCK, np.int64)
     while True:
@@ -550,23 +543,23 @@ def next_windows(data, bits, ends, n, at, block):  # type: ignore[no-untyped-def
 
     Returns how many; 0 when there are no more. `at` then says where the next one begins.
     """
-    document, place = at[0], at[1]
-    while document < len(ends) and place + n > ends[document]:
-        place = ends[document] + 1
+    document, position = at[0], at[1]
+    while document < len(ends) and position + n > ends[document]:
+        position = ends[document] + 1
         document += 1
     if document == len(ends):
         return 0
-    size = min(len(block), ends[document] - n + 1 - place)
+    size = min(len(block), ends[document] - n + 1 - position)
     shift = np.uint64(bits)
     mask = ~np.uint64(0) >> np.uint64(64 - n * bits)
     key = np.uint64(0)
-    for i in range(place, place + n - 1):
+    for i in range(position, position + n - 1):
         key = (key << shift) | np.uint64(read(data, bits, i))
-    last = place + n - 1
+    last = position + n - 1
     for i in range(size):
         key = ((key << shift) | np.uint64(read(data, bits, last + i))) & mask
         block[i] = key * _SCATTER
-    at[0], at[1] = document, place + size
+    at[0], at[1] = document, position + size
     return size
 
 
@@ -716,8 +709,8 @@ def count_streamed(data, bits, ends, n, part_bits, part, best, tallies, state): 
 
 @njit(cache=True, nogil=True)
 def _places_of(data, bits, ends, n, part_bits, parts, ranks):  # type: ignore[no-untyped-def]
-    """The places of the windows with these ranks in these parts, which ascend together."""
-    places = np.empty(len(parts), np.int64)
+    """The positions of the windows with these ranks in these parts, which ascend together."""
+    positions = np.empty(len(parts), np.int64)
     due = np.zeros(1 << part_bits, np.int64)  # of each part, the next wanted
     last = np.zeros(1 << part_bits, np.int64)
     left = np.full(1 << part_bits, -1, np.int64)  # windows of the part before that one
@@ -736,10 +729,10 @@ def _places_of(data, bits, ends, n, part_bits, parts, ranks):  # type: ignore[no
             part = _part_of(block[i], part_bits)
             if left[part] == 0:
                 wanted = due[part]
-                places[wanted] = at[1] - size + i
+                positions[wanted] = at[1] - size + i
                 found += 1
                 if wanted < last[part]:
                     due[part] = wanted + 1
                     left[part] = ranks[wanted + 1] - ranks[wanted]
             left[part] -= 1
-    return places
+    return positions

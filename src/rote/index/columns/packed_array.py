@@ -37,7 +37,7 @@ OUT_OF_RANGE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedArray:
     """`length` numbers of `bits` bits each; `data` is read-only and ends in padding."""
 
     data: Bytes
@@ -59,12 +59,12 @@ class Packed:
         _unpack(self.data, self.bits, start, out)
         return out
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The numbers at these places, which must be within the column."""
-        if len(places) and not 0 <= places.min() <= places.max() < self.length:
+    def take(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The numbers at these positions, which must be within the column."""
+        if len(positions) and not 0 <= positions.min() <= positions.max() < self.length:
             raise InputError(OUT_OF_RANGE)
-        out = np.empty(len(places), np.int64)
-        _gather(self.data, self.bits, places, out)
+        out = np.empty(len(positions), np.int64)
+        _gather(self.data, self.bits, positions, out)
         return out
 
     def all(self) -> NDArray[np.int64]:
@@ -89,7 +89,7 @@ class ItemStream:
     Kernels take `data` and `bits`, as of a packed column; no item has more bits.
     """
 
-    packed: Packed
+    packed: PackedArray
     table: NDArray[np.int32] = field(default_factory=lambda: NO_TABLE)
 
     @property
@@ -111,15 +111,15 @@ class ItemStream:
         """The items from start to stop."""
         return self._items(self.packed.slice(start, stop))
 
-    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The items at these places, which must be within the column."""
-        return self._items(self.packed.take(places))
+    def take(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The items at these positions, which must be within the column."""
+        return self._items(self.packed.take(positions))
 
     def all(self) -> NDArray[np.int64]:
         return self.slice(0, len(self))
 
     def runs(self, starts: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-        """The items from each place on, one run behind the other; behind the last is the first."""
+        """The items from each position on, run after run; after the last item comes the first."""
         return self.take((starts[:, None] + np.arange(length)).reshape(-1) % max(1, len(self)))
 
     @property
@@ -144,11 +144,11 @@ def packed_size(length: int, bits: int) -> int:
     return (length * bits + 7) // 8 + PADDING
 
 
-def pack(values: NDArray[Any], bits: int) -> Packed:
+def pack(values: NDArray[Any], bits: int) -> PackedArray:
     """A column in memory."""
     data = np.concatenate([np.empty(0, np.uint8), *pack_chunks(values, bits)])
     data.flags.writeable = False
-    return Packed(data, bits, len(values))
+    return PackedArray(data, bits, len(values))
 
 
 def pack_chunks(values: NDArray[Any], bits: int) -> Iterator[Bytes]:
@@ -208,9 +208,9 @@ def _unpack(data, bits, start, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _gather(data, bits, places, out):  # type: ignore[no-untyped-def]
-    for i in range(len(places)):
-        out[i] = read(data, bits, places[i])
+def _gather(data, bits, positions, out):  # type: ignore[no-untyped-def]
+    for i in range(len(positions)):
+        out[i] = read(data, bits, positions[i])
 
 
 @njit(cache=True, nogil=True)

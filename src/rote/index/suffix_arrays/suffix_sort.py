@@ -1,27 +1,22 @@
-"""From a stream of numbers to its sorted suffixes, the heart of building an index.
+"""Sort the suffixes of a stream of numbers: the heart of building an index.
 
 Suffixes are sorted by 64-bit keys of coded items, scattered into buckets by their top bits. That
 is several times faster than any method which sorts suffixes for certain in linear time, as long
 as few of them begin alike for long. Where a sample of the buckets shows that they do, or the
 work grows beyond its budget all the same, the stream is handed to `sais`.
 
-Memory: four bytes an item for the stream, twelve for keys and places, at most one for the
+**Keys.** A key is the codes of a suffix's items one behind the other, up to and with the document's
+end, cut at 64 bits. Swept backward, each key follows from the one behind it, so keys need not be
+stored: one sweep counts how many fall into each bucket, a second puts them there. `steps` holds
+for every number its code and, in the seven bits below that are always free, the code's length.
+
+**Equal keys.** A run of equal keys is sorted again by the keys behind the items which the first key
+holds completely, and so on; a run whose key holds the document's end is equal to the end. On
+natural text this is rare and shallow. Where much repeats it could take forever, so the work is
+counted, and the caller gives up beyond a budget.
+
+**Memory.** Four bytes an item for the stream, twelve for keys and positions, at most one for the
 table, or two for a large one; measured, 16.3 bytes an item in all.
-
-Kernels that sort suffixes by keys: the sweeps that scatter them, and the sort of a bucket.
-
-A key is the codes of a suffix's items one behind the other, up to and with the document's end,
-cut at 64 bits. Swept backward, each key follows from the one behind it, so keys need not be
-kept: one sweep counts how many fall into each bucket, a second puts them there. `steps` holds
-for every number its code and, in the seven bits below that are always free, the code's length:
-one load for both.
-
-Suffixes whose keys are the same: they are told apart by what stands behind the key.
-
-A run of equal keys is sorted again by the keys that begin behind the items which the first key
-holds whole, and so on; a run whose key holds the document's end is equal to the end. On natural
-text this is rare and shallow. Where much repeats it could take forever, so the work is counted,
-and whoever calls gives it up beyond a budget.
 """
 
 from __future__ import annotations
@@ -39,8 +34,8 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.index.columns import intrinsics
 from rote.index.columns.layer_column import END, MAX_POSITIONS, Suffixes
-from rote.index.columns.packed import bits_for, pack
-from rote.index.sorting.alphabetic_code import Codes, Lengths, build_alphabetic_code
+from rote.index.columns.packed_array import bits_for, pack
+from rote.index.suffix_arrays.alphabetic_code import Codes, Lengths, build_alphabetic_code
 
 Ids = NDArray[np.int32]
 TableSize = Literal["small", "usual", "large"]
@@ -75,10 +70,10 @@ class SortedSuffixes:
 def sort_suffixes(
     ids: Ids, entries: int, *, threads: int = 1, table: TableSize = "usual"
 ) -> SortedSuffixes:
-    """Sort the places of all items in a stream whose numbers are below `entries`.
+    """Sort the positions of all items in a stream whose numbers are below `entries`.
 
     The result does not depend on the number of threads. Suffixes that are equal to their
-    documents' ends stand in the order of their places, unless `sais` sorted them.
+    documents' ends stand in the order of their positions, unless `sais` sorted them.
     """
     ids = _check_stream(ids)
     counts = _count_items(ids, entries)
@@ -93,9 +88,9 @@ def sort_suffixes(
     return SortedSuffixes(order, codes, lengths, entry_of)
 
 
-def pack_suffixes(sorted_suffixes: SortedSuffixes, places: int) -> Suffixes:
-    """Ready for queries; `places` is the length of the stream."""
-    order = pack(sorted_suffixes.order, bits_for(max(1, places - 1)))
+def pack_suffixes(sorted_suffixes: SortedSuffixes, positions: int) -> Suffixes:
+    """Ready for queries; `positions` is the length of the stream."""
+    order = pack(sorted_suffixes.order, bits_for(max(1, positions - 1)))
     return Suffixes(order, sorted_suffixes.lengths, pack(sorted_suffixes.table, order.bits))
 
 
@@ -142,12 +137,12 @@ def _sort_by_radix(
         count_keys(ids, steps, *parts[part], bits, counts[part])
 
     def deal(part: int) -> None:
-        scatter_keys(ids, steps, *parts[part], bits, ends[part], keys, places)
+        scatter_keys(ids, steps, *parts[part], bits, ends[part], keys, positions)
 
     def sort(first: int) -> int:
         """Sort the buckets of one stride; the work that equal keys made."""
         work: int = sort_buckets(
-            ids, steps, first, strides, bounds, keys, places, table, table_bits, budget
+            ids, steps, first, strides, bounds, keys, positions, table, table_bits, budget
         )
         return work
 
@@ -155,7 +150,7 @@ def _sort_by_radix(
         list(each(count, range(threads)))
         np.cumsum(counts.sum(axis=0), out=bounds[1:])
         ends = bounds[:-1] + counts.cumsum(axis=0, dtype=np.int64)
-        keys, places = np.empty(items, np.uint64), np.empty(items, np.int32)
+        keys, positions = np.empty(items, np.uint64), np.empty(items, np.int32)
         list(each(deal, range(threads)))
         table[-1] = items
         budget = max(_MIN_BUDGET, _BUDGET * items)
@@ -169,7 +164,7 @@ def _sort_by_radix(
             work += more
             if work > budget:
                 return None
-    return places, table
+    return positions, table
 
 
 @contextmanager
@@ -189,7 +184,7 @@ def _sort_by_sais(
     ids: Ids, entries: int, steps: NDArray[np.uint64], table_bits: int
 ) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
     """Order and table in linear time, whatever repeats."""
-    from rote.index.sorting.sais import sais
+    from rote.index.suffix_arrays.sais import sais
 
     order = sais(ids, entries)
     table = np.zeros((1 << table_bits) + 1, np.uint32)
@@ -222,16 +217,16 @@ def pack_steps(codes: Codes, lengths: Lengths) -> NDArray[np.uint64]:
 
 
 @njit(inline="always")
-def key_at(ids, steps, place):  # type: ignore[no-untyped-def]
-    """The key of the suffix at a place, read forward."""
+def key_at(ids, steps, position):  # type: ignore[no-untyped-def]
+    """The key of the suffix at a position, read forward."""
     key, filled = np.uint64(0), np.uint64(0)
     while filled < np.uint64(64):
-        step = steps[ids[place]]
+        step = steps[ids[position]]
         key |= (step & _CODE) >> filled
         filled += step & _LENGTH
-        if ids[place] == 0:
+        if ids[position] == 0:
             break
-        place += 1
+        position += 1
     return key
 
 
@@ -250,7 +245,7 @@ def _key_before(key, number, step):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def count_items(ids, counts):  # type: ignore[no-untyped-def]
-    """Count each number; gives the first place whose number is out of range, or -1."""
+    """Count each number; gives the first position whose number is out of range, or -1."""
     for i in range(len(ids)):
         if ids[i] < 0 or ids[i] >= len(counts):
             return i
@@ -271,10 +266,10 @@ def count_keys(ids, steps, start, stop, bits, counts):  # type: ignore[no-untype
 
 
 @njit(cache=True, nogil=True)
-def scatter_keys(ids, steps, start, stop, bits, ends, keys, places):  # type: ignore[no-untyped-def]
-    """Put the items' keys and places from start to stop into their buckets.
+def scatter_keys(ids, steps, start, stop, bits, ends, keys, positions):  # type: ignore[no-untyped-def]
+    """Put the items' keys and positions from start to stop into their buckets.
 
-    A bucket is filled backward from `ends`, as the sweep goes: its places ascend, whatever
+    A bucket is filled backward from `ends`, as the sweep goes: its positions ascend, whatever
     ranges the stream was cut into.
     """
     shift = np.uint64(64 - bits)
@@ -287,18 +282,18 @@ def scatter_keys(ids, steps, start, stop, bits, ends, keys, places):  # type: ig
             at = np.int64(ends[bucket]) - 1
             ends[bucket] = at
             keys[at] = key
-            places[at] = i
+            positions[at] = i
 
 
 @njit(cache=True, nogil=True)
-def sort_keys(keys, places, start, stop, held_keys, held_places, counts):  # type: ignore[no-untyped-def]
-    """Sort keys from start to stop, and their places along with them; time is bounded by bits.
+def sort_keys(keys, positions, start, stop, held_keys, held_places, counts):  # type: ignore[no-untyped-def]
+    """Sort keys from start to stop, and their positions along with them; time is bounded by bits.
 
     A range is dealt out by the highest of those bits in which its keys differ, in place if it is
     larger than the room for its copy, then each group again.
     """
     if stop - start <= SMALL:
-        _insert_keys(keys, places, start, stop)
+        _insert_keys(keys, positions, start, stop)
         return
     starts, stops = np.empty(_WAITING, np.int64), np.empty(_WAITING, np.int64)
     starts[0], stops[0] = start, stop
@@ -314,21 +309,21 @@ def sort_keys(keys, places, start, stop, held_keys, held_places, counts):  # typ
         bits = _bit_length(differing)
         if stop - start > CACHED_KEYS:
             digit = min(bits, _LARGE_DIGIT)
-            _swap(keys, places, start, stop, bits - digit, digit, counts)
+            _swap(keys, positions, start, stop, bits - digit, digit, counts)
         else:
             digit = min(bits, DIGIT, _bit_length(np.uint64(stop - start)) - 1)
-            _deal(keys, places, start, stop, bits - digit, digit, held_keys, held_places, counts)
+            _deal(keys, positions, start, stop, bits - digit, digit, held_keys, held_places, counts)
         # Small groups side by side are sorted in one go; no key leaves its group.
         sorted_to, at = start, start
         for group in range(1 << digit):
             end = start + counts[group]
             if end - at > SMALL:
-                _insert_keys(keys, places, sorted_to, at)
+                _insert_keys(keys, positions, sorted_to, at)
                 starts[waiting], stops[waiting] = at, end
                 waiting += 1
                 sorted_to = end
             at = end
-        _insert_keys(keys, places, sorted_to, stop)
+        _insert_keys(keys, positions, sorted_to, stop)
 
 
 @njit(inline="always")
@@ -341,14 +336,14 @@ def _bit_length(number):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _deal(keys, places, start, stop, shift, digit, held_keys, held_places, counts):  # type: ignore[no-untyped-def]
+def _deal(keys, positions, start, stop, shift, digit, held_keys, held_places, counts):  # type: ignore[no-untyped-def]
     """Stable: by `digit` bits from `shift` on; `counts` are then the ends of the groups."""
     mask = (np.uint64(1) << np.uint64(digit)) - np.uint64(1)
     low = np.uint64(shift)
     counts[: 1 << digit] = 0
     for i in range(start, stop):
         held_keys[i - start] = keys[i]
-        held_places[i - start] = places[i]
+        held_places[i - start] = positions[i]
         counts[np.int64((keys[i] >> low) & mask)] += 1
     total = 0
     for group in range(1 << digit):
@@ -360,11 +355,11 @@ def _deal(keys, places, start, stop, shift, digit, held_keys, held_places, count
         at = start + np.int64(counts[home])
         counts[home] += 1
         keys[at] = held_keys[i]
-        places[at] = held_places[i]
+        positions[at] = held_places[i]
 
 
 @njit(cache=True, nogil=True)
-def _swap(keys, places, start, stop, shift, digit, counts):  # type: ignore[no-untyped-def]
+def _swap(keys, positions, start, stop, shift, digit, counts):  # type: ignore[no-untyped-def]
     """As `_deal`, in place and not stable."""
     mask = (np.uint64(1) << np.uint64(digit)) - np.uint64(1)
     low = np.uint64(shift)
@@ -380,30 +375,30 @@ def _swap(keys, places, start, stop, shift, digit, counts):  # type: ignore[no-u
     for group in range(1 << digit):
         end = start + np.int64(counts[group])
         while heads[group] < end:
-            key, place = keys[heads[group]], places[heads[group]]
+            key, position = keys[heads[group]], positions[heads[group]]
             home = np.int64((key >> low) & mask)
             # Send away what does not belong here until something comes that does.
             while home != group:
                 at = heads[home]
                 heads[home] += 1
                 keys[at], key = key, keys[at]
-                places[at], place = place, places[at]
+                positions[at], position = position, positions[at]
                 home = np.int64((key >> low) & mask)
-            keys[heads[group]], places[heads[group]] = key, place
+            keys[heads[group]], positions[heads[group]] = key, position
             heads[group] += 1
 
 
 @njit(cache=True, nogil=True)
-def _insert_keys(keys, places, start, stop):  # type: ignore[no-untyped-def]
+def _insert_keys(keys, positions, start, stop):  # type: ignore[no-untyped-def]
     for i in range(start + 1, stop):
-        key, place = keys[i], places[i]
+        key, position = keys[i], positions[i]
         j = i
         while j > start and keys[j - 1] > key:
             keys[j] = keys[j - 1]
-            places[j] = places[j - 1]
+            positions[j] = positions[j - 1]
             j -= 1
         keys[j] = key
-        places[j] = place
+        positions[j] = position
 
 
 # Runs up to this size are sorted by comparing items one by one.
@@ -412,13 +407,13 @@ _FEW = 8
 _DEEPEST = 4096
 # How many suffixes ahead memory is asked for.
 _AHEAD = 24
-# Going to another place of the stream costs as much as reading so many items in a row.
+# Going to another position of the stream costs as much as reading so many items in a row.
 _VISIT = 8
 
 
 @njit(cache=True, nogil=True)
 def sort_buckets(  # type: ignore[no-untyped-def]
-    ids, steps, first, step, bounds, keys, places, table, table_bits, budget
+    ids, steps, first, step, bounds, keys, positions, table, table_bits, budget
 ):
     """Sort every `step`-th bucket from `first` on, fill in its part of the table.
 
@@ -431,13 +426,13 @@ def sort_buckets(  # type: ignore[no-untyped-def]
     work = 0
     for bucket in range(first, len(bounds) - 1, step):
         start, stop = bounds[bucket], bounds[bucket + 1]
-        sort_keys(keys, places, start, stop, held_keys, held_places, counts)
+        sort_keys(keys, positions, start, stop, held_keys, held_places, counts)
         _tabulate(keys, start, stop, bucket, len(bounds) - 1, table, table_bits)
         work = _sort_equal_keys(
             ids,
             steps,
             keys,
-            places,
+            positions,
             start,
             stop,
             held_keys,
@@ -470,7 +465,7 @@ def _tabulate(keys, start, stop, bucket, buckets, table, table_bits):  # type: i
 
 @njit(cache=True, nogil=True)
 def _sort_equal_keys(  # type: ignore[no-untyped-def]
-    ids, steps, keys, places, start, stop, held_keys, held_places, counts, frames, work, budget
+    ids, steps, keys, positions, start, stop, held_keys, held_places, counts, frames, work, budget
 ):
     """Sort what has equal keys; gives the work done, with what was done before."""
     # A frame is a range of sorted keys, looked through up to its first number, and the number of
@@ -491,17 +486,17 @@ def _sort_equal_keys(  # type: ignore[no-untyped-def]
         # Ask for what the runs that follow will read, as far ahead again as this run is long.
         for i in range(at + _AHEAD, min(end + _AHEAD, stop)):
             if keys[i] == keys[i - 1]:
-                prefetch(ids, np.int64(places[i - 1]) + depth)
-                prefetch(ids, np.int64(places[i]) + depth)
-        whole_items = _items_in_key(ids, steps, places[at] + depth)
+                prefetch(ids, np.int64(positions[i - 1]) + depth)
+                prefetch(ids, np.int64(positions[i]) + depth)
+        whole_items = _items_in_key(ids, steps, positions[at] + depth)
         if whole_items == 0:
             for i in range(at, end):
-                keys[i] = np.uint64(places[i])
-            sort_keys(keys, places, at, end, held_keys, held_places, counts)
+                keys[i] = np.uint64(positions[i])
+            sort_keys(keys, positions, at, end, held_keys, held_places, counts)
             continue
         depth += whole_items
         if end - at <= _FEW:
-            work = _insert_suffixes(ids, places, at, end, depth, work, budget)
+            work = _insert_suffixes(ids, positions, at, end, depth, work, budget)
         else:
             work += (end - at) * (whole_items + _VISIT)
             level += 1
@@ -510,43 +505,43 @@ def _sort_equal_keys(  # type: ignore[no-untyped-def]
         if end - at > _FEW:
             for i in range(at, end):
                 if i + _AHEAD < end:
-                    prefetch(ids, np.int64(places[i + _AHEAD]) + depth)
-                keys[i] = key_at(ids, steps, places[i] + depth)
-            sort_keys(keys, places, at, end, held_keys, held_places, counts)
+                    prefetch(ids, np.int64(positions[i + _AHEAD]) + depth)
+                keys[i] = key_at(ids, steps, positions[i] + depth)
+            sort_keys(keys, positions, at, end, held_keys, held_places, counts)
             frames[level, 0], frames[level, 1], frames[level, 2] = at, end, depth
     return work
 
 
 @njit(inline="always")
-def _items_in_key(ids, steps, place):  # type: ignore[no-untyped-def]
-    """How many items the key at a place holds whole; 0 if it holds the document's end."""
+def _items_in_key(ids, steps, position):  # type: ignore[no-untyped-def]
+    """How many items the key at a position holds whole; 0 if it holds the document's end."""
     items, filled = 0, np.uint64(0)
     while True:
-        filled += steps[ids[place + items]] & np.uint64(127)
+        filled += steps[ids[position + items]] & np.uint64(127)
         if filled > np.uint64(64):
             return items
-        if ids[place + items] == 0:
+        if ids[position + items] == 0:
             return 0
         items += 1
 
 
 @njit(cache=True, nogil=True)
-def _insert_suffixes(ids, places, start, stop, depth, work, budget):  # type: ignore[no-untyped-def]
+def _insert_suffixes(ids, positions, start, stop, depth, work, budget):  # type: ignore[no-untyped-def]
     """Sort a few suffixes that are equal for `depth` items."""
     for i in range(start + 1, stop):
-        place = places[i]
+        position = positions[i]
         j = i
         while j > start and work <= budget:
-            left, right = np.int64(places[j - 1]) + depth, np.int64(place) + depth
+            left, right = np.int64(positions[j - 1]) + depth, np.int64(position) + depth
             begin = left
             while ids[left] == ids[right] and ids[left]:
                 left += 1
                 right += 1
             work += left - begin + _VISIT
-            # Equal to the end: the earlier place first.
+            # Equal to the end: the earlier position first.
             if ids[left] < ids[right] or (ids[left] == ids[right] and left < right):
                 break
-            places[j] = places[j - 1]
+            positions[j] = positions[j - 1]
             j -= 1
-        places[j] = place
+        positions[j] = position
     return work

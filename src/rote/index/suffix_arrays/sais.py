@@ -1,46 +1,38 @@
-"""All suffixes of a stream in order, in linear time whatever repeats.
+"""Sort all suffixes of a stream in linear time, whatever repeats: SA-IS (Nong, Zhang, Chan 2009).
 
 A sort that looks some words ahead is at its best on natural text, and lost in a corpus that says
-everything twenty times over. This one does not mind. It is induced sorting (SA-IS: Nong, Zhang,
-Chan 2009), in these steps:
+everything twenty times over. This one does not mind. Its steps:
 
-1. A *valley* is a place whose suffix is smaller than those on either side of it (in papers: a
-   leftmost S-type, LMS). At most every second place is one; a *piece* runs from one valley to
-   the next. The pieces are sorted by inducing (`sais_induce`).
-2. Equal pieces get equal names, names follow their order (`sais_names`). The row of names is a
-   text of its own, at most half as long, and is sorted the same way. Pieces that occur
-   once need no more sorting, so most of them are left out of it.
-3. From the valleys in order follow all places in order, again by inducing.
+1. A *valley* is a position whose suffix is smaller than those on either side of it (in papers: a
+   leftmost S-type, LMS). At most every second position is one; a *piece* runs from one valley to
+   the next. The pieces are sorted by inducing.
+2. Equal pieces get equal names, names follow their order. The row of names is a text of its own,
+   at most half as long, and is sorted the same way. Pieces that occur once need no more sorting,
+   so most of them are left out of it.
+3. From the valleys in order follow all positions in order, again by inducing.
+
+**Inducing.** All suffixes that begin with the same symbol form a bucket, a range of the result.
+Where a suffix is larger than the one behind it (it *falls*) it stands at its bucket's front, where
+it is smaller (it *rises*) at its bucket's back. A sweep upwards that meets a suffix knows that the
+one before it, if it falls, is the next at the front of its own bucket; a sweep downwards does the
+same for those that rise. Behind the last symbol is an end that is smaller than everything. Whether
+the position before rises or falls is known when a position is written, and stored in the number's
+sign bit. The sweeps jump all over text and result, so they prefetch well before they read.
+
+**Names.** Of two neighbours at most one is a valley, so position // 2 tells valleys apart: what is
+known of a valley is noted there, behind the list of valleys, in the order of the text. A name that
+occurs once decides every comparison that reaches it. So nothing behind it matters to others, and
+its own suffix is in order already: a single piece behind a single piece is left out.
 
 **Memory.** Everything happens inside the array that will hold the result. On the way down it is
 
     suffixes of the names | room for their buckets | valleys left out, in order | the names
 
-and the first, the room and the names are text and result of the next level. Beside it stand only
+and the first, the room and the names are text and result of the next level. Beside it are only
 two numbers for each distinct item and two bits for each valley.
 
 Ends of documents are ordinary items, the smallest: suffixes that are equal up to their document's
 end are in the order of what follows it.
-
-Inducing: from a few suffixes in order to all of them, in two sweeps (see `sais`).
-
-All suffixes that begin with the same symbol form a bucket, a stretch of the result. Where a
-suffix is larger than the one behind it (it *falls*) it stands at its bucket's front, where it is
-smaller (it *rises*) at its bucket's back. A sweep upwards that meets a suffix knows that the one
-before it, if it falls, is the next at the front of its own bucket; a sweep downwards does the
-same for those that rise. Behind the last symbol stands an end that is smaller than everything.
-
-What a later step has to know of a place (does the one before it rise or fall?) is found when the
-place is written, since its neighbours are at hand then, and kept in the number's sign bit.
-The sweeps jump all over the text and the result, so they ask for memory well before they use it.
-
-Names for the pieces between valleys, and the way back from names to valleys (see `sais`).
-
-Of two neighbours at most one is a valley, so place // 2 tells valleys apart: what is known of a
-valley is noted there, behind the list of valleys, and stands in the order of the text.
-
-A name that occurs once decides every comparison that reaches it. So nothing behind it matters to
-others, and its own suffix is in order already: a single piece behind a single piece is left out.
 """
 
 from __future__ import annotations
@@ -59,7 +51,7 @@ _WORTH_LEAVING_OUT = 8
 
 
 def sais(ids: Int32s, entries: int) -> Int32s:
-    """The places of all items of a stream (ends of documents are none) in suffix order.
+    """The positions of all items of a stream (ends of documents are none) in suffix order.
 
     `entries` is the size of the vocabulary, the document's end included.
     """
@@ -129,7 +121,7 @@ MARK = np.int32(-(2**31))
 UNMARK = np.int32(2**31 - 1)
 # How many steps before its use a cache line is asked for.
 AHEAD = 32
-# So many places are searched for valleys at once.
+# So many positions are searched for valleys at once.
 CHUNK = 1024
 
 
@@ -193,19 +185,19 @@ def _push_front(order, buckets, symbol, value):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _falling(text, place):  # type: ignore[no-untyped-def]
-    """The symbol of a place that falls, and the place, marked if the one before it rises."""
-    symbol = np.uint32(text[np.uint32(place)])
-    before = np.uint32(text[np.uint32(max(place - 1, 0))])
-    return symbol, np.int32(place | (MARK if before < symbol else np.int32(0)))
+def _falling(text, position):  # type: ignore[no-untyped-def]
+    """The symbol of a position that falls, and the position, marked if the one before it rises."""
+    symbol = np.uint32(text[np.uint32(position)])
+    before = np.uint32(text[np.uint32(max(position - 1, 0))])
+    return symbol, np.int32(position | (MARK if before < symbol else np.int32(0)))
 
 
 @njit(inline="always")
-def _rising(text, place):  # type: ignore[no-untyped-def]
-    """The symbol of a place that rises, and the place, marked if the one before it falls."""
-    symbol = np.uint32(text[np.uint32(place)])
-    before = np.uint32(text[np.uint32(max(place - 1, 0))])
-    return symbol, np.int32(place | (MARK if before > symbol else np.int32(0)))
+def _rising(text, position):  # type: ignore[no-untyped-def]
+    """The symbol of a position that rises, and the position, marked if the one before it falls."""
+    symbol = np.uint32(text[np.uint32(position)])
+    before = np.uint32(text[np.uint32(max(position - 1, 0))])
+    return symbol, np.int32(position | (MARK if before > symbol else np.int32(0)))
 
 
 @njit(inline="always")
@@ -266,7 +258,7 @@ def induce_pieces(text, order, counts, buckets):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def gather_valleys(order):  # type: ignore[no-untyped-def]
-    """Move the marked places to the beginning; how many there are."""
+    """Move the marked positions to the beginning; how many there are."""
     gathered = np.int64(0)
     for i in range(len(order)):
         here = order[i]
@@ -282,14 +274,14 @@ def spread_valleys(text, order, valleys, counts, buckets):  # type: ignore[no-un
     order[valleys:] = 0
     for i in range(valleys - 1, -1, -1):
         prefetch(text, np.int64(order[np.uint64(max(i - AHEAD, 0))]))
-        place = order[np.uint64(i)]
+        position = order[np.uint64(i)]
         order[np.uint64(i)] = 0
-        _push_back(order, buckets, np.uint32(text[np.uint32(place)]), place)
+        _push_back(order, buckets, np.uint32(text[np.uint32(position)]), position)
 
 
 @njit(cache=True, nogil=True)
 def induce_all(text, order, counts, buckets):  # type: ignore[no-untyped-def]
-    """From sorted valleys to all places in suffix order."""
+    """From sorted valleys to all positions in suffix order."""
     last = len(text) - 1
     _fronts(counts, buckets)
     symbol, value = _falling(text, np.int32(last))
@@ -337,9 +329,9 @@ def _note_lengths(text, order, valleys):  # type: ignore[no-untyped-def]
         low = max(high - CHUNK, 0)
         count, rises = find_valleys(text, low, high, rises, chunk_valleys)
         for i in range(count):
-            place = np.int64(chunk_valleys[i])
-            order[np.uint64(valleys + (place >> 1))] = max(next_valley - place, 0)
-            next_valley = place
+            position = np.int64(chunk_valleys[i])
+            order[np.uint64(valleys + (position >> 1))] = max(next_valley - position, 0)
+            next_valley = position
         high = low
 
 
@@ -357,14 +349,16 @@ def name_pieces(text, order, valleys):  # type: ignore[no-untyped-def]
         ahead = np.int64(order[np.uint64(min(i + AHEAD, valleys - 1))])
         prefetch(text, ahead)
         prefetch(order, valleys + (ahead >> 1))
-        place = np.int64(order[np.uint64(i)])
-        spot = valleys + (place >> 1)
+        position = np.int64(order[np.uint64(i)])
+        spot = valleys + (position >> 1)
         length = np.int64(order[np.uint64(spot)])
         k = np.int64(-1)
         if length == length_before:
             k = np.int64(0)
             # The next valley is compared too: it belongs to both pieces.
-            while k <= length and (text[np.uint64(place + k)] == text[np.uint64(place_before + k)]):
+            while k <= length and (
+                text[np.uint64(position + k)] == text[np.uint64(place_before + k)]
+            ):
                 k += 1
         new = np.int64(k <= length)
         if new & new_before:
@@ -372,7 +366,7 @@ def name_pieces(text, order, valleys):  # type: ignore[no-untyped-def]
             single += 1
         name += new
         order[np.uint64(spot)] = np.int32(name)
-        place_before, length_before, spot_before, new_before = place, length, spot, new
+        place_before, length_before, spot_before, new_before = position, length, spot, new
     if new_before:
         order[np.uint64(spot_before)] |= MARK
         single += 1
@@ -399,12 +393,12 @@ def drop_single_pieces(order, valleys, ranks, turns):  # type: ignore[no-untyped
     for rank in range(valleys):
         ahead = np.int64(order[np.uint64(min(rank + AHEAD, valleys - 1))])
         prefetch(order, valleys + (ahead >> 1))
-        place = order[np.uint64(rank)]
-        spot = valleys + (np.int64(place) >> 1)
+        position = order[np.uint64(rank)]
+        spot = valleys + (np.int64(position) >> 1)
         name = order[np.uint64(spot)]
         out = np.int64(name < 0)
         order[np.uint64(spot)] = np.int32(0 if out else name - total)
-        order[np.uint64(total)] = place
+        order[np.uint64(total)] = position
         _set_bit(ranks, rank, out)
         total += out
     return total

@@ -1,12 +1,8 @@
-"""From ranges of sorted places to documents and authors, over the segments of an index.
+"""From ranges of sorted positions to documents and authors: how many hold each n-gram, and which.
 
-In how many documents, or by how many authors: tallies of places by the documents they lie in.
-
-A search gives ranges of the sorted suffixes; here their places become documents, and documents
+A search gives ranges of the sorted suffixes; here their positions become documents, and documents
 become groups (each its own group, or all of an author one). `rote count` and `rote top` show these
 numbers beside the occurrences.
-
-Kernels of `tally`: from places to documents to groups; the documents of many n-grams.
 """
 
 from __future__ import annotations
@@ -24,8 +20,8 @@ from rote.core.kernels import njit
 from rote.index.answers import Counts, Holders
 from rote.index.columns.compressed_suffix_array import CompressedOrder, CompressedPositions
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.columns.packed import OUT_OF_RANGE, Bytes, Packed, read
-from rote.index.counting.batch import Range, map_segments, threads_for
+from rote.index.columns.packed_array import OUT_OF_RANGE, Bytes, PackedArray, read
+from rote.index.counts.batch import Range, map_segments, threads_for
 from rote.index.segments.segment import WORD, Segment
 
 
@@ -43,7 +39,7 @@ class NgramRanges:
 
 
 class DocumentCounts:
-    """Counts by document and by author; what finds a place's document is made once."""
+    """Counts by document and by author; what finds a position's document is made once."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._segments = segments
@@ -138,11 +134,11 @@ class DocumentCounts:
         return list(zip(groups_found.tolist(), occurrences.tolist()))
 
     def _table(self, number: int, layer: str) -> DocumentTable:
-        frames = self._segments[number].frames
-        frame = layer if layer in frames else WORD
-        if (number, frame) not in self._tables:
-            self._tables[number, frame] = document_table(frames[frame].document_ends)
-        return self._tables[number, frame]
+        positions = self._segments[number].positions
+        name = layer if layer in positions else WORD
+        if (number, name) not in self._tables:
+            self._tables[number, name] = document_table(positions[name].document_ends)
+        return self._tables[number, name]
 
 
 Int64s = NDArray[np.int64]
@@ -150,7 +146,7 @@ Int32s = NDArray[np.int32]
 KernelArguments = tuple[Bytes | CompressedPositions, int, Int64s, int, Int32s, Int32s]
 # Stretches of a document table that are shorter would take too much memory.
 _MIN_SHIFT = 6
-# First places are looked for in so many at a time.
+# First positions are looked for in so many at a time.
 _CHUNK = 1 << 17
 # Odd and without pattern: the base of the rolling hash of n-grams that do not fit 64 bits.
 _BASE = 0xD6E8FEB86659FD93
@@ -158,7 +154,7 @@ _BASE = 0xD6E8FEB86659FD93
 
 @dataclass(frozen=True, slots=True)
 class DocumentTable:
-    """Finds a place's document: stretches of 2**shift places, and the document each begins in."""
+    """Finds a position's document: in which document each block of 2**shift positions begins."""
 
     ends: Int64s
     shift: int
@@ -167,21 +163,23 @@ class DocumentTable:
 
 def document_table(document_ends: Int64s) -> DocumentTable:
     """Prepared once for a segment; with some stretches for each document it stays small."""
-    places = int(document_ends[-1]) + 1 if len(document_ends) else 0
-    shift = max(1, places // max(1, len(document_ends))).bit_length() - 1
+    positions = int(document_ends[-1]) + 1 if len(document_ends) else 0
+    shift = max(1, positions // max(1, len(document_ends))).bit_length() - 1
     # Of long documents most stretches lie in one, which needs no second look.
     shift = max(min(shift, _MIN_SHIFT), shift - 3)
-    starts = np.arange((places >> shift) + 2, dtype=np.int64) << shift
+    starts = np.arange((positions >> shift) + 2, dtype=np.int64) << shift
     first = np.searchsorted(document_ends, starts).astype(np.int32)
     return DocumentTable(
         _as_kernel_array(document_ends, np.int64), shift, _as_kernel_array(first, np.int32)
     )
 
 
-def find_documents(table: DocumentTable, places: Int64s) -> Int32s:
-    """The number of the document that each place lies in; its end is part of a document."""
-    out = np.empty(len(places), np.int32)
-    _fill_documents(table.ends, table.shift, table.first, _as_kernel_array(places, np.int64), out)
+def find_documents(table: DocumentTable, positions: Int64s) -> Int32s:
+    """The number of the document that each position lies in; its end is part of a document."""
+    out = np.empty(len(positions), np.int32)
+    _fill_documents(
+        table.ends, table.shift, table.first, _as_kernel_array(positions, np.int64), out
+    )
     return out
 
 
@@ -196,7 +194,7 @@ def count_groups(
     """How many groups each range of the sorted suffixes touches; group -1 is not counted."""
     low, high = _as_kernel_array(low, np.int64), _as_kernel_array(high, np.int64)
     if int((high - low).sum()) > len(column.ids):
-        column = column.plain()  # places of a chain are dear one by one
+        column = column.plain()  # compressed positions are dear one by one
     widest = int((high - low).max(initial=0))
     # At most half full, whichever of the two bounds the number of groups in a range.
     slot_bits = max(1, 2 * min(groups, widest)).bit_length()
@@ -228,8 +226,8 @@ def count_by_group(
     return touched.astype(np.int32), counts[touched]
 
 
-def count_documents(column: LayerColumn, places: Int64s, n: int) -> Int64s:
-    """How many documents hold each of these different n-grams, given by a place of each.
+def count_documents(column: LayerColumn, positions: Int64s, n: int) -> Int64s:
+    """How many documents hold each of these different n-grams, given by a position of each.
 
     One pass over the whole text, however many they are.
     """
@@ -238,35 +236,35 @@ def count_documents(column: LayerColumn, places: Int64s, n: int) -> Int64s:
         base, exact = 1 << ids.bits, True
     else:
         base, exact = _BASE, False
-    if len(places) and int(places.max()) + n > len(ids):
+    if len(positions) and int(positions.max()) + n > len(ids):
         raise InputError(OUT_OF_RANGE)
-    out = np.zeros(len(places), np.int64)
+    out = np.zeros(len(positions), np.int64)
     _count_documents(
         ids.data,
         ids.bits,
         column.document_ends,
         n,
-        _as_kernel_array(places, np.int64),
+        _as_kernel_array(positions, np.int64),
         np.uint64(base),
         np.uint64(pow(base, n - 1, 1 << 64)),
         exact,
-        max(1, 2 * len(places)).bit_length(),
+        max(1, 2 * len(positions)).bit_length(),
         out,
     )
     return out
 
 
 def first_positions(column: LayerColumn, low: int, high: int, limit: int | None = None) -> Int64s:
-    """The smallest places of a range, ascending; all of them without a limit."""
+    """The smallest positions of a range, ascending; all of them without a limit."""
     order = _suffix_order(column)
     if limit is None or limit >= high - low:
         return np.sort(order.slice(low, high))
     best = np.empty(0, np.int64)
     for start in range(low, high, _CHUNK) if limit > 0 else ():
-        places = order.slice(start, min(start + _CHUNK, high))
+        positions = order.slice(start, min(start + _CHUNK, high))
         if len(best) == limit:
-            places = places[places < best[-1]]
-        best = np.concatenate([best, places])
+            positions = positions[positions < best[-1]]
+        best = np.concatenate([best, positions])
         if len(best) >= limit:
             best = np.partition(best, limit - 1)[:limit]  # the largest of them comes last
     return np.sort(best)
@@ -282,7 +280,7 @@ def _kernel_arguments(
     return order.data, order.bits, table.ends, table.shift, table.first, group_of_document
 
 
-def _suffix_order(column: LayerColumn) -> Packed | CompressedOrder:
+def _suffix_order(column: LayerColumn) -> PackedArray | CompressedOrder:
     if column.suffixes is None:
         raise OptionError(
             f"the layer '{column.name}' has no sorted suffixes. "
@@ -305,30 +303,30 @@ _FREE, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
 @njit(inline="always")
-def document_of(ends, shift, first, place):  # type: ignore[no-untyped-def]
-    """The first document that ends at the place or behind it."""
-    low, high = np.int64(first[place >> shift]), np.int64(first[(place >> shift) + 1])
+def document_of(ends, shift, first, position):  # type: ignore[no-untyped-def]
+    """The first document that ends at the position or behind it."""
+    low, high = np.int64(first[position >> shift]), np.int64(first[(position >> shift) + 1])
     # Where many short documents lie in one stretch they are halved, not walked.
     while high - low > 4:
         middle = (low + high) >> 1
-        if ends[middle] < place:
+        if ends[middle] < position:
             low = middle + 1
         else:
             high = middle
-    while ends[low] < place:
+    while ends[low] < position:
         low += 1
     return low
 
 
 @njit(cache=True, nogil=True)
-def _fill_documents(ends, shift, first, places, out):  # type: ignore[no-untyped-def]
-    for i in range(len(places)):
-        out[i] = document_of(ends, shift, first, places[i])
+def _fill_documents(ends, shift, first, positions, out):  # type: ignore[no-untyped-def]
+    for i in range(len(positions)):
+        out[i] = document_of(ends, shift, first, positions[i])
 
 
 @njit(cache=True, nogil=True)
 def _fill_groups(order, bits, ends, shift, first, group_of, low, out):  # type: ignore[no-untyped-def]
-    """The group of each of the places from `low` on in the order."""
+    """The group of each of the positions from `low` on in the order."""
     for i in range(len(out)):
         out[i] = group_of[document_of(ends, shift, first, read(order, bits, low + i))]
 
@@ -385,7 +383,7 @@ def _slot_mark(key):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _count_documents(data, bits, ends, n, places, base, top, exact, slot_bits, out):  # type: ignore[no-untyped-def]
+def _count_documents(data, bits, ends, n, positions, base, top, exact, slot_bits, out):  # type: ignore[no-untyped-def]
     """Count for each n-gram the documents that hold it, by one pass over the text.
 
     The hash of a window is its numbers as digits to this base, modulo 2**64; `top` is the worth
@@ -395,11 +393,11 @@ def _count_documents(data, bits, ends, n, places, base, top, exact, slot_bits, o
     mask, drop = np.uint64((1 << slot_bits) - 1), np.uint64(64 - slot_bits)
     marks = np.zeros(1 << slot_bits, np.uint64)
     numbers = np.empty(1 << slot_bits, np.int32)  # of the n-gram in each slot
-    last = np.full(len(places), -1, np.int32)  # the document where each was last seen
-    for j in range(len(places)):
+    last = np.full(len(positions), -1, np.int32)  # the document where each was last seen
+    for j in range(len(positions)):
         key = np.uint64(0)
         for i in range(n):
-            key = key * base + np.uint64(read(data, bits, places[j] + i))
+            key = key * base + np.uint64(read(data, bits, positions[j] + i))
         slot = (key * _SCATTER) >> drop
         while marks[slot] != _FREE:
             slot = (slot + _ONE) & mask
@@ -416,7 +414,7 @@ def _count_documents(data, bits, ends, n, places, base, top, exact, slot_bits, o
             while slot_mark != _FREE:
                 if slot_mark == mark:
                     j = numbers[slot]
-                    if exact or _is_same(data, bits, places[j], i - n + 1, n):
+                    if exact or _is_same(data, bits, positions[j], i - n + 1, n):
                         if last[j] != document:
                             last[j] = document
                             out[j] += 1

@@ -1,7 +1,7 @@
-"""From a run of items to its bucket of sorted suffixes: what all searches begin with.
+"""From a run of items to its range of sorted suffixes, by its first bits: where searches begin.
 
-The code of the run's items picks a bucket of the table, see `Suffixes`. A run of few bits is
-answered by the table alone; for a longer one all suffixes of the bucket agree with it in the
+The code of the run's items picks a range of the table, see `Suffixes`. A run of few bits is
+answered by the table alone; for a longer one all suffixes of the range agree with it in the
 items that the table's bits cover, so that only the others have to be compared.
 """
 
@@ -21,7 +21,7 @@ from rote.index.columns.compressed_suffix_array import (
     skip,
 )
 from rote.index.columns.layer_column import END
-from rote.index.columns.packed import Bytes, StreamItems, read
+from rote.index.columns.packed_array import Bytes, StreamItems, read
 
 Int64s = NDArray[np.int64]
 prefetch = intrinsics.prefetch
@@ -42,7 +42,7 @@ class ColumnArrays(NamedTuple):
     table: Bytes
     table_bits: int
     last: int
-    """The last place, a document's end: whoever begins to read there or before stops in time."""
+    """The last position, a document's end: whoever begins to read there or before stops in time."""
 
 
 @njit(inline="always")

@@ -1,1 +1,0 @@
-"""Kernels that ask sorted places: ranges, longest matches, what follows, what is frequent."""

@@ -1,0 +1,1 @@
+"""Kernels over sorted positions: ranges, longest matches, what follows, what is frequent."""

@@ -1,0 +1,1 @@
+"""From a stream of numbers to its suffixes in order."""
