@@ -610,11 +610,11 @@ def _insert(table, taken, used, part_bits, hashes, start, stop, rank):  # type: 
     for i in range(start, stop):
         hashed = hashes[i]
         slot = (hashed << cut) >> drop
-        held = table[_TWO * slot]
-        while held != hashed and held != _FREE:
+        slot_hash = table[_TWO * slot]
+        while slot_hash != hashed and slot_hash != _FREE:
             slot = (slot + _ONE) & mask
-            held = table[_TWO * slot]
-        if held == _FREE:
+            slot_hash = table[_TWO * slot]
+        if slot_hash == _FREE:
             if used == len(taken):
                 return used, i
             table[_TWO * slot] = hashed
@@ -635,11 +635,11 @@ def new_table(slots):  # type: ignore[no-untyped-def]
 def _grown(table, taken, part_bits):  # type: ignore[no-untyped-def]
     """A table of twice the size, for one whose list is full."""
     larger, listed = new_table(len(table))
-    one = np.empty(1, np.uint64)
+    single_hash = np.empty(1, np.uint64)
     for i in range(len(taken)):
         old = _TWO * taken[i]
-        one[0] = table[old]
-        _insert(larger, listed, i, part_bits, one, 0, 1, 0)
+        single_hash[0] = table[old]
+        _insert(larger, listed, i, part_bits, single_hash, 0, 1, 0)
         larger[_TWO * listed[i] + _ONE] = table[old + _ONE]
     return larger, listed
 
@@ -720,8 +720,8 @@ def _places_of(data, bits, ends, n, part_bits, parts, ranks):  # type: ignore[no
     for i in range(len(parts)):
         last[parts[i]] = i
     block, at = np.empty(_BLOCK, np.uint64), np.zeros(2, np.int64)
-    found = 0
-    while found < len(parts):
+    located = 0
+    while located < len(parts):
         size = next_windows(data, bits, ends, n, at, block)
         if size == 0:
             raise RuntimeError("the text changed while its n-grams were counted")
@@ -730,7 +730,7 @@ def _places_of(data, bits, ends, n, part_bits, parts, ranks):  # type: ignore[no
             if left[part] == 0:
                 wanted = due[part]
                 positions[wanted] = at[1] - size + i
-                found += 1
+                located += 1
                 if wanted < last[part]:
                     due[part] = wanted + 1
                     left[part] = ranks[wanted + 1] - ranks[wanted]

@@ -98,7 +98,7 @@ class IndexChange:
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """What building may use: places of a segment, threads, where it is done, and whom it tells."""
+    """What building may use: positions of a segment, threads, an engine, a reporter."""
 
     limit: int
     jobs: int
@@ -125,8 +125,8 @@ def build_index(
         empty = _empty_manifest(source, path, chosen, options)
         if is_index(path):
             return _confirm_built(source, path, empty, reporter)
-        means = BuildContext(limit, options.jobs, engine, reporter, options.annotator)
-        return _extend_index(source, path, empty, means)
+        context = BuildContext(limit, options.jobs, engine, reporter, options.annotator)
+        return _extend_index(source, path, empty, context)
 
 
 def add_to_index(
@@ -140,14 +140,14 @@ def add_to_index(
     reporter: Reporter | None = None,
 ) -> IndexChange:
     """Add documents to an index, as new segments made as the old ones were."""
-    works = run.get(engine, jobs)
+    runner = run.get(engine, jobs)
     limit = max_positions(memory)
     read_manifest(path)
     with lock_for_writing(path, "rote index add"):
         manifest = read_manifest(path)
         check_source(source, path, manifest, annotator)
-        means = BuildContext(limit, jobs, works, reporter or Silent(), annotator)
-        return _extend_index(source, path, manifest, means)
+        context = BuildContext(limit, jobs, runner, reporter or Silent(), annotator)
+        return _extend_index(source, path, manifest, context)
 
 
 def check_source(
@@ -162,24 +162,24 @@ def check_source(
 
 def join_segments(manifest: Manifest, sealed: Sequence[SealedSegment]) -> Manifest:
     """The next state of an index: these segments in order."""
-    provenances = [origin for _, origin in sealed]
+    provenances = [provenance for _, provenance in sealed]
     return replace(
         manifest,
         generation=manifest.generation + 1,
         segments=tuple(segment for segment, _ in sealed),
-        documents=sum(origin.documents for origin in provenances),
-        words=sum(origin.words for origin in provenances),
+        documents=sum(provenance.documents for provenance in provenances),
+        words=sum(provenance.words for provenance in provenances),
         fingerprint=fingerprint_of(provenances),
     )
 
 
 def _extend_index(
-    source: Source, path: Path, manifest: Manifest, means: BuildContext
+    source: Source, path: Path, manifest: Manifest, context: BuildContext
 ) -> IndexChange:
     listed = list(zip(manifest.segments, read_provenances(path, manifest.segments)))
-    new_segments, problems = write_new_segments(source, path, manifest, listed, means)
+    new_segments, problems = write_new_segments(source, path, manifest, listed, context)
     if not new_segments and manifest.generation:
-        means.reporter.say(f"{path} holds all of this already: nothing to add")
+        context.reporter.say(f"{path} holds all of this already: nothing to add")
         remove_unlisted(path, manifest)
         return IndexChange(manifest, 0, problems)
     new = join_segments(manifest, [*listed, *new_segments])
@@ -192,7 +192,7 @@ def write_new_segments(
     path: Path,
     manifest: Manifest,
     listed: Sequence[SealedSegment],
-    means: BuildContext,
+    context: BuildContext,
 ) -> tuple[list[SealedSegment], Problems]:
     """All segments of the input beside those held, sealed now or before.
 
@@ -200,7 +200,7 @@ def write_new_segments(
     """
     while True:
         try:
-            return _write_segments(source, path, manifest, listed, means)
+            return _write_segments(source, path, manifest, listed, context)
         except OutdatedSegment as outdated:
             # The input is not that of the interrupted run any more.
             remove_folder(path / SEGMENTS / outdated.name)
@@ -211,47 +211,51 @@ def _write_segments(
     path: Path,
     manifest: Manifest,
     listed_segments: Sequence[SealedSegment],
-    means: BuildContext,
+    context: BuildContext,
 ) -> tuple[list[SealedSegment], Problems]:
     key = settings_key(manifest)
-    sealed = {n: found for n, found in find_unlisted(path, manifest).items() if found[1].key == key}
-    listed = [origin for _, origin in listed_segments]
-    done = BuildProgress(listed, {name: origin for name, (_, origin) in sealed.items()})
+    sealed = {
+        name: (segment, provenance)
+        for name, (segment, provenance) in find_unlisted(path, manifest).items()
+        if provenance.key == key
+    }
+    listed = [provenance for _, provenance in listed_segments]
+    done = BuildProgress(listed, {name: provenance for name, (_, provenance) in sealed.items()})
     ids, problems, seen, already = (
         KnownIds(open_documents(path, [segment for segment, _ in listed_segments])),
         Problems(),
         Counter[str](),
         0,
     )
-    found: Iterable[NextPiece]
+    next_pieces: Iterable[NextPiece]
     if isinstance(source, Store):
         size, title, home = stored_bytes(source), "reading", source.path
-        found = read_stored_pieces(source, means.engine, done, ids)
+        next_pieces = read_stored_pieces(source, context.engine, done, ids)
     else:
         size, title, home = source.size, "annotating", path / PIECES
-        recipe = recipe_of(path.absolute(), manifest, means.annotator)
+        recipe = recipe_of(path.absolute(), manifest, context.annotator)
         work = PieceWork(home.absolute(), recipe, level=_COMPRESSION_LEVEL)
-        found = annotate_new_pieces(source, work, means.engine, done, ids, problems)
-    with SegmentWriter(path, manifest, means.limit, means.jobs, means.engine) as sealer:
-        with means.reporter.stage(title, size, unit="B") as advance:
-            for each in found:
+        next_pieces = annotate_new_pieces(source, work, context.engine, done, ids, problems)
+    with SegmentWriter(path, manifest, context.limit, context.jobs, context.engine) as writer:
+        with context.reporter.stage(title, size, unit="B") as advance:
+            for each in next_pieces:
                 piece = each.piece
                 if piece is not None and piece.documents:
                     places = count_positions(piece, manifest.layers)
                     file, temporary = home.absolute() / piece.file, home == path / PIECES
-                    sealer.add(QueuedPiece(file, piece.content, piece.words, places, temporary))
+                    writer.add(QueuedPiece(file, piece.content, piece.words, places, temporary))
                     seen += piece.seen
                 elif each.note == IN_INDEX:
                     already += 1
                 elif each.note:
-                    sealer.take(sealed[each.note])
+                    writer.take(sealed[each.note])
                 advance(each.size)
-        new_segments = sealer.finish(means.reporter)
+        new_segments = writer.finish(context.reporter)
     for line in remarks(seen):
-        means.reporter.say(line)
+        context.reporter.say(line)
     if already and new_segments:
         pieces_are = "pieces of the input are" if already > 1 else "piece of the input is"
-        means.reporter.say(f"{already:,} {pieces_are} in the index already")
+        context.reporter.say(f"{already:,} {pieces_are} in the index already")
     return new_segments, problems
 
 
@@ -294,7 +298,9 @@ def _confirm_built(source: Source, path: Path, wanted: Manifest, reporter: Repor
     """Building again what is there ends well; anything else is refused."""
     there = read_manifest(path)
     indexed = [
-        content for origin in read_provenances(path, there.segments) for content in origin.contents
+        content
+        for provenance in read_provenances(path, there.segments)
+        for content in provenance.contents
     ]
     problems = Problems()
     wanted_contents = (
@@ -339,18 +345,20 @@ class BuildProgress:
     """
 
     def __init__(self, listed: Sequence[Provenance], sealed: dict[str, Provenance]) -> None:
-        self._listed = frozenset(content for origin in listed for content in origin.contents)
+        self._listed = frozenset(
+            content for provenance in listed for content in provenance.contents
+        )
         self._sealed = sealed
         self._waiting: dict[str, list[str]] = {}
-        for name, origin in sealed.items():
-            self._waiting.setdefault(origin.contents[0], []).append(name)
+        for name, provenance in sealed.items():
+            self._waiting.setdefault(provenance.contents[0], []).append(name)
         self._current = ""
         self._left: list[str] = []
 
     @property
     def contents(self) -> frozenset[str]:
         """All that need not be annotated."""
-        return self._listed.union(*(origin.contents for origin in self._sealed.values()))
+        return self._listed.union(*(provenance.contents for provenance in self._sealed.values()))
 
     def holds(self, content: str) -> bool:
         """Whether the index has this piece."""

@@ -205,7 +205,7 @@ def _find_disagreements(path: Path, manifest: Manifest) -> list[str]:
     except RoteError as error:
         return [_error_line(error)]
     problems = []
-    for listed, segment, origin in zip(manifest.segments, segments, provenances):
+    for listed, segment, provenance in zip(manifest.segments, segments, provenances):
         place = path / SEGMENTS / listed.name
         if segment.columns.keys() != set(manifest.layers):
             problems.append(f"{place}: its layers are not those of the index")
@@ -215,7 +215,7 @@ def _find_disagreements(path: Path, manifest: Manifest) -> list[str]:
         sizes = {
             (listed.record.documents, listed.record.tokens),
             (len(segment.documents), segment.tokens),
-            (origin.documents, origin.words),
+            (provenance.documents, provenance.words),
         }
         if len(sizes) > 1:
             problems.append(f"{place}: its documents and words are not as many as listed")

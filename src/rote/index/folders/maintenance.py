@@ -124,10 +124,10 @@ def merge_index(
 
 def _longest_stream(path: Path, sealed: SealedSegment) -> int:
     """The longest row of numbers of a segment; a layer added later may exceed all others."""
-    listed, origin = sealed
+    listed, provenance = sealed
     folder = path / SEGMENTS / listed.name
     parts = listed.record.parts
-    return max(origin.places, *(stream_length(folder / part.folder, part) for part in parts))
+    return max(provenance.places, *(stream_length(folder / part.folder, part) for part in parts))
 
 
 def _group_neighbours(
@@ -172,7 +172,7 @@ def _merge_group(
             threads=threads,
             compact=manifest.is_compact,
         )
-        write_provenance(target, join_provenances([origin for _, origin in group], name))
+        write_provenance(target, join_provenances([provenance for _, provenance in group], name))
     return read_sealed_segment(path / SEGMENTS / name)[0]
 
 
@@ -228,7 +228,7 @@ def replace_documents(
 ) -> IndexChange:
     """Put the documents of the input in place of those with their ids; others are added."""
     reporter = reporter or Silent()
-    means = BuildContext(max_positions(memory), jobs, run.get(engine, jobs), reporter)
+    context = BuildContext(max_positions(memory), jobs, run.get(engine, jobs), reporter)
     read_manifest(path)
     with lock_for_writing(path, "rote index replace"):
         manifest = read_manifest(path)
@@ -244,10 +244,10 @@ def replace_documents(
             return IndexChange(manifest, 0, Problems(), 0)
         documents_by_segment = _find_documents(segment_documents, ids)
         left = _write_without(path, manifest, documents_by_segment, jobs, reporter)
-        new_segments, problems = write_new_segments(source, path, manifest, left, means)
+        new_segments, problems = write_new_segments(source, path, manifest, left, context)
         new = join_segments(manifest, [*left, *new_segments])
         publish(path, new)
-        added = sum(origin.documents for _, origin in new_segments)
+        added = sum(provenance.documents for _, provenance in new_segments)
         return IndexChange(new, added, problems, sum(map(len, documents_by_segment)))
 
 
@@ -278,15 +278,15 @@ def _write_without(
     )
     left: list[SealedSegment] = []
     with reporter.stage("writing segments again", touched, unit="words") as advance:
-        for (listed, origin), gone in zip(sealed_segments, documents_by_segment):
+        for (listed, provenance), gone in zip(sealed_segments, documents_by_segment):
             if not gone:
-                left.append((listed, origin))
+                left.append((listed, provenance))
                 continue
             if len(gone) < listed.record.documents:
                 numbers = sorted(gone.values())
                 segment_manifest = replace(manifest, segments=(listed,))
                 left.append(
-                    _rewrite_segment(path, segment_manifest, origin, numbers, sealed, threads)
+                    _rewrite_segment(path, segment_manifest, provenance, numbers, sealed, threads)
                 )
             advance(listed.record.tokens)
     return left
@@ -295,7 +295,7 @@ def _write_without(
 def _rewrite_segment(
     path: Path,
     manifest: Manifest,
-    origin: Provenance,
+    provenance: Provenance,
     gone: Sequence[int],
     sealed: dict[str, SealedSegment],
     threads: int,
@@ -326,7 +326,7 @@ def _rewrite_segment(
         )
         longest = max(int(lengths[keep].sum()) for lengths in streams)
         # The pieces that it was built from are not what it holds any more.
-        rest = Provenance(name, (), record.tokens, longest, origin.digests[keep])
+        rest = Provenance(name, (), record.tokens, longest, provenance.digests[keep])
         write_provenance(target, rest)
     return read_sealed_segment(path / SEGMENTS / name)
 
@@ -364,7 +364,7 @@ def add_layer(
     reporter: Reporter | None = None,
 ) -> Manifest:
     """Add and sort one layer; `word` is there already and gets sorted."""
-    works = run.get(engine, jobs)
+    runner = run.get(engine, jobs)
     reporter = reporter or Silent()
     chosen = parse_layers([name])
     (layer,) = chosen.names
@@ -387,7 +387,7 @@ def add_layer(
         recipe = _layer_recipe(path, new, layer)
         segments = open_segments(path, manifest, reporter)
         with reporter.stage(f"adding {layer}", manifest.words, unit="words") as advance:
-            work = _LayerAddition(path, layer, recipe, jobs, works, advance, manifest.is_compact)
+            work = _LayerAddition(path, layer, recipe, jobs, runner, advance, manifest.is_compact)
             folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
             parts = list(work.parts(folders, segments))
         new = replace(

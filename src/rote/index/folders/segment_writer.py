@@ -191,14 +191,14 @@ class SealTask:
                 compact=self.manifest.is_compact,
                 reporter=reporter or Silent(),
             )
-            origin = Provenance(
+            provenance = Provenance(
                 key=key,
                 contents=tuple(piece.content for piece in taken),
                 words=sum(piece.words for piece in taken),
                 places=sum(piece.places for piece in taken),
                 digests=np.concatenate(digests),
             )
-            write_provenance(written.target, origin)
+            write_provenance(written.target, provenance)
             # Files' names hold the number of the piece: equal pieces in two places stay apart.
             written.name = settings_hash(key, *(piece.file.name for piece in taken))
         return read_sealed_segment(self.path / SEGMENTS / written.name)

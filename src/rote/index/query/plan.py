@@ -154,7 +154,7 @@ class _Search:
             chunk = min(chunk * 2, _CHUNK)
 
     def _machine(self) -> automaton.Machine | None:
-        """The machine over the layers as they are; None if one of them is kept as a chain."""
+        """The machine over the layers as they are; None if one of them is compressed."""
         streams = [column.ids for column in self._columns if isinstance(column.ids, ItemStream)]
         if len(streams) < len(self._columns):
             return None
@@ -195,12 +195,12 @@ class _Search:
         tables: Sequence[NDArray[np.uint64]],
         sentences: PackedArray | None,
     ) -> automaton.Machine:
-        machine, data = self._automaton, [one.data for one in columns]
-        addresses = np.array([one.ctypes.data for one in data], np.int64)
+        machine, data = self._automaton, [column.data for column in columns]
+        addresses = np.array([column.ctypes.data for column in data], np.int64)
         return automaton.Machine(
             origin=data[0],
             offsets=addresses - addresses[0],
-            bits=np.array([one.bits for one in columns], np.int64),
+            bits=np.array([column.bits for column in columns], np.int64),
             bases=np.cumsum([0, *map(len, tables[:-1])], dtype=np.int64),
             tables=np.concatenate(tables),
             follow=np.array(machine.follow, np.uint64),
