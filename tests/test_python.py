@@ -288,7 +288,8 @@ def test_errors_of_an_index_speak_python_in_python_and_shell_in_the_shell(tmp_pa
     unsorted = next(one for one in made.layers if one not in made.sorted_layers)
     given: dict[str, tuple[Any, ...]] = {
         "count": ("one",), "counts": (["one"],), "document_counts": (["one"],),
-        "ngram_counts": (["one"],), "author_counts": (["one"],), "documents": ("one",), "authors": ("one",),
+        "ngram_counts": (["one"],), "author_counts": (["one"],),
+        "documents": ("one",), "authors": ("one",),
         "places": ("one", 1), "longest": ("one",), "lengths": ("one",), "extend": (["one"],),
         "holders": (["one"],),
     }  # fmt: skip
