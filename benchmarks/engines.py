@@ -71,9 +71,14 @@ def seconds(
     with tempfile.TemporaryDirectory() as folder:
         rote, before, start = annotators.get("rote"), processor_seconds(), time.perf_counter()
         made, _ = store.annotate(
-            open_corpus([corpus]), Path(folder) / "store", rote, layers,
-            jobs=jobs, engine=engine, reporter=Silent(),
-        )  # fmt: skip
+            open_corpus([corpus]),
+            Path(folder) / "store",
+            rote,
+            layers,
+            jobs=jobs,
+            engine=engine,
+            reporter=Silent(),
+        )
         return time.perf_counter() - start, processor_seconds() - before, made.words
 
 

@@ -63,8 +63,10 @@ def main() -> None:
         folders = [options.model] if options.model else _made(records, Path(work))
         for folder in folders:
             print(f"\n{folder.name}", flush=True)
-            print(f"{'task':<12}{'items':>7}{'largest difference':>20}{'acc':>9}{'harness':>9}"
-                  f"{'acc_norm':>10}{'harness':>9}{'differ':>8}")  # fmt: skip
+            print(
+                f"{'task':<12}{'items':>7}{'largest difference':>20}{'acc':>9}{'harness':>9}"
+                f"{'acc_norm':>10}{'harness':>9}{'differ':>8}"
+            )
             for task, own in records.items():
                 wrong += _compared(task, own, folder, Path(work))
     sys.exit(1 if wrong else 0)
@@ -99,8 +101,11 @@ def _compared(task: str, records: Sequence[Record], folder: Path, work: Path) ->
         for rows in (ours, theirs):
             known = name in metrics
             shown.append(f"{sum(r[name] for r in rows) / len(rows):.4f}" if known else "–")
-    print(f"{task:<12}{len(ours):>7}{largest:>20.2e}{shown[0]:>9}{shown[1]:>9}{shown[2]:>10}"
-          f"{shown[3]:>9}{differ:>8}", flush=True)  # fmt: skip
+    print(
+        f"{task:<12}{len(ours):>7}{largest:>20.2e}{shown[0]:>9}{shown[1]:>9}{shown[2]:>10}"
+        f"{shown[3]:>9}{differ:>8}",
+        flush=True,
+    )
     if task == "lambada":
         both = [
             math.exp(-sum(scores) / len(scores))
@@ -223,9 +228,11 @@ def _made(records: Mapping[str, Sequence[Record]], work: Path) -> list[Path]:
         folder = work / name
         model.save_pretrained(folder)
         PreTrainedTokenizerFast(
-            tokenizer_object=tokenizer, bos_token=end, eos_token=end,
+            tokenizer_object=tokenizer,
+            bos_token=end,
+            eos_token=end,
             clean_up_tokenization_spaces=False,
-        ).save_pretrained(folder)  # fmt: skip
+        ).save_pretrained(folder)
         folders.append(folder)
     return folders
 

@@ -361,8 +361,10 @@ def measure(folder: Path, given: argparse.Namespace) -> bool:
     sizes = [first + ADDED * step for step in range(STEPS + 1)]
     print("counting what is right in plain Python ...")
     states = counted(chapters, sizes)
-    files = [_written(folder / f"{i}.jsonl", chapters[a:b])
-             for i, (a, b) in enumerate(zip([0, *sizes], sizes))]  # fmt: skip
+    files = [
+        _written(folder / f"{i}.jsonl", chapters[a:b])
+        for i, (a, b) in enumerate(zip([0, *sizes], sizes))
+    ]
     index = folder / "idx"
     subprocess.run([*_ROTE, "index", "build", str(files[0]), "-o", str(index), "-q"], check=True)
     server = started(index, folder / "store", given.port)

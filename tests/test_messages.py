@@ -127,11 +127,16 @@ def test_no_plural_is_written_behind_a_number_that_may_be_one() -> None:
 @pytest.mark.parametrize(
     ("number", "noun", "said"),
     [
-        (1, "text", "1 text"), (0, "text", "0 texts"), (2000, "word", "2,000 words"),
-        (2, "summary", "2 summaries"), (2, "key", "2 keys"), (3, "match", "3 matches"),
-        (1, "match", "1 match"), (2, "test item", "2 test items"),
+        (1, "text", "1 text"),
+        (0, "text", "0 texts"),
+        (2000, "word", "2,000 words"),
+        (2, "summary", "2 summaries"),
+        (2, "key", "2 keys"),
+        (3, "match", "3 matches"),
+        (1, "match", "1 match"),
+        (2, "test item", "2 test items"),
     ],
-)  # fmt: skip
+)
 def test_numbers_and_nouns(number: int, noun: str, said: str) -> None:
     assert several(number, noun) == said
 

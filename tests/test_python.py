@@ -43,9 +43,15 @@ NOT_RUN = {
 }
 NEEDS = {"torch": r"transformers:", "sklearn": "train_reina"}
 SMALL = {
-    "permutations": "19", "matched": "False", "max_tokens": "8", "steps": "2", "longest": "60",
-    "neighbour_count": "2", "epochs": "1", "missing": "'skip'",
-}  # fmt: skip
+    "permutations": "19",
+    "matched": "False",
+    "max_tokens": "8",
+    "steps": "2",
+    "longest": "60",
+    "neighbour_count": "2",
+    "epochs": "1",
+    "missing": "'skip'",
+}
 """How many and how long changes nothing that is looked at here."""
 
 
@@ -95,9 +101,11 @@ def test_mypy_finds_a_misspelt_keyword_of_every_function(tmp_path: Path) -> None
     first = len(lines) - len(wrong) + 1
     told = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(script)],
-        capture_output=True, text=True, cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
         env={"PATH": "", "MYPYPATH": str(ROOT / "src")},
-    )  # fmt: skip
+    )
     found = {int(line) for line in re.findall(r"script\.py:(\d+): error: Unexpected", told.stdout)}
     assert found == set(range(first, len(lines) + 1)), told.stdout + told.stderr
     assert told.stdout.count(" error: ") == len(wrong), told.stdout
@@ -147,9 +155,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # -- results -------------------------------------------------------------------------------------
 
 ASKED = [
-    "lexical", "diversity", "trace", "search", "count", "top", "index originals", "table",
-    "evaluate", "correlate", "keyness", "popularity", "style",
-]  # fmt: skip
+    "lexical",
+    "diversity",
+    "trace",
+    "search",
+    "count",
+    "top",
+    "index originals",
+    "table",
+    "evaluate",
+    "correlate",
+    "keyness",
+    "popularity",
+    "style",
+]
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -287,12 +306,19 @@ def test_errors_of_an_index_speak_python_in_python_and_shell_in_the_shell(tmp_pa
     made = rote.index(["one two"], output=tmp_path / "IDX", layers="pos")
     unsorted = next(one for one in made.layers if one not in made.sorted_layers)
     given: dict[str, tuple[Any, ...]] = {
-        "count": ("one",), "counts": (["one"],), "document_counts": (["one"],),
-        "ngram_counts": (["one"],), "author_counts": (["one"],),
-        "documents": ("one",), "authors": ("one",),
-        "places": ("one", 1), "longest": ("one",), "lengths": ("one",), "extend": (["one"],),
+        "count": ("one",),
+        "counts": (["one"],),
+        "document_counts": (["one"],),
+        "ngram_counts": (["one"],),
+        "author_counts": (["one"],),
+        "documents": ("one",),
+        "authors": ("one",),
+        "places": ("one", 1),
+        "longest": ("one",),
+        "lengths": ("one",),
+        "extend": (["one"],),
         "holders": (["one"],),
-    }  # fmt: skip
+    }
     for name, arguments in given.items():
         for index in (made, rote.open_index(tmp_path / "IDX"), made.on(1)):
             assert type(index) is rote.Index

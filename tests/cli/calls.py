@@ -147,7 +147,10 @@ class World:
             "answers.jsonl",
             [
                 {
-                    "judge": judge, "doc_id": str(n), "source": name, "highlights": 3,
+                    "judge": judge,
+                    "doc_id": str(n),
+                    "source": name,
+                    "highlights": 3,
                     "covered": (n + place + (changed == "answers")) % 4,
                     "made_up": (n * place + (judge == "b")) % 3,
                 }
@@ -155,7 +158,7 @@ class World:
                 for n in range(4)
                 for place, name in enumerate(NAMES)
             ],
-        )  # fmt: skip
+        )
         rise = 9 * (changed == "quality")
         rated = [f'"{name}",{n + rise * (n % 2)}' for n, name in enumerate(NAMES)]
         (path / "ratings.csv").write_text("\n".join(["source,rating", *rated]))
@@ -179,7 +182,10 @@ class World:
             "sampled.jsonl",
             [
                 {
-                    "id": f"{place}-{n}-{m}", "doc_id": n, "score": m + 1, "kind": m * place,
+                    "id": f"{place}-{n}-{m}",
+                    "doc_id": n,
+                    "score": m + 1,
+                    "kind": m * place,
                     "source": NAMES[1 - place if self.changed == "sources" else place],
                     "text": f"{OPENINGS[m * place]} on day {n} of the {year}.",
                 }
@@ -187,7 +193,7 @@ class World:
                 for n in range(5)
                 for m in range(3)
             ],
-        )  # fmt: skip
+        )
 
     def lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> str:
         path = self.path / name
@@ -200,12 +206,17 @@ class World:
             name,
             [
                 {
-                    "id": str(n), "goal": goal + again, "sol1": one, "sol2": two, "label": label,
-                    "acc": (n + flipped) % 2, "member": n % 2,
+                    "id": str(n),
+                    "goal": goal + again,
+                    "sol1": one,
+                    "sol2": two,
+                    "label": label,
+                    "acc": (n + flipped) % 2,
+                    "member": n % 2,
                 }
                 for n, (goal, one, two, label) in enumerate(self.goals)
             ],
-        )  # fmt: skip
+        )
 
     def result(self, name: str, sources: Sequence[str]) -> str:
         lift = 7 * (self.changed == "results")

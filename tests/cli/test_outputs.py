@@ -91,9 +91,13 @@ def refused(arguments: list[str]) -> str:
 
 def test_every_command_that_writes_is_known() -> None:
     kinds = {
-        *RESULTS, *writing("report"), *writing("folder"), *writing("names"), *writing(LINES),
+        *RESULTS,
+        *writing("report"),
+        *writing("folder"),
+        *writing("names"),
+        *writing(LINES),
         *writing((".html",)),
-    }  # fmt: skip
+    }
     assert kinds == {
         name
         for name, command in commands().items()

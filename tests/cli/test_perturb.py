@@ -15,18 +15,22 @@ from rote.core.errors import OptionError, UnknownName
 # The only noun that can be replaced is the car, the only verb to buy.
 ITEMS = [
     {
-        "id": "l1", "context": "He bought the automobile. He liked his", "target": "hat",
+        "id": "l1",
+        "context": "He bought the automobile. He liked his",
+        "target": "hat",
     },
     {"id": "l2", "context": "She purchased the automobile. She wore her", "target": "hat"},
-]  # fmt: skip
+]
 PAIRS = [
     {
-        "paradigm": "p", "phenomenon": "agreement", "pair_id": n,
+        "paradigm": "p",
+        "phenomenon": "agreement",
+        "pair_id": n,
         "sentence_good": f"The automobile {verb}.",
         "sentence_bad": f"The automobile {verb} {verb}.",
     }
     for n, verb in enumerate(("is", "was"))
-]  # fmt: skip
+]
 NEXT = {"his": {"hat": 0.9}, "her": {"hat": 0.4, "cap": 0.6}}
 
 

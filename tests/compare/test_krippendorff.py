@@ -27,10 +27,14 @@ def test_alpha_is_that_of_the_package(level: Level) -> None:
 def test_alpha_of_a_published_example() -> None:
     """Krippendorff (2011), four observers, twelve units with gaps."""
     gap = math.nan
-    said = np.array([
-        [1, 2, 3, 3, 2, 1, 4, 1, 2, gap, gap, gap], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, gap, 3],
-        [gap, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, gap], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, gap],
-    ])  # fmt: skip
+    said = np.array(
+        [
+            [1, 2, 3, 3, 2, 1, 4, 1, 2, gap, gap, gap],
+            [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, gap, 3],
+            [gap, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, gap],
+            [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, gap],
+        ]
+    )
     found = [round(alpha(said, level), 3) for level in LEVELS]
     assert found == [0.743, 0.815, 0.849]
 
@@ -48,10 +52,12 @@ def test_the_interval_leaves_out_one_document_at_a_time(level: Level) -> None:
     said = (random.integers(0, 5, 48) + random.integers(0, 2, (3, 48))) / 6
     said[random.random(said.shape) < 0.2] = np.nan
     found = krippendorff.alpha(said, level_of_measurement=level)
-    without = np.array([
-        krippendorff.alpha(said[:, documents != one], level_of_measurement=level)
-        for one in range(12)
-    ])  # fmt: skip
+    without = np.array(
+        [
+            krippendorff.alpha(said[:, documents != one], level_of_measurement=level)
+            for one in range(12)
+        ]
+    )
     error = np.sqrt(11 / 12 * ((without - without.mean()) ** 2).sum())
     low, high = found + np.array([-1, 1]) * stats.t.ppf(0.95, 11) * error
     assert alpha_interval(said, level, 0.9, documents) == pytest.approx((low, min(high, 1)))

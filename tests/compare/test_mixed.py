@@ -31,10 +31,15 @@ def unbalanced() -> tuple[Any, list[int], list[float], list[int], list[int]]:
         if (source + 3 * level + prompt * prompt) % 7
     ]
     values = [
-        2 + s + 0.4 * x + 0.3 * s * x + 1.3 * math.sin(9 * p) + 0.8 * math.cos(5 * a)
+        2
+        + s
+        + 0.4 * x
+        + 0.3 * s * x
+        + 1.3 * math.sin(9 * p)
+        + 0.8 * math.cos(5 * a)
         + 0.7 * math.sin(31 * s + 17 * x + 7 * p + 0.5)
         for s, x, p, a in rows
-    ]  # fmt: skip
+    ]
     sources, levels, prompts, raters = (list(column) for column in zip(*rows))
     return np.array(values), sources, [float(x) for x in levels], prompts, raters
 

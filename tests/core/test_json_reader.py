@@ -148,12 +148,23 @@ def test_lines_are_objects_with_their_numbers(tmp_path: Path) -> None:
 
 HELD = JsonObject.of(
     {
-        "text": "t", "count": 3, "number": 0.5, "flag": True, "list": [1], "texts": ["a", "b"],
-        "inner": {"size": 1}, "rows": [{"n": 1}, {"n": "x"}], "minus": -1, "huge": 10**400,
-        "nan": float("nan"), "null": None, "twice": ["a", "b", "a"], "half": 1.5,
+        "text": "t",
+        "count": 3,
+        "number": 0.5,
+        "flag": True,
+        "list": [1],
+        "texts": ["a", "b"],
+        "inner": {"size": 1},
+        "rows": [{"n": 1}, {"n": "x"}],
+        "minus": -1,
+        "huge": 10**400,
+        "nan": float("nan"),
+        "null": None,
+        "twice": ["a", "b", "a"],
+        "half": 1.5,
     },
     "a.json",
-)  # fmt: skip
+)
 
 
 def test_fields_have_the_type_that_is_asked_for() -> None:
@@ -185,7 +196,7 @@ def test_fields_have_the_type_that_is_asked_for() -> None:
         ({"rows": [{"n": int}]}, r"field 'rows\[1\]\.n': is a string"),
         ({"texts": [{"n": int}]}, r"field 'texts\[0\]': is a string, not an object"),
     ],
-)  # fmt: skip
+)
 def test_an_error_names_file_and_field(fields: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=rf"a\.json, {said}"):
         HELD.check(fields)

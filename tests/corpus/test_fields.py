@@ -149,9 +149,15 @@ def test_an_error_keeps_its_parts():
 
 def test_another_input_is_read_alike_unless_something_else_is_said():
     own = ReadOptions(
-        text_field="story", id_field="uid", input_format="jsonl", on_error="skip", where=("a=1",),
-        join=("x.csv",), prompt_field="p", strip_prompt=True,
-    )  # fmt: skip
+        text_field="story",
+        id_field="uid",
+        input_format="jsonl",
+        on_error="skip",
+        where=("a=1",),
+        join=("x.csv",),
+        prompt_field="p",
+        strip_prompt=True,
+    )
     alike = ReadOptions(text_field="story", id_field="uid", input_format="jsonl", on_error="skip")
     assert own.beside() == alike
     changes = ("where=split=train", "text-field=body", "where=b>2", "id-field=", "strip-prompt=yes")

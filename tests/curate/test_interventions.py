@@ -89,11 +89,20 @@ def test_scores_are_those_of_bm25() -> None:
 
 def test_the_summary_of_the_nearest_training_document_goes_first(tmp_path: Path) -> None:
     def pair(number: int, split: str, topic: str) -> dict[str, str]:
-        return {"doc_id": f"{split}{number}", "split": split, "document": f"{topic} news {number}",
-                "reference": f"about {topic}"}  # fmt: skip
+        return {
+            "doc_id": f"{split}{number}",
+            "split": split,
+            "document": f"{topic} news {number}",
+            "reference": f"about {topic}",
+        }
 
-    records = [pair(1, "train", "rain"), pair(2, "train", "rain"), pair(3, "train", "gold"),
-               pair(4, "train", "gold"), pair(5, "test", "gold")]  # fmt: skip
+    records = [
+        pair(1, "train", "rain"),
+        pair(2, "train", "rain"),
+        pair(3, "train", "gold"),
+        pair(4, "train", "gold"),
+        pair(5, "test", "gold"),
+    ]
     made = rote.train_reina(records, output=tmp_path / "r.jsonl")
     assert made.about["pairs"] == 5
     import json

@@ -290,11 +290,21 @@ def test_capitals_are_those_of_the_word_that_was_there() -> None:
 @pytest.mark.parametrize(
     ("word", "vowel"),
     [
-        ("apple", True), ("hour", True), ("heir", True), ("MP", True), ("X-ray", True),
-        ("house", False), ("university", False), ("user", False), ("European", False),
-        ("one", False), ("uninteresting", True), ("umbrella", True), ("oven", True),
+        ("apple", True),
+        ("hour", True),
+        ("heir", True),
+        ("MP", True),
+        ("X-ray", True),
+        ("house", False),
+        ("university", False),
+        ("user", False),
+        ("European", False),
+        ("one", False),
+        ("uninteresting", True),
+        ("umbrella", True),
+        ("oven", True),
     ],
-)  # fmt: skip
+)
 def test_first_sounds_of_words(word: str, vowel: bool) -> None:
     assert vowel_first(word) is vowel
 

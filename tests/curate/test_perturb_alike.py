@@ -46,9 +46,12 @@ words = st.sampled_from(WORDS)
 @st.composite
 def _copa(draw: st.DrawFn) -> dict[str, Any]:
     return {
-        "premise": draw(sentences), "choice1": draw(sentences), "choice2": draw(sentences),
-        "answer": 1, "asks_for": "cause",
-    }  # fmt: skip
+        "premise": draw(sentences),
+        "choice1": draw(sentences),
+        "choice2": draw(sentences),
+        "answer": 1,
+        "asks_for": "cause",
+    }
 
 
 @st.composite
@@ -76,9 +79,12 @@ def _blimp(draw: st.DrawFn) -> dict[str, Any]:
     good = draw(sentences)
     bad = re.sub(rf"\b{draw(st.sampled_from(_WORD.findall(good)))}\b", draw(words), good, count=1)
     return {
-        "paradigm": "p", "phenomenon": "x", "pair_id": 0, "sentence_good": good,
+        "paradigm": "p",
+        "phenomenon": "x",
+        "pair_id": 0,
+        "sentence_good": good,
         "sentence_bad": bad,
-    }  # fmt: skip
+    }
 
 
 RECORDS = {

@@ -194,9 +194,20 @@ def test_popularity_falls_where_the_corpus_knows_the_original(
     )
     assert built.exit_code == 0, built.exception
     found = done(
-        before, "--perturbed", after, "--correct", "right", "--corpus", index, "-n", "3", "--json",
-        "-q", "--figures", str(tmp_path / "figures"),
-    )  # fmt: skip
+        before,
+        "--perturbed",
+        after,
+        "--correct",
+        "right",
+        "--corpus",
+        index,
+        "-n",
+        "3",
+        "--json",
+        "-q",
+        "--figures",
+        str(tmp_path / "figures"),
+    )
     result = json.loads(found.stdout)
     values = result["sources"]["own"]["values"]
     assert values["ips_after"] < values["ips_before"]

@@ -44,10 +44,16 @@ def say(page: Page, made_up: int) -> str:
 
 def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Path) -> None:
     texts = [
-        {"id": f"{doc}{who}", "doc_id": doc, "source": who, "text": f"{who} writes <b>of</b> {doc}",
-         "document": f"The miller lost a lamp </script> in {doc}."}
-        for doc in ("one", "two") for who in ("all", "few")
-    ]  # fmt: skip
+        {
+            "id": f"{doc}{who}",
+            "doc_id": doc,
+            "source": who,
+            "text": f"{who} writes <b>of</b> {doc}",
+            "document": f"The miller lost a lamp </script> in {doc}.",
+        }
+        for doc in ("one", "two")
+        for who in ("all", "few")
+    ]
     path = tmp_path / "page.html"
     rote.judge_page(texts, output=path)
     context = browser.new_context(accept_downloads=True)
@@ -93,8 +99,13 @@ def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Pat
 
 def test_the_page_runs_in_the_app(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "summaries.jsonl"
-    record = {"id": "1", "doc_id": "d", "source": "all", "text": "A miller.",
-              "document": "The miller lost a lamp."}  # fmt: skip
+    record = {
+        "id": "1",
+        "doc_id": "d",
+        "source": "all",
+        "text": "A miller.",
+        "document": "The miller lost a lamp.",
+    }
     file.write_text(json.dumps(record) + "\n")
     with served(tmp_path / "store", file) as app, watched(browser) as (page, _):
         page.goto(app.at("/"))

@@ -68,10 +68,16 @@ def _generate(world: World) -> Sections:
 
 def _judge(world: World) -> Sections:
     texts = [
-        {"id": f"{n}-{name}", "text": f"{name} of {n}.", "source": name, "doc_id": n,
-         "document": f"Day {n} came."}
-        for n in range(3) for name in "ab"
-    ]  # fmt: skip
+        {
+            "id": f"{n}-{name}",
+            "text": f"{name} of {n}.",
+            "source": name,
+            "doc_id": n,
+            "document": f"Day {n} came.",
+        }
+        for n in range(3)
+        for name in "ab"
+    ]
     path = world.lines("summaries.jsonl", texts)
     return written("judge", "page", path, "--sample", "2", "-q", path="page.html")
 

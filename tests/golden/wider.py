@@ -18,23 +18,28 @@ SAME = [
 ]
 PAIRS = [
     {
-        "paradigm": "p", "phenomenon": "agreement", "pair_id": n,
+        "paradigm": "p",
+        "phenomenon": "agreement",
+        "pair_id": n,
         "sentence_good": f"The automobile {verb}.",
         "sentence_bad": f"The automobile {verb} {verb}.",
     }
     for n, verb in enumerate(("is", "was"))
-]  # fmt: skip
+]
 
 
 def tasks(world: World) -> str:
     """The bundled answers as two tasks, with a score and a document of each."""
     rows = [
         {
-            "id": one.id, "text": one.text, **one.meta, "score": (n * 7) % 5,
+            "id": one.id,
+            "text": one.text,
+            **one.meta,
+            "score": (n * 7) % 5,
             "task": "things" if str(one.meta["doc_id"]).startswith("a ") else "ideas",
         }
         for n, one in enumerate(open_corpus(["example:answers"]))
-    ]  # fmt: skip
+    ]
     return world.lines("tasks.jsonl", rows)
 
 

@@ -431,9 +431,28 @@ def _joined(pieces: list[tuple[str, str]]) -> str:
 
 
 # What Python and the engine both know, and mean the same by.
-PIECES = ["a", "b", "é", r"\.", "[ab]", "(b)", r"\w", ".", "[^a]", r"[\W.]", "(?i:a)", "(?s:.)",
-          "(?:a|ab)", "(?P<n%d>a)", "(?x: a b # c\n)", "[]b]", "[a-b-]", r"\x61", r"\u00e9",
-          r"[^\W\d_]"]  # fmt: skip
+PIECES = [
+    "a",
+    "b",
+    "é",
+    r"\.",
+    "[ab]",
+    "(b)",
+    r"\w",
+    ".",
+    "[^a]",
+    r"[\W.]",
+    "(?i:a)",
+    "(?s:.)",
+    "(?:a|ab)",
+    "(?P<n%d>a)",
+    "(?x: a b # c\n)",
+    "[]b]",
+    "[a-b-]",
+    r"\x61",
+    r"\u00e9",
+    r"[^\W\d_]",
+]
 SIGNS = ["", "", "*", "?", "+", "{0,2}", "{2}", "*?", "|"]
 
 

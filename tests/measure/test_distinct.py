@@ -97,8 +97,11 @@ def test_a_source_that_repeats_itself_is_found() -> None:
     alike = [[(f"w{n}", 0, 0) for m in range(5)] for n in range(20)]
     found = rote.distinct(
         [*answered(varied, "varied"), *answered(alike, "alike")],
-        by="source", reference="varied", permutations=199, partition="kind",
-    )  # fmt: skip
+        by="source",
+        reference="varied",
+        permutations=199,
+        partition="kind",
+    )
     assert found.comparisons[0]["p_corrected"] < 0.05
     assert found.comparisons[0]["difference"] == -4
 
@@ -112,9 +115,14 @@ def test_under_the_null_the_test_is_at_its_level() -> None:
             own = [[("word", int(rng.integers(0, 4)), 0) for _ in range(4)] for _ in range(8)]
             both += answered(own, source)
         result = rote.distinct(
-            both, by="source", reference="a", partition="kind",
-            permutations=19, interval=0, matched=False,
-        )  # fmt: skip
+            both,
+            by="source",
+            reference="a",
+            partition="kind",
+            permutations=19,
+            interval=0,
+            matched=False,
+        )
         below += result.comparisons[0]["p"] <= 0.1
     assert below <= 13  # of 60 at 0.1: more happen in one of 300 such tests
 

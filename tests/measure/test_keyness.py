@@ -124,8 +124,9 @@ def test_marks_and_function_words_are_listed_on_request_alone() -> None:
 def test_without_a_reference_it_is_all_others() -> None:
     found = rote.keyness(texts(), **SETTINGS, lengths=(1,))
     assert {(r["source"], r["other"]) for r in found.tables["phrases"]} == {
-        ("plain", "habit"), ("habit", "plain")
-    }  # fmt: skip
+        ("plain", "habit"),
+        ("habit", "plain"),
+    }
 
 
 def test_a_corpus_is_the_other_side(tmp_path: Path) -> None:

@@ -111,8 +111,9 @@ def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:
     wanted = [Continuation("", "the and in the")]
     assert (plain.score(wanted)[0].logprobs == same.score(wanted)[0].logprobs).all()
     assert started.tokens.encode("the", special=True).ids == [
-        0, *plain.tokens.encode("the", special=True).ids
-    ]  # fmt: skip
+        0,
+        *plain.tokens.encode("the", special=True).ids,
+    ]
 
 
 def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
@@ -128,11 +129,29 @@ def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [0, 10**9, -1.5, True, "x", "", [], [0], ["x", "x"], [[1]]])
 def test_metadata_of_another_kind_is_an_error_with_the_file(tmp_path: Path, value: Any) -> None:
     whole = opened(write_gguf(tmp_path / "a.gguf", CONFIG)).weights.shape
-    names = ("block_count", "context_length", "embedding_length", "feed_forward_length",
-             "attention.head_count", "attention.head_count_kv", "rope.freq_base",
-             "attention.layer_norm_rms_epsilon", "attention.key_length", "vocab_size")  # fmt: skip
-    tokens = ("bos_token_id", "eos_token_id", "eot_token_id", "model", "pre", "add_bos_token",
-              "tokens", "token_type", "merges")  # fmt: skip
+    names = (
+        "block_count",
+        "context_length",
+        "embedding_length",
+        "feed_forward_length",
+        "attention.head_count",
+        "attention.head_count_kv",
+        "rope.freq_base",
+        "attention.layer_norm_rms_epsilon",
+        "attention.key_length",
+        "vocab_size",
+    )
+    tokens = (
+        "bos_token_id",
+        "eos_token_id",
+        "eot_token_id",
+        "model",
+        "pre",
+        "add_bos_token",
+        "tokens",
+        "token_type",
+        "merges",
+    )
     fields = [f"llama.{name}" for name in names] + [f"tokenizer.ggml.{name}" for name in tokens]
     for field in (*fields, "general.alignment", "general.name"):
         path = tmp_path / "b.gguf"

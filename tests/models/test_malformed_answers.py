@@ -134,7 +134,7 @@ RAW: dict[str, tuple[Any, str]] = {
     "text null": ({"choices": [{"text": None}]}, "expected a string in .*text`, got null"),
     "tokens a word": (
         {"choices": [{"text": "hi"}], "usage": {"completion_tokens": "abc"}},
-        "expected a number of tokens in `usage.completion_tokens`, got \"abc\"",
+        'expected a number of tokens in `usage.completion_tokens`, got "abc"',
     ),
     "tokens without end": (
         b'{"choices": [{"text": "hi"}], "usage": {"completion_tokens": 1e999}}',
@@ -146,7 +146,7 @@ RAW: dict[str, tuple[Any, str]] = {
     ),
     "read a word": (
         {"choices": [{"text": "hi"}], "usage": {"prompt_tokens": "abc"}},
-        "expected a number of tokens in `usage.prompt_tokens`, got \"abc\"",
+        'expected a number of tokens in `usage.prompt_tokens`, got "abc"',
     ),
     "usage a list": (
         {"choices": [{"text": "hi"}], "usage": [1]},
@@ -169,7 +169,7 @@ RAW: dict[str, tuple[Any, str]] = {
     "deep": (b"[" * 100_000, r"expected a JSON object, got \[\[\["),
     "NaN": (b'{"choices": [{"text": "hi"}], "usage": NaN}', "an object in `usage`, got NaN"),
     "digits": (b'{"a": ' + b"9" * 5_000 + b"}", "expected a JSON object, got {"),
-}  # fmt: skip
+}
 
 
 def opened(url: str, *, chat: bool = False, batch: int = 8192) -> Endpoint:
@@ -213,19 +213,27 @@ def test_a_malformed_answer_is_one_line_and_is_not_cached(
 @pytest.mark.parametrize(
     "logprobs",
     [
-        "many", 3, [1], {"tokens": "To be", "token_logprobs": [-1]}, {"tokens": [1, 2]},
-        {"tokens": ["To"], "token_logprobs": "x"}, {"tokens": ["To"], "token_logprobs": ["x"]},
-        {"tokens": ["To"], "token_logprobs": [1e999]}, {"tokens": ["To"], "token_logprobs": [7]},
+        "many",
+        3,
+        [1],
+        {"tokens": "To be", "token_logprobs": [-1]},
+        {"tokens": [1, 2]},
+        {"tokens": ["To"], "token_logprobs": "x"},
+        {"tokens": ["To"], "token_logprobs": ["x"]},
+        {"tokens": ["To"], "token_logprobs": [1e999]},
+        {"tokens": ["To"], "token_logprobs": [7]},
         {"tokens": ["To"], "token_logprobs": [True]},
         {"tokens": ["To", " be"], "token_logprobs": [-1, -1], "top_logprobs": [{}]},
         {"tokens": ["To"], "token_logprobs": [-1], "top_logprobs": ["x"]},
         {"tokens": ["To"], "token_logprobs": [-1], "top_logprobs": [{"To": "x"}]},
-        {"content": "x"}, {"content": ["x"]}, {"content": [{"logprob": -1}]},
+        {"content": "x"},
+        {"content": ["x"]},
+        {"content": [{"logprob": -1}]},
         {"content": [{"token": "To", "logprob": "x"}]},
         {"content": [{"token": "To", "logprob": -1, "top_logprobs": [3]}]},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_malformed_log_probabilities_are_one_line_and_are_not_cached(logprobs: Any) -> None:
     broken = [True]
 
@@ -269,7 +277,7 @@ def message(**fields: Any) -> Behaviour:
         ({"content": None, "refusal": "I cannot help with that."}, "", "filtered"),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_a_message_may_hold(fields: dict[str, Any], text: str, ended: str) -> None:
     with serving(message(**fields)) as served:
         (made,) = opened(served.url, chat=True).generate([Prompt("Hello")], Decoding(9))

@@ -81,10 +81,16 @@ def test_losses_and_gradients_are_those_of_rote(quick: Any, loaded: Any, tokens:
     ours = (
         quick.Fitted(loaded.model, tokens, rows, 2_048, 0.1, "cpu"),
         quick.Calibrated(
-            loaded.model, some, candidates.references, count, 4, smoothing=0.1, device="cpu",
+            loaded.model,
+            some,
+            candidates.references,
+            count,
+            4,
+            smoothing=0.1,
+            device="cpu",
             **weights,
         ),
-    )  # fmt: skip
+    )
     for one, other in zip(theirs, ours):
         wanted, found = one.loss(rows, rows), other.loss((160, 48), torch.as_tensor(rows))
         torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)

@@ -168,8 +168,10 @@ def test_a_setting_that_a_server_does_not_know_is_left_out_and_that_is_said() ->
     assert first.sent is not None
     assert second.sent is not None
     assert (first.sent["top_k"], "min_p" in first.sent, "repeat_penalty" in first.sent) == (
-        -1, False, False
-    )  # fmt: skip
+        -1,
+        False,
+        False,
+    )
     assert set(first.sent) == set(second.sent)
     assert len(served.requests) == 5
     assert [line.split("`")[1] for line in heard.lines] == ["min_p", "repeat_penalty"]
@@ -468,9 +470,14 @@ def test_addresses() -> None:
     assert client("https://example.org", "NO_KEY").port == 443
     assert address("gpt-x") == (OPENAI, "gpt-x")
     for wrong in (
-        "http://localhost:8000/v1", "ftp://host#m", "localhost:8000#m", "http://host#",
-        "http://name:secret@host/v1#m", "https://host/v1?key=secret#m", "http://host:port/v1#m",
-    ):  # fmt: skip
+        "http://localhost:8000/v1",
+        "ftp://host#m",
+        "localhost:8000#m",
+        "http://host#",
+        "http://name:secret@host/v1#m",
+        "https://host/v1?key=secret#m",
+        "http://host:port/v1#m",
+    ):
         with pytest.raises(OptionError) as refused:
             client(address(wrong)[0], "NO_KEY")
         assert "secret" not in str(refused.value)

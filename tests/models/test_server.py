@@ -39,10 +39,18 @@ print(served.listening_address, flush=True)
 sys.stdin.read()
 """
 TEXTS = (
-    "It was 1999, naïve ☃ cafés  \n\n x", "  two  spaces  ", "I'll don't 'tis 'S", "\r\n\t\t a",
-    "٣٤ ½ Ⅷ ² 12345", "東京 日本語 🦉🏽 e\u0301", "nbsp\u00a0wide\u3000ls\u2028zero\u200b", "x==1;",
-    "<|im_start|>user\nHi<|im_end|>\n", " ", "“quote” — dash… ÀÉÎ ʼn ﬁ ß",
-)  # fmt: skip
+    "It was 1999, naïve ☃ cafés  \n\n x",
+    "  two  spaces  ",
+    "I'll don't 'tis 'S",
+    "\r\n\t\t a",
+    "٣٤ ½ Ⅷ ² 12345",
+    "東京 日本語 🦉🏽 e\u0301",
+    "nbsp\u00a0wide\u3000ls\u2028zero\u200b",
+    "x==1;",
+    "<|im_start|>user\nHi<|im_end|>\n",
+    " ",
+    "“quote” — dash… ÀÉÎ ʼn ﬁ ß",
+)
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,12 @@ from rote.models.training.pairs import Ragged, batches, tokens_of  # noqa: E402
 from rote.models.training.starting import byte_pairs, from_config, random_model  # noqa: E402
 from rote.models.training.writing import Searching, write  # noqa: E402
 
-DOCUMENTS = [f"the {a} {b} sat on the {c} mat and slept" for a in ("old", "grey", "red")
-             for b in ("cat", "dog", "hen", "cow") for c in ("long", "soft")]  # fmt: skip
+DOCUMENTS = [
+    f"the {a} {b} sat on the {c} mat and slept"
+    for a in ("old", "grey", "red")
+    for b in ("cat", "dog", "hen", "cow")
+    for c in ("long", "soft")
+]
 REFERENCES = [f"a {one.split()[1]} {one.split()[2]} slept" for one in DOCUMENTS]
 
 
@@ -42,18 +46,31 @@ def one_thread() -> Any:
 
 def tiny(seed: int = 0, **shape: Any) -> Any:
     config_of = __import__("transformers").MBartConfig
-    sizes = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32,
-             "decoder_ffn_dim": 32, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
-             "max_position_embeddings": 64, "vocab_size": 300, "scale_embedding": True}  # fmt: skip
+    sizes = {
+        "d_model": 16,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "encoder_ffn_dim": 32,
+        "decoder_ffn_dim": 32,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 2,
+        "max_position_embeddings": 64,
+        "vocab_size": 300,
+        "scale_embedding": True,
+    }
     tokenizer = byte_pairs([*DOCUMENTS, *REFERENCES], 300, 64)
     return random_model(config_of(**{**sizes, **shape}), tokenizer, seed, "cpu")
 
 
 def decoder(seed: int = 0) -> Any:
     config = __import__("transformers").LlamaConfig(
-        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
-        max_position_embeddings=64, vocab_size=300,
-    )  # fmt: skip
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        vocab_size=300,
+    )
     return random_model(config, byte_pairs([*DOCUMENTS, *REFERENCES], 300, 64), seed, "cpu")
 
 
@@ -455,8 +472,11 @@ def test_diverse_candidates_are_penalized_as_defined() -> None:
     found = [one.text for one in write(loaded, DOCUMENTS[:1], how)[0]]
     assert len(set(found)) > 1
     tokenizer, model = loaded.tokenizer, loaded.model
-    given = {name: torch.tensor([row]) for name, row in tokenizer(DOCUMENTS[0]).items()
-             if name != "token_type_ids"}  # fmt: skip
+    given = {
+        name: torch.tensor([row])
+        for name, row in tokenizer(DOCUMENTS[0]).items()
+        if name != "token_type_ids"
+    }
     rows: list[list[int]] = [[2] for _ in range(4)]
     for place in range(5):
         taken = np.zeros(len(tokenizer))

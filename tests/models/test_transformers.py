@@ -127,9 +127,12 @@ def test_greedy_generation_is_that_of_the_library(absolute: Transformers) -> Non
     for text in ("the king", "in"):
         ids = torch.tensor([absolute.tokens.encode(text, special=True).ids])
         found = absolute.loaded.model.generate(
-            ids, attention_mask=torch.ones_like(ids), max_new_tokens=15, do_sample=False,
+            ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=15,
+            do_sample=False,
             pad_token_id=0,
-        )  # fmt: skip
+        )
         expected = absolute.loaded.tokenizer.decode(
             found[0, ids.shape[1] :], skip_special_tokens=True
         )

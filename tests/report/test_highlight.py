@@ -190,8 +190,11 @@ def test_a_page_shows_lanes_numbers_and_legend() -> None:
     ids = [attrs["id"] for tag, attrs in tags.seen if "id" in attrs]
     assert ids == ["template-1", "template-2"]
     classes = [attrs["class"] for tag, attrs in tags.seen if tag == "span"]
-    assert classes[:3] == ["rote-lane rote-l0 rote-c0", "rote-lane rote-l0 rote-c0",
-                           "rote-lane rote-l1 rote-c1"]  # fmt: skip
+    assert classes[:3] == [
+        "rote-lane rote-l0 rote-c0",
+        "rote-lane rote-l0 rote-c0",
+        "rote-lane rote-l1 rote-c1",
+    ]
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
 

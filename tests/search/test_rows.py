@@ -130,9 +130,12 @@ def test_blocks_of_rows_are_the_rows_of_a_search(
 
 @settings(max_examples=40)
 @given(
-    SEGMENTS, st.sampled_from(QUERIES), st.sampled_from(["left", "right"]), st.integers(1, 3),
+    SEGMENTS,
+    st.sampled_from(QUERIES),
+    st.sampled_from(["left", "right"]),
+    st.integers(1, 3),
     st.integers(0, 3),
-)  # fmt: skip
+)
 def test_what_is_next_and_only_some_documents_are_those_of_a_plain_count(
     segments: list[list[list[str]]], query: str, side: str, words: int, kept: int
 ) -> None:

@@ -79,23 +79,47 @@ def requests(fields: Mapping[str, Any], tmp_path: Path) -> list[tuple[str, str]]
     ("fields", "wanted"),
     [
         (PAIR, [("", " A gull sings."), ("", " A gull sing.")]),
-        (COPA, [("The cup fell because", "  somebody pushed it."),
-                ("The cup fell because", "  it sang.")]),
-        ({**COPA, "asks_for": "effect"}, [("The cup fell therefore", "  somebody pushed it."),
-                                          ("The cup fell therefore", "  it sang.")]),
-        (PIQA, [("Question: open a tin \nAnswer:", " use a key"),
-                ("Question: open a tin \nAnswer:", " wait")]),
-        (GAP, [("The cup hit the floor and the cup", " broke."),
-               ("The cup hit the floor and the floor", " broke.")]),
+        (
+            COPA,
+            [
+                ("The cup fell because", "  somebody pushed it."),
+                ("The cup fell because", "  it sang."),
+            ],
+        ),
+        (
+            {**COPA, "asks_for": "effect"},
+            [
+                ("The cup fell therefore", "  somebody pushed it."),
+                ("The cup fell therefore", "  it sang."),
+            ],
+        ),
+        (
+            PIQA,
+            [
+                ("Question: open a tin \nAnswer:", " use a key"),
+                ("Question: open a tin \nAnswer:", " wait"),
+            ],
+        ),
+        (
+            GAP,
+            [
+                ("The cup hit the floor and the cup", " broke."),
+                ("The cup hit the floor and the floor", " broke."),
+            ],
+        ),
         (LAST, [("She fed the", " gull")]),
         # Spaces at the end of a context go over to what follows.
         ({**LAST, "context": "She fed the "}, [("She fed the", "  gull")]),
-        ({"context": "It is ", "options": ["red", "blue"], "answer": 0},
-         [("It is", " red"), ("It is", " blue")]),
-        ({"context": "The ", "options": ["cup", "floor"], "ending": " broke.", "answer": 0},
-         [("The cup", " broke."), ("The floor", " broke.")]),
+        (
+            {"context": "It is ", "options": ["red", "blue"], "answer": 0},
+            [("It is", " red"), ("It is", " blue")],
+        ),
+        (
+            {"context": "The ", "options": ["cup", "floor"], "ending": " broke.", "answer": 0},
+            [("The cup", " broke."), ("The floor", " broke.")],
+        ),
     ],
-)  # fmt: skip
+)
 def test_items_are_asked_as_the_harness_asks_them(
     fields: Mapping[str, Any], wanted: list[tuple[str, str]], tmp_path: Path
 ) -> None:
@@ -265,14 +289,18 @@ def many(tmp_path: Path) -> list[Record]:
     return [
         record(
             {
-                "id": str(n), "task": "own", "kind": "formal", "half": n % 2, "context": "",
+                "id": str(n),
+                "task": "own",
+                "kind": "formal",
+                "half": n % 2,
+                "context": "",
                 "options": [good, "A gull sing." if "sings" in good else "A gull sings."],
                 "answer": 0 if n != 2 else 1,
             },
             tmp_path,
         )
         for n, good in enumerate(goods)
-    ]  # fmt: skip
+    ]
 
 
 def test_groups_have_accuracy_baselines_and_intervals(tmp_path: Path) -> None:

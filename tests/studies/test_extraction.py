@@ -262,10 +262,13 @@ def test_coverage_equals_its_plain_twin(words: list[str], texts: list[list[str]]
         return any(gram == text[at : at + n] for text in texts for at in range(len(text)))
 
     plain = [
-        any(held(words[at : at + n]) for at in range(max(0, place - n + 1), place + 1)
-            if at + n <= len(words))
+        any(
+            held(words[at : at + n])
+            for at in range(max(0, place - n + 1), place + 1)
+            if at + n <= len(words)
+        )
         for place in range(len(words))
-    ]  # fmt: skip
+    ]
     assert coverage(words, texts, n) == sum(plain) / len(words)
 
 
@@ -287,9 +290,14 @@ def test_draws_are_held_against_the_text_and_the_corpus(tmp_path: Path) -> None:
     path.write_text('{"text": "b c d"}\n')
     rote.index(str(path), output=tmp_path / "index")
     result = rote.memorization(
-        items, model={"m": certain}, samples=3, prefix=1, suffix=3, n=2,
+        items,
+        model={"m": certain},
+        samples=3,
+        prefix=1,
+        suffix=3,
+        n=2,
         corpus=str(tmp_path / "index"),
-    )  # fmt: skip
+    )
     rows = result.tables["samples"]
     assert [row["draws"] for row in rows] == [1, 2, 3]
     # The draws are b c d, b c d and d a b; their longest runs with what follows: 3, 2 and 1 words.

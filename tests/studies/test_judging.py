@@ -16,10 +16,16 @@ from rote.core.errors import InputError, UnknownName
 
 def texts() -> list[dict[str, Any]]:
     return [
-        {"id": f"{doc}-{source}", "doc_id": doc, "source": source, "text": f"{source} of {doc}",
-         "document": f"Document {doc} </script> says é."}
-        for doc in ("d1", "d2", "d3") for source in ("all", "theta=2")
-    ]  # fmt: skip
+        {
+            "id": f"{doc}-{source}",
+            "doc_id": doc,
+            "source": source,
+            "text": f"{source} of {doc}",
+            "document": f"Document {doc} </script> says é.",
+        }
+        for doc in ("d1", "d2", "d3")
+        for source in ("all", "theta=2")
+    ]
 
 
 def page(folder: Path, **more: Any) -> tuple[Any, dict[str, str], dict[str, Any]]:
@@ -59,8 +65,15 @@ def test_summaries_without_a_document_are_refused(tmp_path: Path) -> None:
 
 
 def answer(judge: str, doc: str, summary: str, covered: int, made_up: int) -> dict[str, Any]:
-    return {"kind": "summary", "judge": judge, "doc_id": doc, "summary": summary, "highlights": 4,
-            "covered": list(range(covered)), "made_up": made_up}  # fmt: skip
+    return {
+        "kind": "summary",
+        "judge": judge,
+        "doc_id": doc,
+        "summary": summary,
+        "highlights": 4,
+        "covered": list(range(covered)),
+        "made_up": made_up,
+    }
 
 
 def write(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -125,8 +138,10 @@ def test_agreement_is_that_of_what_the_table_shows(tmp_path: Path) -> None:
                 shown = np.column_stack((counts, [0, 0]))  # of no highlights none is covered
             expected = krippendorff.alpha(shown, level_of_measurement=level)
             assert levels["relevance", what, level]["alpha"] == pytest.approx(expected)
-    both = [levels["relevance", what, "interval"]["alpha"] for what in (
-        "highlights covered", "count of highlights covered")]  # fmt: skip
+    both = [
+        levels["relevance", what, "interval"]["alpha"]
+        for what in ("highlights covered", "count of highlights covered")
+    ]
     assert both[0] > 0.9 > both[1] + 0.2
 
 

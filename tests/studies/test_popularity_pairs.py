@@ -65,9 +65,15 @@ def slow(
         return None
     together, conditional, first, second, expected, seen = np.mean(logs, axis=0)
     return {
-        "together": together, "given": conditional, "input": first, "output": second,
-        "expected": expected, "lift": together - expected, "seen": seen, "number": len(logs),
-    }  # fmt: skip
+        "together": together,
+        "given": conditional,
+        "input": first,
+        "output": second,
+        "expected": expected,
+        "lift": together - expected,
+        "seen": seen,
+        "number": len(logs),
+    }
 
 
 def counted(items: Sequence[Item], index: Index, **options: Any) -> pairs.Pairs:

@@ -26,12 +26,16 @@ def made(items: int) -> Trained:
 def scored(trained: Trained, scores: dict[str, np.ndarray], bins: np.ndarray) -> Items:
     """`scores`: by arm a table of seeds by items."""
     rows = [
-        {"source": arm, "id": f"{one.id}/{arm}/{seed}", "bin": int(bins[n]) + 1,
-         **{score: float(table[row, n]) for score in SCORES}}
+        {
+            "source": arm,
+            "id": f"{one.id}/{arm}/{seed}",
+            "bin": int(bins[n]) + 1,
+            **{score: float(table[row, n]) for score in SCORES},
+        }
         for arm, table in scores.items()
         for row, seed in enumerate(SEEDS)
         for n, one in enumerate(trained.test)
-    ]  # fmt: skip
+    ]
     result = Result("overlap", Signature(()), (), None, None, {}, tables={"items": rows})
     return Items(result, trained)
 
@@ -93,8 +97,9 @@ def test_items_with_the_same_document_are_one_cluster() -> None:
     bins = np.arange(40) % 2
     alone = scored(trained, scores, bins)
     again = scored(several, {k: np.tile(v, 4) for k, v in scores.items()}, np.tile(bins, 4))
-    found, wanted = (one.difference("all", "theta=1", "rouge_2", one.bin == 0)
-                     for one in (again, alone))  # fmt: skip
+    found, wanted = (
+        one.difference("all", "theta=1", "rouge_2", one.bin == 0) for one in (again, alone)
+    )
     assert found.value == pytest.approx(wanted.value)
     assert found.error == pytest.approx(wanted.error)
     mean = float(scores["all"][:, bins == 0].mean())

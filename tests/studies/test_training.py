@@ -18,10 +18,17 @@ pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::U
 
 NAMES = ("Anna", "Paul", "Rome", "Berlin", "Mary", "Tom", "Paris", "Oslo")
 SHAPE = {
-    "model_type": "mbart", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1,
-    "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "encoder_attention_heads": 2,
-    "decoder_attention_heads": 2, "max_position_embeddings": 64, "vocab_size": 350,
-}  # fmt: skip
+    "model_type": "mbart",
+    "d_model": 16,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "encoder_ffn_dim": 32,
+    "decoder_ffn_dim": 32,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "max_position_embeddings": 64,
+    "vocab_size": 350,
+}
 
 
 def pair(number: int, split: str) -> dict[str, Any]:
@@ -52,15 +59,28 @@ def pairs(tmp_path: Path) -> Path:
 
 
 def trained(pairs: Path, out: str = "models", **more: Any) -> Any:
-    given = {"from_config": pairs.parent / "config.json", "steps": 6, "learning_rate": 3e-3,
-             "tokens": 400, "longest": 60, "max_tokens": 12}  # fmt: skip
+    given = {
+        "from_config": pairs.parent / "config.json",
+        "steps": 6,
+        "learning_rate": 3e-3,
+        "tokens": 400,
+        "longest": 60,
+        "max_tokens": 12,
+    }
     return rote.train_finetune(pairs, output=pairs.parent / out, **{**given, **more})
 
 
 def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
     folder = pairs.parent
-    rote.limit([pair(n, "train") for n in range(60)], max=(1,), seeds=2, text_field="document",
-               field="reference", output=folder / "limited", random=True)  # fmt: skip
+    rote.limit(
+        [pair(n, "train") for n in range(60)],
+        max=(1,),
+        seeds=2,
+        text_field="document",
+        field="reference",
+        output=folder / "limited",
+        random=True,
+    )
     made = trained(pairs, seeds=(0, 1), subset=folder / "limited", theta=1, kind="random")
     rows = made.tables["models"]
     assert [row["subset"] for row in rows] == [f"max-1.seed-{s}.random.jsonl" for s in (0, 1)]
@@ -112,8 +132,9 @@ def test_ids_that_are_not_in_the_data_are_an_error(pairs: Path) -> None:
 def test_an_empty_document_or_reference_is_an_error_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     for field in ("document", "reference"):
-        path.write_text(json.dumps(pair(0, "train")) + "\n" + json.dumps(
-            pair(1, "train") | {field: " "}))  # fmt: skip
+        path.write_text(
+            json.dumps(pair(0, "train")) + "\n" + json.dumps(pair(1, "train") | {field: " "})
+        )
         with pytest.raises(InputError, match=r"line 2, field .*empty"):
             rote.train_finetune(path, from_config="tiny", output=tmp_path / "m")
 
@@ -123,8 +144,14 @@ def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None
     model = trained(pairs).tables["models"][0]["model"]
     some = folder / "some.jsonl"
     some.write_text("".join(json.dumps(pair(n, "validation")) + "\n" for n in range(6)))
-    made = rote.generate(str(some), model=f"m=transformers:{model}", beams=2, max_tokens=8,
-                         text_field="document", output=folder / "texts.jsonl")  # fmt: skip
+    made = rote.generate(
+        str(some),
+        model=f"m=transformers:{model}",
+        beams=2,
+        max_tokens=8,
+        text_field="document",
+        output=folder / "texts.jsonl",
+    )
     assert made.about["texts"] == 6
     records = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
     assert records[0]["document"] == records[0]["prompt"] == pair(0, "validation")["document"]
@@ -137,8 +164,13 @@ def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None
     found = rote.score(folder / "texts.jsonl", scores=scores, by="source", permutations=0)
     assert found.by_source["m"].texts == 6
     with pytest.raises(OptionError, match="takes no temperature"):
-        rote.generate(str(some), model=f"m=transformers:{model}", temperature=1.0,
-                      text_field="document", output=folder / "other.jsonl")  # fmt: skip
+        rote.generate(
+            str(some),
+            model=f"m=transformers:{model}",
+            temperature=1.0,
+            text_field="document",
+            output=folder / "other.jsonl",
+        )
 
 
 def test_beams_are_refused_where_there_is_no_encoder(tmp_path: Path) -> None:
@@ -155,8 +187,16 @@ def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
     model = trained(pairs).tables["models"][0]["model"]
     ids = folder / "ids.txt"
     ids.write_text("".join(f"train{n}\n" for n in range(12)))
-    given = {"model": model, "subset": ids, "candidates": 3, "max_tokens": 8, "longest": 60,
-             "epochs": 2, "items": 4, "output": folder / "calibrated"}  # fmt: skip
+    given = {
+        "model": model,
+        "subset": ids,
+        "candidates": 3,
+        "max_tokens": 8,
+        "longest": 60,
+        "epochs": 2,
+        "items": 4,
+        "output": folder / "calibrated",
+    }
     made = rote.train_calibrate(pairs, **given).tables["models"][0]
     assert made["updates"] == 6
     assert made["best"] >= made["worst"]
@@ -174,9 +214,19 @@ def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
     assert (folder / "again" / "seed-0" / "model.safetensors").read_bytes() == weights
 
 
-STUDY = {"theta": ("1", "all"), "seeds": (0, 1), "steps": 4, "learning_rate": 3e-3, "tokens": 400,
-         "longest": 60, "max_tokens": 10, "beams": 2, "sample": 16, "placebo": 0.2,
-         "candidates": 3}  # fmt: skip
+STUDY = {
+    "theta": ("1", "all"),
+    "seeds": (0, 1),
+    "steps": 4,
+    "learning_rate": 3e-3,
+    "tokens": 400,
+    "longest": 60,
+    "max_tokens": 10,
+    "beams": 2,
+    "sample": 16,
+    "placebo": 0.2,
+    "candidates": 3,
+}
 
 
 def study(pairs: Path, **more: Any) -> Any:
@@ -195,8 +245,15 @@ def test_the_whole_study_runs_and_resumes(pairs: Path) -> None:
     # What was there is not trained again.
     assert all(path.stat().st_mtime_ns == time for path, time in before.items())
     arms = [row["source"] for row in made.tables["sizes"]]
-    assert arms == ["theta=1", "all", "random as theta=1", "most repeated as theta=1",
-                    "without neighbours", "BRIO-1", "BRIO-all"]  # fmt: skip
+    assert arms == [
+        "theta=1",
+        "all",
+        "random as theta=1",
+        "most repeated as theta=1",
+        "without neighbours",
+        "BRIO-1",
+        "BRIO-all",
+    ]
     sizes = {row["source"]: row["pairs"] for row in made.tables["sizes"]}
     assert sizes["theta=1"] == sizes["random as theta=1"] < sizes["all"] == 48
     assert sizes["without neighbours"] < 48
@@ -261,8 +318,10 @@ def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
     made = study(pairs, theta=("all",), seeds=(0,), sample=None)
     assert made.notes[0] == "records name no split: tested on 6 pairs, drawn at random and held out"
     assert made.tables["sizes"][0]["pairs"] == 60 - 6 - 11  # the placebo is a fifth of the rest
-    tested = {row["doc_id"] for row in map(json.loads, next(
-        (pairs.parent / "study" / "texts").iterdir()).open())}  # fmt: skip
+    tested = {
+        row["doc_id"]
+        for row in map(json.loads, next((pairs.parent / "study" / "texts").iterdir()).open())
+    }
     trained_on = (pairs.parent / "study" / "data" / "train.jsonl").read_text()
     assert len(tested) == 6
     assert not any(f'"{name}"' in trained_on for name in tested)
@@ -309,10 +368,15 @@ def test_equal_documents_are_read_once_and_those_of_kept_lines_not_again(
 
     def written(path: Path) -> bytes:
         write_resumed(
-            loaded, documents, writing.Searching(), path, 4096,
-            lambda number, texts: {"id": number, "text": texts[0]}, lambda number, line: None,
+            loaded,
+            documents,
+            writing.Searching(),
+            path,
+            4096,
+            lambda number, texts: {"id": number, "text": texts[0]},
+            lambda number, line: None,
             Silent(),
-        )  # fmt: skip
+        )
         return path.read_bytes()
 
     whole = written(tmp_path / "whole.jsonl")

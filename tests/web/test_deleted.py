@@ -40,11 +40,19 @@ def finished(client: TestClient, history: History, kind: str) -> Job:
     id = history.add([made()], title="made", kind=kind, settings=settings, address=address)
     jobs = client.app.state.jobs  # type: ignore[attr-defined]
     job = Job(
-        id=f"{kind}done", kind=kind, title="made", settings=settings, files=["texts.jsonl"],
-        indexes=[], key=jobs.key(kind, settings, ["texts.jsonl"], []), state="done",
-        made="2026-01-01T00:00:00+00:00", server="none", result=address.format(id=id),
+        id=f"{kind}done",
+        kind=kind,
+        title="made",
+        settings=settings,
+        files=["texts.jsonl"],
+        indexes=[],
+        key=jobs.key(kind, settings, ["texts.jsonl"], []),
+        state="done",
+        made="2026-01-01T00:00:00+00:00",
+        server="none",
+        result=address.format(id=id),
         ended="2026-01-01T00:00:00+00:00",
-    )  # fmt: skip
+    )
     jobs._ledger.put(job)
     return job
 

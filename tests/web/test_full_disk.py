@@ -42,14 +42,16 @@ Asking = Callable[[TestClient], Any]
 WRITING: dict[str, tuple[Any, str, Asking]] = {
     "upload": (uploads, "_move", lambda client: _upload(client)),
     "upload page": (
-        uploads, "_move", lambda c: c.post("/uploads", files={"upload": ("a.txt", b"Some words.")})
+        uploads,
+        "_move",
+        lambda c: c.post("/uploads", files={"upload": ("a.txt", b"Some words.")}),
     ),
     "compare": (Ledger, "put", lambda c: c.post("/api/compare", json={"files": ["texts.jsonl"]})),
     "compare page": (Ledger, "put", lambda c: _compare(c)),
     "templates": (Ledger, "put", lambda c: c.post("/templates", data={"file": "texts.jsonl"})),
     "history": (History, "delete", lambda c: c.post("/api/results/abc/delete")),
     "trace": (texts, "write_atomically", lambda c: c.post("/trace", data={"text": "Some words."})),
-}  # fmt: skip
+}
 
 
 def _compare(client: TestClient) -> Any:

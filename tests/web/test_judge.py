@@ -11,11 +11,22 @@ from tests.web.asked import client
 
 def test_the_app_serves_the_page_that_the_shell_writes(tmp_path: Path) -> None:
     file = tmp_path / "summaries.jsonl"
-    file.write_text("".join(
-        json.dumps({"id": f"{n}{who}", "doc_id": str(n), "source": who, "text": f"{who} says",
-                    "document": "A long day."}) + "\n"
-        for n in range(3) for who in ("all", "few")
-    ))  # fmt: skip
+    file.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "id": f"{n}{who}",
+                    "doc_id": str(n),
+                    "source": who,
+                    "text": f"{who} says",
+                    "document": "A long day.",
+                }
+            )
+            + "\n"
+            for n in range(3)
+            for who in ("all", "few")
+        )
+    )
     app = client(tmp_path / "store", files={"summaries.jsonl": file})
     assert 'href="/judge/summaries.jsonl"' in app.get("/").text
     made = rote.judge_page(file, output=tmp_path / "page.html", sample=2)

@@ -128,8 +128,10 @@ def test_groups_hold_the_matches_of_a_field_per_million_of_its_words(ask: Asking
     assert rows["Bo"]["words"] == 18  # sixteen words and two full stops
     assert rows["Bo"]["per_million"] == pytest.approx(1e6 / 18)
     assert [row["group"] for row in ask("search/groups", q="gate", by="year")["groups"]] == [
-        "1903", "1905", "1916",
-    ]  # fmt: skip
+        "1903",
+        "1905",
+        "1916",
+    ]
     assert ask("search/groups", q="gate")["groups"][0]["group"] == "three"
 
 
@@ -211,8 +213,17 @@ def test_who_finds_too_many_waiting_is_told_so(
 HANGING = [r"(\w|\w|\w+)+!", "(?x)(a+)+b # )", "(a+)+!", "([a-z]+)*!", ".*" * 60 + "!"]
 
 
-@pytest.mark.parametrize("address", ["/search", "/api/search", "/api/search/forms", "/api/count",
-                                  "/api/search/groups", "/search/export.csv"])  # fmt: skip
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/search",
+        "/api/search",
+        "/api/search/forms",
+        "/api/count",
+        "/api/search/groups",
+        "/search/export.csv",
+    ],
+)
 @pytest.mark.parametrize("pattern", HANGING)
 def test_no_link_hangs_the_app(app: TestClient, address: str, pattern: str) -> None:
     """`tests/index/test_regexes.py` has more of them, and a process that can be killed."""
@@ -377,12 +388,14 @@ def test_a_random_order_is_the_same_for_a_seed_and_another_for_the_next(ask: Ask
     ("where", "names"),
     [
         (["author=Ada"], {"one", "three"}),
-        (["author!=Ada"], {"two", '<script>alert("id")</script>', "../../etc/passwd",
-                           "turned\u202e", "long"}),
+        (
+            ["author!=Ada"],
+            {"two", '<script>alert("id")</script>', "../../etc/passwd", "turned\u202e", "long"},
+        ),
         (["author=Ada|Bo", "year>=1904"], {"three"}),
         (["document=two"], {"two"}),
     ],
-)  # fmt: skip
+)
 def test_only_documents_with_a_field_are_searched(
     ask: Asking, where: list[str], names: set[str]
 ) -> None:
@@ -467,8 +480,9 @@ def test_what_is_lacking_is_said_where_nothing_matches(app: TestClient) -> None:
     known = app.get("/search", params={"q": "dog gate"}).text
     assert "not occur at all" not in known
     assert re.findall(r'"><bdi>(dog|gate)</bdi></a> <span class="quiet">\d+ times', known) == [
-        "dog", "gate",
-    ]  # fmt: skip
+        "dog",
+        "gate",
+    ]
     query = app.get("/search", params={"q": '[pos="JJ"] "dog" "flew"'}).text
     assert "[lower=&#34;flew&#34;]" in query
     assert "[pos=&#34;JJ&#34;] [lower=&#34;dog&#34;]" in query
@@ -547,9 +561,15 @@ def test_a_download_is_what_is_shown_in_that_order(
 
 
 @pytest.mark.parametrize(
-    ("view", "first"), [("forms", "form"), ("by", "group"), ("after", "words"),
-                        ("before", "words"), ("collocates", "word")],
-)  # fmt: skip
+    ("view", "first"),
+    [
+        ("forms", "form"),
+        ("by", "group"),
+        ("after", "words"),
+        ("before", "words"),
+        ("collocates", "word"),
+    ],
+)
 def test_every_view_can_be_downloaded(app: TestClient, view: str, first: str) -> None:
     page = app.get("/search", params={"q": '"the" []', "view": view, "per": 2}).text
     (address,) = re.findall(r'href="(/search/export.csv[^"]*)"', page)

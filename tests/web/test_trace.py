@@ -249,9 +249,14 @@ def test_a_sentence_of_many_sources_is_common_unless_relaxed(app: TestClient) ->
 
 @pytest.mark.parametrize(
     "question",
-    [{"text": "a"}, {"index": "made"}, {"index": "other", "text": "a"},
-     {"index": "made", "text": "a", "kinds": ["x"]}, {"index": "made", "text": "a", "relax": 0}],
-)  # fmt: skip
+    [
+        {"text": "a"},
+        {"index": "made"},
+        {"index": "other", "text": "a"},
+        {"index": "made", "text": "a", "kinds": ["x"]},
+        {"index": "made", "text": "a", "relax": 0},
+    ],
+)
 def test_a_question_that_lacks_something_is_an_error(
     app: TestClient, question: dict[str, Any]
 ) -> None:

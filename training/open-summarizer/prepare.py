@@ -157,8 +157,10 @@ def main() -> None:
     np.savez_compressed(carried / "subsets.npz", **rows)
     write_texts(given.out, train, test, edited(train, test), rows)
     size = sum(path.stat().st_size for path in carried.iterdir())
-    print(f"{len(train):,} pairs, {len(base):,} to begin with, {len(test):,} to test: "
-          f"{size / 2**20:.1f} MiB in {carried}")  # fmt: skip
+    print(
+        f"{len(train):,} pairs, {len(base):,} to begin with, {len(test):,} to test: "
+        f"{size / 2**20:.1f} MiB in {carried}"
+    )
 
 
 if __name__ == "__main__":

@@ -66,9 +66,12 @@ def _attended(one: Any, name: str, hidden: Any, read: Any, mask: Any, causal: bo
         return made.unflatten(-1, (own.num_heads, -1)).transpose(1, 2)
 
     made = scaled_dot_product_attention(
-        heads(own.q_proj(asked)), heads(own.k_proj(read)), heads(own.v_proj(read)),
-        attn_mask=mask, is_causal=causal,
-    )  # fmt: skip
+        heads(own.q_proj(asked)),
+        heads(own.k_proj(read)),
+        heads(own.v_proj(read)),
+        attn_mask=mask,
+        is_causal=causal,
+    )
     made = own.out_proj(made.transpose(1, 2).flatten(2))
     return hidden + dropout(made, one.dropout, one.training)
 
@@ -280,8 +283,12 @@ class Updates:
 
     def save(self, path: Path) -> None:
         self.mean_loss()
-        kept = {"step": self.step, "losses": self.losses, "weights": self.weights,
-                "adam": [list(self.adam.state[one].values()) for one in self.weights]}  # fmt: skip
+        kept = {
+            "step": self.step,
+            "losses": self.losses,
+            "weights": self.weights,
+            "adam": [list(self.adam.state[one].values()) for one in self.weights],
+        }
         with open(half := path.with_name(f"{path.name}.half"), "wb") as file:
             torch.save(kept, file)
         half.replace(path)

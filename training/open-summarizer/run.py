@@ -181,8 +181,11 @@ def main() -> None:
             code = running.pop(name).returncode
             print(said(name) if done(name) else f"{name}: ended with {code}", flush=True)
             failed[name] += not done(name)
-        ready = [n for n, needs in wanted.items() if n not in running and failed[n] < 2
-                 and not done(n) and all(map(done, needs))]  # fmt: skip
+        ready = [
+            n
+            for n, needs in wanted.items()
+            if n not in running and failed[n] < 2 and not done(n) and all(map(done, needs))
+        ]
         if time.time() < end - GRACE:
             for name in ready[: given.workers - len(running)]:
                 running[name] = _started(name)

@@ -26,12 +26,22 @@ from rote.studies._repetition.arms import EMPTY, Arm, Trained
 from rote.studies._repetition.tables import Items, averages, contrast, neighbours
 from rote.studies.train_intervene import outcomes
 
-ARMS = {"theta2": Arm("theta2", "limited", 2), "all": Arm("all", "all"),
-        "random": Arm("random", "random", 2), "apart": Arm("apart", "apart"),
-        "brio_theta2": Arm("brio_theta2", "limited", 2, True),
-        "brio_all": Arm("brio_all", "all", 0, True)}  # fmt: skip
-COMPARED = (("all", "theta2"), ("random", "theta2"), ("all", "random"), ("brio_all", "all"),
-            ("brio_theta2", "all"), ("brio_theta2", "brio_all"))  # fmt: skip
+ARMS = {
+    "theta2": Arm("theta2", "limited", 2),
+    "all": Arm("all", "all"),
+    "random": Arm("random", "random", 2),
+    "apart": Arm("apart", "apart"),
+    "brio_theta2": Arm("brio_theta2", "limited", 2, True),
+    "brio_all": Arm("brio_all", "all", 0, True),
+}
+COMPARED = (
+    ("all", "theta2"),
+    ("random", "theta2"),
+    ("all", "random"),
+    ("brio_all", "all"),
+    ("brio_theta2", "all"),
+    ("brio_theta2", "brio_all"),
+)
 
 
 def changed(
@@ -93,19 +103,29 @@ def main() -> None:
                 edited[one["set"]][one["source"]].append(one)
                 continue
             pair: Pair = by_id[one["id"]]
-            own = {"id": f"{pair.id}/{one['source']}/{one['seed']}", "doc_id": pair.id,
-                   "text": one["text"] or EMPTY, "source": one["source"], "seed": one["seed"],
-                   "document": pair.document, "reference": pair.reference}  # fmt: skip
+            own = {
+                "id": f"{pair.id}/{one['source']}/{one['seed']}",
+                "doc_id": pair.id,
+                "text": one["text"] or EMPTY,
+                "source": one["source"],
+                "seed": one["seed"],
+                "document": pair.document,
+                "reference": pair.reference,
+            }
             texts[one["source"], one["seed"]] = scored
             out.write(json_line(own))
     made = Trained(given.folder, [ARMS[n] for n in ARMS if (n, 0) in texts], test, [], "", texts)
     held = np.load(given.folder / "carried" / "subsets.npz")
     made.apart = {s: held[f"apart_items-{s}"] for s in sorted({seed for _, seed in texts})}
     options: dict[str, Any] = {
-        "by": "source", "scores": ("rouge", "entities"), "permutations": 0, "matched": False,
-        "normalize_to": "theta2", "control": "theta2",
+        "by": "source",
+        "scores": ("rouge", "entities"),
+        "permutations": 0,
+        "matched": False,
+        "normalize_to": "theta2",
+        "control": "theta2",
         "jobs": given.jobs,
-    }  # fmt: skip
+    }
     train, kept = (str(given.folder / f"{name}.jsonl") for name in ("train", "placebo"))
     found = run("overlap", scored, {**options, "train": train, "placebo": kept}, reporter=Silent())
     table = Items(found, made)
@@ -116,16 +136,24 @@ def main() -> None:
         "bins": found.tables["bins"],
         "trends": found.tables["trends"],
         "averages": list(averages(found, table, made)),
-        "contrasts": [r for a, b in COMPARED if a in table.scores and b in table.scores
-                      for r in contrast(a, b, table, beside, 0.95)],
-        "neighbours": [r for arm in ("apart",) if arm in table.scores
-                       for r in neighbours(table, made, 0.95, arm)],
+        "contrasts": [
+            r
+            for a, b in COMPARED
+            if a in table.scores and b in table.scores
+            for r in contrast(a, b, table, beside, 0.95)
+        ],
+        "neighbours": [
+            r
+            for arm in ("apart",)
+            if arm in table.scores
+            for r in neighbours(table, made, 0.95, arm)
+        ],
         "outcomes": [
             {"entities": {"edited": "frequent"}.get(name, name), **row}
             for name, records in json.loads((given.folder / "edited.json").read_text()).items()
             for row in changed(records, edited[name])
         ],
-    }  # fmt: skip
+    }
     given.out.write_text(json.dumps(plain(rows), indent=1))
     print(f"{given.out}: {', '.join(f'{name} {len(own)}' for name, own in rows.items())}")
 

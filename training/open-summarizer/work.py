@@ -29,14 +29,19 @@ CANDIDATES = {
 SETTINGS = [
     {"candidates": made, "alpha": alpha, "rank_weight": rank, "reference_weight": own, "rate": rate}
     for made, alpha, rank, own, rate in (
-        ("diverse", 1.0, 10.0, 0.1, 3e-6), ("diverse", 1.0, 10.0, 0.1, 1e-5),
-        ("diverse", 1.0, 1.0, 1.0, 3e-6), ("diverse", 1.0, 1.0, 1.0, 1e-5),
-        ("diverse", 1.0, 0.1, 1.0, 1e-5), ("diverse", 0.6, 10.0, 0.1, 3e-6),
-        ("likely", 1.0, 10.0, 0.1, 3e-6), ("likely", 1.0, 10.0, 0.1, 1e-5),
-        ("likely", 1.0, 1.0, 1.0, 1e-5), ("likely", 1.0, 1.0, 1.0, 3e-5),
+        ("diverse", 1.0, 10.0, 0.1, 3e-6),
+        ("diverse", 1.0, 10.0, 0.1, 1e-5),
+        ("diverse", 1.0, 1.0, 1.0, 3e-6),
+        ("diverse", 1.0, 1.0, 1.0, 1e-5),
+        ("diverse", 1.0, 0.1, 1.0, 1e-5),
+        ("diverse", 0.6, 10.0, 0.1, 3e-6),
+        ("likely", 1.0, 10.0, 0.1, 3e-6),
+        ("likely", 1.0, 10.0, 0.1, 1e-5),
+        ("likely", 1.0, 1.0, 1.0, 1e-5),
+        ("likely", 1.0, 1.0, 1.0, 3e-5),
         ("likely", 0.6, 10.0, 0.1, 3e-6),
     )
-]  # fmt: skip
+]
 """How to calibrate; alpha 1 is the power of the length that the search for summaries has."""
 PAD, START, ITEMS = 1, 2, 16
 LOOKS, SAVED = 100, 600
@@ -160,9 +165,16 @@ class Work:
         tokens, candidates = self._ranked(loaded, f"calibrate_{which}", how["candidates"])
         weights = {name: how[name] for name in ("alpha", "rank_weight", "reference_weight")}
         one = Calibrated(
-            loaded.model, tokens, candidates, 16, 4 if self.small else ITEMS, margin=0.001,
-            smoothing=0.1, device=self.device, **weights,
-        )  # fmt: skip
+            loaded.model,
+            tokens,
+            candidates,
+            16,
+            4 if self.small else ITEMS,
+            margin=0.001,
+            smoothing=0.1,
+            device=self.device,
+            **weights,
+        )
         seed, steps = int(which.partition("-")[2]), len(tokens) // one.items
         plan = one.plan(seed, steps)
         made = Updates(loaded.model, one.loss, plan, self.device, self.eager)
@@ -217,10 +229,18 @@ class Work:
         arm, _, seed = job.partition("-")
         texts = self._written(loaded, records)
         lines = [
-            json.dumps({"id": record["id"], "set": record["set"], "source": arm,
-                        "seed": int(seed), "text": text}, ensure_ascii=False)
+            json.dumps(
+                {
+                    "id": record["id"],
+                    "set": record["set"],
+                    "source": arm,
+                    "seed": int(seed),
+                    "text": text,
+                },
+                ensure_ascii=False,
+            )
             for record, text in zip(records, texts)
-        ]  # fmt: skip
+        ]
         _replace(self.folder / "texts" / f"{job}.jsonl", "\n".join([*lines, ""]))
         kept = [(one, text) for one, text in zip(records, texts) if one["set"] == "kept"]
         return self._quality([one for one, _ in kept], [text for _, text in kept])

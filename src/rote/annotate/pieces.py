@@ -299,8 +299,14 @@ def read_piece(place: Path, derived: Iterable[str] = DERIVED) -> tuple[Batch, An
     try:
         return from_arrays(arrays, about, derived)
     except (
-        InputError, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError,
-    ) as error:  # fmt: skip
+        InputError,
+        KeyError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        OverflowError,
+    ) as error:
         problem = f"the file is damaged ({error})"
         raise InputError(problem, file=str(place), remedy=_RESTORE) from None
 

@@ -45,8 +45,14 @@ def unpack(data: bytes, name: str) -> tuple[Arrays, dict[str, Any]]:
             arrays = {key: held[key] for key in held.files}
         about = arrays.pop("about").tobytes()
     except (
-        zstandard.ZstdError, zipfile.BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError,
-    ) as error:  # fmt: skip
+        zstandard.ZstdError,
+        zipfile.BadZipFile,
+        ValueError,
+        TypeError,
+        KeyError,
+        OSError,
+        EOFError,
+    ) as error:
         problem = f"the file is damaged ({error})"
         raise InputError(problem, file=name, remedy=_RESTORE) from None
     return arrays, dict(JsonObject.of(parse_json(about, name), name, remedy=_RESTORE).values)

@@ -290,8 +290,13 @@ def _refuse_constant(name: str) -> None:
 
 
 _KINDS = {
-    str: "text", int: "count", float: "number", bool: "flag", list: "array", tuple: "texts",
+    str: "text",
+    int: "count",
+    float: "number",
+    bool: "flag",
+    list: "array",
+    tuple: "texts",
     dict: "object",
-}  # fmt: skip
+}
 _PLAIN = json.JSONDecoder()
 _STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant)

@@ -46,11 +46,17 @@ class Edit:
     @property
     def record(self) -> dict[str, Any]:
         return {
-            "id": f"{self.pair.id}/{self.number}", "doc_id": self.pair.id,
-            "document": self.document, "text": self.document, "original": self.pair.document,
-            "reference": self.pair.reference, "how": self.how, "type": self.type,
-            "old": self.old, "new": self.new,
-        }  # fmt: skip
+            "id": f"{self.pair.id}/{self.number}",
+            "doc_id": self.pair.id,
+            "document": self.document,
+            "text": self.document,
+            "original": self.pair.document,
+            "reference": self.pair.reference,
+            "how": self.how,
+            "type": self.type,
+            "old": self.old,
+            "new": self.new,
+        }
 
 
 def mentions(texts: Sequence[str]) -> Iterator[list[Mention]]:

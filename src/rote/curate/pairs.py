@@ -102,9 +102,12 @@ def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list
                         continue
                     remedy = "Choose another field with --reference-field, or --on-error skip"
                     raise InputError(
-                        error.problem, file=batch.file, line=batch.lines[number],
-                        field=options.reference_field, remedy=remedy,
-                    ) from None  # fmt: skip
+                        error.problem,
+                        file=batch.file,
+                        line=batch.lines[number],
+                        field=options.reference_field,
+                        remedy=remedy,
+                    ) from None
                 found.append(Pair(document.id, document.text, reference, fields_of(document)))
                 names.append(str(document.meta.get("doc_id", document.id)))
             advance(shard.size)
@@ -162,10 +165,11 @@ def subset_file(options: SubsetOptions, seed: int) -> Any:
         raise OptionError(f"{place} is no folder of `rote limit`: it has no manifest")
     held = read_manifest(place, MADE_BY, FIELDS)["subsets"]
     fit = [
-        one for one in held
+        one
+        for one in held
         if (one["max"], one["kind"]) == (options.theta, options.kind)
         and (one["texts"] == options.size if options.size else not one["sample"])
-    ]  # fmt: skip
+    ]
     for one in fit:
         if one["seed"] == seed:
             return place / str(one["file"])

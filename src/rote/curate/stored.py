@@ -52,8 +52,14 @@ class Stored:
                 arrays = {name: held[name] for name in held.files}
             return self._piece(arrays, parse_json(arrays.pop("told").tobytes()))
         except (
-            InputError, BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError,
-        ) as error:  # fmt: skip
+            InputError,
+            BadZipFile,
+            ValueError,
+            TypeError,
+            KeyError,
+            OSError,
+            EOFError,
+        ) as error:
             problem = f"what an interrupted run has kept is damaged ({error})"
             raise InputError(
                 problem, file=self.path, remedy="Remove the file, and run the command again"

@@ -48,9 +48,7 @@ class ModelOptions:
     def __post_init__(self) -> None:
         check_options(self)
         # Also where the model takes no notice of them: a slip is not passed over in silence.
-        for name, value, known in (
-            ("device", self.device, DEVICES), ("dtype", self.dtype, TYPES)
-        ):  # fmt: skip
+        for name, value, known in (("device", self.device, DEVICES), ("dtype", self.dtype, TYPES)):
             if value not in known:
                 raise OptionError(f"{name} can be {', '.join(known)}, not '{value}'")
 

@@ -56,8 +56,14 @@ def calibrate(
 
     loaded = opened(model, wanted.running, reporter)
     own = {k: v for k, v in asdict(wanted).items() if k not in ("training", "running")}
-    settings = {"calibrate": VERSION, "model": loaded.signature, "pairs": fingerprint(pairs),
-                **own, **asdict(wanted.training), "seed": seed}  # fmt: skip
+    settings = {
+        "calibrate": VERSION,
+        "model": loaded.signature,
+        "pairs": fingerprint(pairs),
+        **own,
+        **asdict(wanted.training),
+        "seed": seed,
+    }
     path = folder.with_name(f"{folder.name}.candidates.jsonl")
     with clear_errors(folder.parent, "the calibration"):
         found = candidates(loaded, wanted, pairs, path, reporter)
@@ -71,8 +77,14 @@ def calibrate(
         said = tokens_of(loaded, [""] * len(ranked), ranked, wanted.longest, wanted.max_tokens)
         rows: Ragged = said.references
         objective = Calibrating(
-            loaded, tokens, rows, wanted.candidates, _DOCUMENTS, wanted.margin, wanted.alpha,
-        )  # fmt: skip
+            loaded,
+            tokens,
+            rows,
+            wanted.candidates,
+            _DOCUMENTS,
+            wanted.margin,
+            wanted.alpha,
+        )
         made = train(loaded, objective, folder, wanted.training, seed, reporter, settings=settings)
     losses = made["loss"]
     return {
@@ -106,9 +118,16 @@ def candidates(
             return f"'id' is {held.get('id')}, not {pairs[number].id}"
         return None if held.get("by") == said else f"'by' is {held.get('by')}, not {said}"
 
-    write_resumed(loaded, [one.document for one in pairs], how, path, wanted.running.batch,
-                  lambda number, own: {"id": pairs[number].id, "by": said, "candidates": own},
-                  wrong, reporter)  # fmt: skip
+    write_resumed(
+        loaded,
+        [one.document for one in pairs],
+        how,
+        path,
+        wanted.running.batch,
+        lambda number, own: {"id": pairs[number].id, "by": said, "candidates": own},
+        wrong,
+        reporter,
+    )
     return [_texts(row) for _, row in read_json_lines(path)]
 
 

@@ -46,8 +46,10 @@ class Effects:
                 raise UnknownName("random effect", name, known)
         if (over,) in self.random.values():
             raise OptionError(f"{over} is the factor, so its own effect cannot be random")
-        self.texts = {column.name: _of_texts(read, column.name, self.table.by) for column in
-                      self.table.columns}  # fmt: skip
+        self.texts = {
+            column.name: _of_texts(read, column.name, self.table.by)
+            for column in self.table.columns
+        }
         if not any(self.texts.values()):
             raise OptionError(
                 "--random looks at the values of single texts, and the results hold none: make "

@@ -45,9 +45,11 @@ class Options:
     """Settings of `judge agreement`."""
 
     key: Path | None = option(
-        None, "The file beside the page that says whose each summary is", metavar="FILE",
+        None,
+        "The file beside the page that says whose each summary is",
+        metavar="FILE",
         sign=unsigned,
-    )  # fmt: skip
+    )
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
@@ -101,10 +103,13 @@ def read_answers(given: Sequence[str | Path | Mapping[str, Any]], key: Path | No
             said = str(held["summary"] if "summary" in held else held["source"])
             covered = held["covered"]
             one = Answer(
-                str(held["judge"]), str(held["doc_id"]), said, int(held["highlights"]),
+                str(held["judge"]),
+                str(held["doc_id"]),
+                said,
+                int(held["highlights"]),
                 len(covered) if isinstance(covered, list) else int(covered),
                 int(held["made_up"]),
-            )  # fmt: skip
+            )
             if not 0 <= one.covered <= one.highlights or one.made_up < 0:
                 raise ValueError
         except (InputError, ValueError, KeyError, TypeError, AttributeError):
@@ -241,11 +246,19 @@ def _agreement(
             ratings, documents = _ratings(held)
             for measured in LEVELS:
                 low, high = alpha_interval(ratings, measured, level, documents)
-                rows.append({
-                    "of": what, "what": kind, "level": measured, "units": ratings.shape[1],
-                    "documents": len(np.unique(documents)), "judges": ratings.shape[0],
-                    "alpha": alpha(ratings, measured), "alpha_low": low, "alpha_high": high,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "of": what,
+                        "what": kind,
+                        "level": measured,
+                        "units": ratings.shape[1],
+                        "documents": len(np.unique(documents)),
+                        "judges": ratings.shape[0],
+                        "alpha": alpha(ratings, measured),
+                        "alpha_low": low,
+                        "alpha_high": high,
+                    }
+                )
     return rows
 
 
@@ -267,10 +280,17 @@ def _drawn(rows: Rows, result: Result) -> list[dict[str, Any]]:
     """A bar for each of the three outcomes."""
     named = {"a_better": "first", "b_better": "second", "alike": "alike"}
     return [
-        {"of": row["of"], "pair": f"{row['a']} / {row['b']}", "who": who, "share": row[name],
-         "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
-        for row in rows for name, who in named.items()
-    ]  # fmt: skip
+        {
+            "of": row["of"],
+            "pair": f"{row['a']} / {row['b']}",
+            "who": who,
+            "share": row[name],
+            "low": row[f"{name}_low"],
+            "high": row[f"{name}_high"],
+        }
+        for row in rows
+        for name, who in named.items()
+    ]
 
 
 STUDY = Study(
@@ -291,7 +311,8 @@ STUDY = Study(
             VALUES,
             "Systems",
             (
-                Column("source"), Column("texts", "judgements", "count"),
+                Column("source"),
+                Column("texts", "judgements", "count"),
                 Column("relevance", "highlights covered", "share", ends=value_ends("relevance")),
                 Column("made_up", "facts made up", "number", ends=value_ends("made_up")),
                 Column("consistent", "none made up", "share", ends=value_ends("consistent")),
@@ -301,9 +322,14 @@ STUDY = Study(
             "wins",
             "Better of two",
             (
-                Column("of"), Column("a"), Column("b"), Column("judgements", kind="count"),
-                *(Column(name, kind="share", ends=ends(name))
-                  for name in ("a_better", "b_better", "alike")),
+                Column("of"),
+                Column("a"),
+                Column("b"),
+                Column("judgements", kind="count"),
+                *(
+                    Column(name, kind="share", ends=ends(name))
+                    for name in ("a_better", "b_better", "alike")
+                ),
             ),
             limit=1000,
         ),
@@ -311,16 +337,31 @@ STUDY = Study(
             "agreement",
             "Krippendorff's alpha",
             (
-                Column("of"), Column("what"), Column("level"), Column("units", kind="count"),
-                Column("documents", kind="count"), Column("judges", kind="count"),
+                Column("of"),
+                Column("what"),
+                Column("level"),
+                Column("units", kind="count"),
+                Column("documents", kind="count"),
+                Column("judges", kind="count"),
                 Column("alpha", kind="number", ends=ends("alpha")),
             ),
             limit=1000,
         ),
     ),
     charts=(
-        Chart("wins", "Who is better", table="wins", shape="bars", x="pair", y="share",
-              colour="who", panel=("of",), ends=("low", "high"), share=True, rows=_drawn,
-              says="How often the first, the second or neither of two systems is better."),
+        Chart(
+            "wins",
+            "Who is better",
+            table="wins",
+            shape="bars",
+            x="pair",
+            y="share",
+            colour="who",
+            panel=("of",),
+            ends=("low", "high"),
+            share=True,
+            rows=_drawn,
+            says="How often the first, the second or neither of two systems is better.",
+        ),
     ),
-)  # fmt: skip
+)

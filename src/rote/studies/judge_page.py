@@ -37,9 +37,13 @@ class Options:
 
     SECTION: ClassVar[str] = "Page"
     output: Path = option(
-        Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",),
+        Path("judge.html"),
+        "The page",
+        short="-o",
+        metavar="FILE",
+        writes=(".html",),
         sign=unsigned,
-    )  # fmt: skip
+    )
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
     sample: int | None = option(None, "At most this many documents, drawn at random", least=1)
@@ -65,9 +69,10 @@ def page_of(texts: Sequence[Any], options: Options) -> Page:
         for name in (options.document_field, options.by, "doc_id"):
             if not str(one.meta.get(name, "")).strip():
                 raise InputError(
-                    f"'{one.id}' has none", field=name,
+                    f"'{one.id}' has none",
+                    field=name,
                     remedy="A summary needs its document, its doc_id and whose it is",
-                )  # fmt: skip
+                )
         about, source = str(one.meta["doc_id"]), str(one.meta[options.by])
         document = str(one.meta[options.document_field])
         held = items.setdefault(about, {"document": document, "texts": {}})
@@ -110,10 +115,12 @@ def run(call: Call) -> Findings:
     return Findings(
         signed={"texts": call.inputs.fingerprint[:12]},
         about={
-            "file": str(options.output), "key": str(key), "documents": page.documents,
+            "file": str(options.output),
+            "key": str(key),
+            "documents": page.documents,
             "summaries": len(page.sources),
         },
-    )  # fmt: skip
+    )
 
 
 def _account(made: Result, place: str) -> str:

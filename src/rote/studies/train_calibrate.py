@@ -103,8 +103,20 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=("text_field", "strip_prompt", "prompt_field", "plain", "threads", "key_variable",
-             "rate", "price", "yes", "dtype", "evaluate_every", "patience"),
+    without=(
+        "text_field",
+        "strip_prompt",
+        "prompt_field",
+        "plain",
+        "threads",
+        "key_variable",
+        "rate",
+        "price",
+        "yes",
+        "dtype",
+        "evaluate_every",
+        "patience",
+    ),
     run=run,
     output="data",
     account=_account,
@@ -114,7 +126,8 @@ STUDY = Study(
             "models",
             "Models",
             (
-                Column("seed", kind="count"), Column("subset"),
+                Column("seed", kind="count"),
+                Column("subset"),
                 *(Column(name, kind="count") for name in ("pairs", "updates")),
                 *(Column(name, kind="number") for name in ("best", "worst", "first_loss", "loss")),
                 Column("model"),
@@ -123,4 +136,4 @@ STUDY = Study(
             limit=1000,
         ),
     ),
-)  # fmt: skip
+)

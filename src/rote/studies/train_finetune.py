@@ -51,8 +51,11 @@ class Options(StartOptions):
 
     SECTION: ClassVar[str] = "Model and output"
     output: Path = folder_option("rote-models")
-    seeds: tuple[int, ...] = option((0,), "Seeds, a model for each; of a folder of `rote limit` "
-                                    "each takes the subset with its seed", least=0)  # fmt: skip
+    seeds: tuple[int, ...] = option(
+        (0,),
+        "Seeds, a model for each; of a folder of `rote limit` each takes the subset with its seed",
+        least=0,
+    )
     longest: int = longest_option()
     max_tokens: int = max_tokens_option()
 
@@ -101,9 +104,14 @@ def run(call: Call) -> Findings:
             "subset": subset_name(path),
         }
         wanted = Fit(
-            options.model, options.from_config, room, options.longest,
-            options.max_tokens, how, call.of(ModelOptions),
-        )  # fmt: skip
+            options.model,
+            options.from_config,
+            room,
+            options.longest,
+            options.max_tokens,
+            how,
+            call.of(ModelOptions),
+        )
         folder = options.output / f"seed-{seed}"
         made = fit(wanted, kept, some, held_out, seed, folder, settings, call.reporter)
         rows.append(
@@ -120,13 +128,18 @@ def run(call: Call) -> Findings:
         )
     return Findings(
         signed={
-            **asdict(subset), **asdict(how), "tokens": room, "data": fingerprint(every),
+            **asdict(subset),
+            **asdict(how),
+            "tokens": room,
+            "data": fingerprint(every),
         },
         tables={"models": rows},
         about={
-            "folder": str(options.output), "models": rows, "notes": [_DRAWN] if drawn else [],
+            "folder": str(options.output),
+            "models": rows,
+            "notes": [_DRAWN] if drawn else [],
         },
-    )  # fmt: skip
+    )
 
 
 def _account(made: Result, place: str) -> str:
@@ -143,8 +156,19 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=("text_field", "strip_prompt", "prompt_field", "plain", "batch", "threads",
-             "key_variable", "rate", "price", "yes", "dtype"),
+    without=(
+        "text_field",
+        "strip_prompt",
+        "prompt_field",
+        "plain",
+        "batch",
+        "threads",
+        "key_variable",
+        "rate",
+        "price",
+        "yes",
+        "dtype",
+    ),
     run=run,
     output="data",
     account=_account,
@@ -153,12 +177,15 @@ STUDY = Study(
             "models",
             "Models",
             (
-                Column("seed", kind="count"), Column("subset"),
+                Column("seed", kind="count"),
+                Column("subset"),
                 *(Column(name, kind="count") for name in ("pairs", "updates")),
-                Column("loss", kind="number"), Column("validation", kind="number", optional=True),
-                Column("held_out", kind="count"), Column("model"),
+                Column("loss", kind="number"),
+                Column("validation", kind="number", optional=True),
+                Column("held_out", kind="count"),
+                Column("model"),
             ),
             limit=1000,
         ),
     ),
-)  # fmt: skip
+)

@@ -46,13 +46,18 @@ class Options:
 
     SECTION: ClassVar[str] = "Edits and models"
     model: tuple[str, ...] = option(
-        (), "Models, each NAME=FOLDER or a folder; none: the edits alone are written",
+        (),
+        "Models, each NAME=FOLDER or a folder; none: the edits alone are written",
         metavar="MODEL,...",
-    )  # fmt: skip
+    )
     output: Path = option(
-        Path("edited.jsonl"), "The edited documents, with the summaries", short="-o",
-        metavar="FILE", writes=LINES, sign=unsigned,
-    )  # fmt: skip
+        Path("edited.jsonl"),
+        "The edited documents, with the summaries",
+        short="-o",
+        metavar="FILE",
+        writes=LINES,
+        sign=unsigned,
+    )
     test: str = option("", "Split to edit; default: test, else validation", metavar="NAME")
     sample: int = option(50, "Documents that are edited, drawn at random", least=1)
     seed: int = option(0, "The seed of the draws", least=0)
@@ -116,13 +121,24 @@ def _summaries(made: Sequence[Edit], options: Options, call: Call) -> dict[str, 
         said = f"{loaded.signature} {how}"
         path = options.output.with_suffix(f".{number}.summaries.jsonl")
         write_resumed(
-            loaded, [one.document for one in made], how, path, call.of(ModelOptions).batch * 4,
-            lambda i, own, said=said: {"id": made[i].record["id"], "by": said, "new": made[i].new,
-                                       "text": own[0]},
-            lambda i, line, said=said: None if record_in(line).get("by") == said
-            and record_in(line).get("new") == made[i].new else "another model or edit",
+            loaded,
+            [one.document for one in made],
+            how,
+            path,
+            call.of(ModelOptions).batch * 4,
+            lambda i, own, said=said: {
+                "id": made[i].record["id"],
+                "by": said,
+                "new": made[i].new,
+                "text": own[0],
+            },
+            lambda i, line, said=said: (
+                None
+                if record_in(line).get("by") == said and record_in(line).get("new") == made[i].new
+                else "another model or edit"
+            ),
             call.reporter,
-        )  # fmt: skip
+        )
         texts = [row.text("text") for _, row in read_json_lines(path)]
         own = found.setdefault(name if is_named else place, [[] for _ in made])
         for place_of, text in enumerate(texts):
@@ -149,10 +165,17 @@ def outcomes(
             for what in OUTCOMES:
                 right = np.array([float(own == what) for _, own in said])
                 low, high = share_interval(right, documents, level)
-                rows.append({
-                    "source": name, "edit": how, "outcome": what, "cases": len(said),
-                    "share": float(right.mean()), "share_low": low, "share_high": high,
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "source": name,
+                        "edit": how,
+                        "outcome": what,
+                        "cases": len(said),
+                        "share": float(right.mean()),
+                        "share_low": low,
+                        "share_high": high,
+                    }
+                )
     return rows
 
 
@@ -168,8 +191,18 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(PairOptions, ModelOptions, ReadOptions),
-    without=("text_field", "strip_prompt", "prompt_field", "plain", "threads", "key_variable",
-             "rate", "price", "yes", "dtype"),
+    without=(
+        "text_field",
+        "strip_prompt",
+        "prompt_field",
+        "plain",
+        "threads",
+        "key_variable",
+        "rate",
+        "price",
+        "yes",
+        "dtype",
+    ),
     run=run,
     output="data",
     account=_account,
@@ -178,14 +211,28 @@ STUDY = Study(
         Table(
             "outcomes",
             "Outcomes",
-            (Column("source"), Column("edit"), Column("outcome"), Column("cases", kind="count"),
-             Column("share", kind="share", ends=ends("share"))),
+            (
+                Column("source"),
+                Column("edit"),
+                Column("outcome"),
+                Column("cases", kind="count"),
+                Column("share", kind="share", ends=ends("share")),
+            ),
             limit=1000,
         ),
     ),
     charts=(
-        Chart("outcomes", "What becomes of a changed fact", table="outcomes", shape="bars",
-              x="source", y="share", colour="outcome", ends=("share_low", "share_high"), share=True,
-              rows=lambda rows, result: [row for row in rows if row["edit"] == "all"]),
+        Chart(
+            "outcomes",
+            "What becomes of a changed fact",
+            table="outcomes",
+            shape="bars",
+            x="source",
+            y="share",
+            colour="outcome",
+            ends=("share_low", "share_high"),
+            share=True,
+            rows=lambda rows, result: [row for row in rows if row["edit"] == "all"],
+        ),
     ),
-)  # fmt: skip
+)

@@ -37,9 +37,13 @@ class Options:
 
     SECTION: ClassVar[str] = "Output"
     output: Path = option(
-        Path("retrieved.jsonl"), "The pairs, all splits", short="-o", metavar="FILE", writes=LINES,
+        Path("retrieved.jsonl"),
+        "The pairs, all splits",
+        short="-o",
+        metavar="FILE",
+        writes=LINES,
         sign=unsigned,
-    )  # fmt: skip
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -59,17 +63,22 @@ def run(call: Call) -> Findings:
         index = Bm25([one.document for one in training])
     with call.reporter.stage("retrieving", len(every), "documents") as advance:
         best = index.nearest(
-            [one.document for one in every], own=[place.get(one.id) for one in every],
+            [one.document for one in every],
+            own=[place.get(one.id) for one in every],
             advance=advance,
-        )  # fmt: skip
+        )
     write_lines(
         options.output,
         (
-            {**one.record, "document": training[near].reference + _SEPARATOR + one.document,
-             "retrieved": training[near].id, "plain_document": one.document}
+            {
+                **one.record,
+                "document": training[near].reference + _SEPARATOR + one.document,
+                "retrieved": training[near].id,
+                "plain_document": one.document,
+            }
             for one, near in zip(every, best.tolist())
         ),
-    )  # fmt: skip
+    )
     return Findings(
         signed={"texts": call.inputs.fingerprint[:12]},
         about={"file": str(options.output), "pairs": len(every), "training": len(training)},

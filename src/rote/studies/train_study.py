@@ -50,8 +50,9 @@ class Options(StartOptions):
     theta: tuple[str, ...] = option(
         ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
     )
-    seeds: tuple[int, ...] = option((0, 1, 2), "Seeds of subsets and models, one after another",
-                                    least=0)  # fmt: skip
+    seeds: tuple[int, ...] = option(
+        (0, 1, 2), "Seeds of subsets and models, one after another", least=0
+    )
     equal_size: bool = option(
         False, "Also as many texts at random, and as many of those that repeat most"
     )
@@ -104,9 +105,13 @@ def run(call: Call) -> Findings:
     options: Options = call.options
     every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
     made = trained(
-        options, every, call.of(PairOptions), call.of(TrainOptions), call.of(ModelOptions),
+        options,
+        every,
+        call.of(PairOptions),
+        call.of(TrainOptions),
+        call.of(ModelOptions),
         call.reporter,
-    )  # fmt: skip
+    )
     tables, sources, notes = scored(made, options, call.reporter)
     return Findings(
         signed={**asdict(made.training), "tokens": made.room, "pairs": made.fingerprint},
@@ -114,9 +119,13 @@ def run(call: Call) -> Findings:
         by=("source",),
         tables=tables,
         notes=notes,
-        about={"folder": str(options.output), "models": len(made.texts), "notes": list(notes),
-               **{name: list(rows) for name, rows in tables.items()}},
-    )  # fmt: skip
+        about={
+            "folder": str(options.output),
+            "models": len(made.texts),
+            "notes": list(notes),
+            **{name: list(rows) for name, rows in tables.items()},
+        },
+    )
 
 
 def _account(made: Result, place: str) -> str:
@@ -136,8 +145,19 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, PairOptions, ModelOptions, ReadOptions),
-    without=("text_field", "strip_prompt", "prompt_field", "plain", "threads", "key_variable",
-             "rate", "price", "yes", "dtype", "split"),
+    without=(
+        "text_field",
+        "strip_prompt",
+        "prompt_field",
+        "plain",
+        "threads",
+        "key_variable",
+        "rate",
+        "price",
+        "yes",
+        "dtype",
+        "split",
+    ),
     run=run,
     output="data",
     kept=True,
@@ -151,17 +171,27 @@ STUDY = Study(
         Table(
             "sizes",
             "Training sets",
-            (Column("source"), *(Column(name, kind="count") for name in ("pairs", "words")),
-             Column("updates", kind="count"), Column("loss", kind="number"),
-             Column("validation", kind="number", optional=True)),
+            (
+                Column("source"),
+                *(Column(name, kind="count") for name in ("pairs", "words")),
+                Column("updates", kind="count"),
+                Column("loss", kind="number"),
+                Column("validation", kind="number", optional=True),
+            ),
             said="mean over seeds",
             limit=1000,
         ),
         Table(
             "averages",
             "Scores",
-            (Column("source"), Column("score"), _named("mean"), _named("nov"), _named("sim"),
-             Column("between_seeds", kind="number", optional=True)),
+            (
+                Column("source"),
+                Column("score"),
+                _named("mean"),
+                _named("nov"),
+                _named("sim"),
+                Column("between_seeds", kind="number", optional=True),
+            ),
             said="all test items, the most novel (T_nov), and those closest to the training set "
             "(T_sim); between seeds: standard deviation of the mean",
             limit=1000,
@@ -169,9 +199,16 @@ STUDY = Study(
         Table(
             "contrasts",
             "What repetition adds",
-            (Column("source"), Column("than"), Column("score"), _named("in_nov"), _named("in_sim"),
-             _named("more_in_sim"), Column("between_seeds", kind="number", optional=True),
-             _named("more_in_placebo")),
+            (
+                Column("source"),
+                Column("than"),
+                Column("score"),
+                _named("in_nov"),
+                _named("in_sim"),
+                _named("more_in_sim"),
+                Column("between_seeds", kind="number", optional=True),
+                _named("more_in_placebo"),
+            ),
             said="the difference of two systems on the same items in T_nov and in T_sim, and how "
             "much larger it is in T_sim (between seeds: its standard deviation); the same with "
             "bins by the placebo",
@@ -180,11 +217,17 @@ STUDY = Study(
         Table(
             "neighbours",
             "With and without an item's neighbours",
-            (Column("items"), Column("score"), Column("count", kind="count"), _named("lost"),
-             _named("lost_by_others"), _named("by_rote")),
+            (
+                Column("items"),
+                Column("score"),
+                Column("count", kind="count"),
+                _named("lost"),
+                _named("lost_by_others"),
+                _named("by_rote"),
+            ),
             said="what items lose when the pairs that share a 4-gram with them are left out, what "
             "the others lose, and the difference",
             limit=1000,
         ),
     ),
-)  # fmt: skip
+)

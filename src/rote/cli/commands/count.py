@@ -43,9 +43,10 @@ class CountOptions:
     layer: tuple[str, ...] = option((), "Layers to count in  [default: all that are sorted]")
     items: bool = option(False, "Phrases are items already, separated by spaces")
     phrases_from: Path | None = option(
-        None, "Also count the phrases in this file, one per line; - is standard input",
+        None,
+        "Also count the phrases in this file, one per line; - is standard input",
         metavar="FILE",
-    )  # fmt: skip
+    )
     by: str | None = option(
         None, "Count in each group of documents: author, source, year, any field", metavar="FIELD"
     )

@@ -101,9 +101,10 @@ class SearchOptions:
     where: tuple[str, ...] = where_option("search only documents with")
     show: tuple[str, ...] = option((), "Layers to show below each match, such as pos,lemma")
     by: str | None = option(
-        None, "Count matches by a field instead: author, source, document, year, ...",
+        None,
+        "Count matches by a field instead: author, source, document, year, ...",
         metavar="FIELD",
-    )  # fmt: skip
+    )
     collocates: int = option(
         0, "List the words within this many words of a match instead (G2, PMI, t, logDice)", least=0
     )

@@ -36,9 +36,11 @@ def grid(
     """The settings in the order in which they are given. Greedy decoding draws nothing, so
     settings of draws leave it as it is, and it occurs there once."""
     for name, values in (
-        ("temperature", temperatures), ("top-p", top_ps), ("top-k", top_ks),
+        ("temperature", temperatures),
+        ("top-p", top_ps),
+        ("top-k", top_ks),
         ("constraint", constraints),
-    ):  # fmt: skip
+    ):
         if not values:
             raise OptionError(f"--{name} names no value")
     drawn = any(p < 1 for p in top_ps) or any(top_ks) or any(constraints)

@@ -126,8 +126,9 @@ class EncoderDecoder:
         how = Searching(decoding.beams, decoding.max_tokens, self.limit)
         with memory_watched(self.loaded.device):
             made = write(self.loaded, [one.text for one in wanted], how)
-        return [Generated(own.text, own.tokens, "end" if own.ended else "length")
-                for own, *_ in made]  # fmt: skip
+        return [
+            Generated(own.text, own.tokens, "end" if own.ended else "length") for own, *_ in made
+        ]
 
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:

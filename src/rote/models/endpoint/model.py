@@ -111,8 +111,11 @@ _SIDE_BY_SIDE = 8
 _CHARACTERS = 4
 """Of a token in English, about."""
 _EXTENSIONS: dict[str, Any] = {
-    "top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "repeat_penalty": 1.0
-}  # fmt: skip
+    "top_k": 0,
+    "min_p": 0.0,
+    "repetition_penalty": 1.0,
+    "repeat_penalty": 1.0,
+}
 """At rest: settings that OpenAI has not. The last two are one, of vLLM and of llama.cpp."""
 Question = TypeVar("Question")
 Reply = TypeVar("Reply")

@@ -46,10 +46,19 @@ _REST = {
     "lm_head.weight": "output.weight",
 }
 _SIZES = (
-    "block_count", "context_length", "embedding_length", "feed_forward_length", "vocab_size",
-    "attention.head_count", "attention.head_count_kv", "attention.layer_norm_rms_epsilon",
-    "attention.key_length", "attention.value_length", "rope.freq_base", "rope.dimension_count",
-)  # fmt: skip
+    "block_count",
+    "context_length",
+    "embedding_length",
+    "feed_forward_length",
+    "vocab_size",
+    "attention.head_count",
+    "attention.head_count_kv",
+    "attention.layer_norm_rms_epsilon",
+    "attention.key_length",
+    "attention.value_length",
+    "rope.freq_base",
+    "rope.dimension_count",
+)
 _AT_REST: dict[str, tuple[Any, ...]] = {
     "rope.scaling.type": ("none",),
     "rope.scaling.factor": (1, 0),
@@ -150,9 +159,11 @@ def shape_of(held: Gguf) -> Shape:
     """What the metadata says, refused where the numbers would come out wrong."""
     for name, value in held.fields.items():
         short = name.removeprefix("llama.")
-        if name.startswith("llama.") and short not in _SIZES and value not in _AT_REST.get(
-            short, ()
-        ):  # fmt: skip
+        if (
+            name.startswith("llama.")
+            and short not in _SIZES
+            and value not in _AT_REST.get(short, ())
+        ):
             raise _refused(held.path, name, value, "rote's own decoder does not compute that")
 
     def said(name: str, default: Any = None) -> Any:

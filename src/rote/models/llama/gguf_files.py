@@ -58,10 +58,13 @@ class GgufFile:
         if found is None:
             return cls((path,), path.stem)
         beside = [
-            other for other in path.parent.iterdir()
-            if (own := _PART.fullmatch(other.name)) and own["before"] == found["before"]
-            and own["after"] == found["after"] and other.is_file()
-        ]  # fmt: skip
+            other
+            for other in path.parent.iterdir()
+            if (own := _PART.fullmatch(other.name))
+            and own["before"] == found["before"]
+            and own["after"] == found["after"]
+            and other.is_file()
+        ]
         return cls.joined(beside, path)
 
     @classmethod

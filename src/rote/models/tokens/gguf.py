@@ -23,12 +23,16 @@ _CUTTING: dict[str, dict[str, Any]] = {
     "llama-bpe": {
         "type": "Sequence",
         "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": _LLAMA3}, "behavior": "Isolated",
-             "invert": False},
+            {
+                "type": "Split",
+                "pattern": {"Regex": _LLAMA3},
+                "behavior": "Isolated",
+                "invert": False,
+            },
             _LEVEL | {"use_regex": False},
         ],
     },
-}  # fmt: skip
+}
 """How words are cut, by the name that llama.cpp gives it."""
 
 

@@ -41,18 +41,22 @@ class TrainOptions:
     epochs: int = option(3, "Times that all pairs are seen at most", least=1)
     steps: int = option(0, "Updates in all, in place of epochs; 0: as the epochs say", least=0)
     learning_rate: float = option(
-        0.0, "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5, or with random "
-        "weights 2e-3 (tiny 3e-3) and 100 updates of warm-up", least=0,
-    )  # fmt: skip
+        0.0,
+        "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5, or with random "
+        "weights 2e-3 (tiny 3e-3) and 100 updates of warm-up",
+        least=0,
+    )
     warmup: int = option(0, "Updates in which the rate rises to it", least=0)
     evaluate_every: int = option(
         0, "Updates between two looks at the validation loss; 0: after each epoch", least=0
     )
     patience: int = option(
-        0, "Stop after this many looks without a smaller validation loss, and keep the weights "
+        0,
+        "Stop after this many looks without a smaller validation loss, and keep the weights "
         "that had it; 0: train to the end. Without a validation split, a tenth of the pairs is "
-        "held out for it", least=0,
-    )  # fmt: skip
+        "held out for it",
+        least=0,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -157,9 +161,12 @@ def _train(
     model, state, best = loaded.model, State(losses=[], looks=[]), None
     checkpoint = _checkpoint_of(folder)
     adam = torch.optim.AdamW(
-        model.parameters(), lr=options.learning_rate, betas=_BETAS, weight_decay=0.0,
+        model.parameters(),
+        lr=options.learning_rate,
+        betas=_BETAS,
+        weight_decay=0.0,
         fused=loaded.device != "mps",  # older versions of torch have none there
-    )  # fmt: skip
+    )
     epochs = [objective.batches(seed, 0)]
     total = options.steps or options.epochs * len(epochs[0])
     rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _share(step, options, total))
@@ -175,9 +182,14 @@ def _train(
         reporter.say(f"{folder.name}: goes on after update {state.step:,} of {total:,}")
 
     def save() -> None:
-        kept = {"settings": settings, "model": model.state_dict(), "adam": adam.state_dict(),
-                "rate": rate.state_dict(), "best": best,
-                "state": {name: getattr(state, name) for name in State.__slots__}}  # fmt: skip
+        kept = {
+            "settings": settings,
+            "model": model.state_dict(),
+            "adam": adam.state_dict(),
+            "rate": rate.state_dict(),
+            "best": best,
+            "state": {name: getattr(state, name) for name in State.__slots__},
+        }
         data = io.BytesIO()
         torch.save(kept, data)
         write_atomically(checkpoint, data.getvalue())
@@ -188,8 +200,11 @@ def _train(
         while True:
             some = epochs[0] if epoch == 0 else objective.batches(seed, epoch)
             if step + len(some) > state.step:
-                yield from ((rows, place == len(some) - 1) for place, rows in enumerate(some)
-                            if step + place >= state.step)  # fmt: skip
+                yield from (
+                    (rows, place == len(some) - 1)
+                    for place, rows in enumerate(some)
+                    if step + place >= state.step
+                )
             step, epoch = step + len(some), epoch + 1
 
     model.train()

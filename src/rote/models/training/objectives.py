@@ -31,9 +31,11 @@ def logits_of(loaded: Any, tokens: Tokens, batch: Batch, encoded: Any = None) ->
     if tokens.start is None:
         places = (batch.mask.long().cumsum(-1) - 1).clamp(min=0)
         made = loaded.model(
-            input_ids=batch.inputs, attention_mask=batch.mask.long(), position_ids=places,
+            input_ids=batch.inputs,
+            attention_mask=batch.mask.long(),
+            position_ids=places,
             use_cache=False,
-        )  # fmt: skip
+        )
         return made.logits[:, :-1], batch.labels[:, 1:]
     before = torch.where(batch.labels < 0, tokens.pad, batch.labels)
     first = torch.full_like(before[:, :1], tokens.start)

@@ -11,11 +11,23 @@ from rote.core.json_reader import read_json
 from rote.models.hub.computing import Loaded, libraries
 
 SHAPES: dict[str, dict[str, Any]] = {
-    "tiny": {"d_model": 64, "layers": 2, "heads": 4, "ffn": 256, "vocab_size": 1_000,
-             "init_std": 0.1},
-    "small": {"d_model": 384, "layers": 4, "heads": 6, "ffn": 1536, "vocab_size": 12_000,
-              "init_std": 0.02},
-}  # fmt: skip
+    "tiny": {
+        "d_model": 64,
+        "layers": 2,
+        "heads": 4,
+        "ffn": 256,
+        "vocab_size": 1_000,
+        "init_std": 0.1,
+    },
+    "small": {
+        "d_model": 384,
+        "layers": 4,
+        "heads": 6,
+        "ffn": 1536,
+        "vocab_size": 12_000,
+        "init_std": 0.02,
+    },
+}
 """Encoder-decoders with the layers of mBART: those of BART, which norm after each sum, do not learn
 from random weights at the rates that a small model needs. The weights of a narrow model begin
 larger: with 0.02 its decoder takes thousands of updates to find out that there is a document."""

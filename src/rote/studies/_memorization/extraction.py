@@ -259,8 +259,16 @@ def _map(found: Rows, result: Result) -> Rows:
             for first in range(0, len(some), size):
                 at = some[first]["word"]
                 chance = max(_shown(row) for row in some[first : first + size])
-                drawn.append({"model": model, "id": name, "at": at, "from": at,
-                              "to": at + step, "chance": chance})  # fmt: skip
+                drawn.append(
+                    {
+                        "model": model,
+                        "id": name,
+                        "at": at,
+                        "from": at,
+                        "to": at + step,
+                        "chance": chance,
+                    }
+                )
     return drawn
 
 

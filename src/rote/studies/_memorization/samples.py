@@ -43,8 +43,11 @@ ATTACKS = {
     "longest_letters": "of letters",
 }
 AGGREGATES: Mapping[str, Any] = {
-    "largest": np.max, "mean": np.mean, "median": np.median, "smallest": np.min
-}  # fmt: skip
+    "largest": np.max,
+    "mean": np.mean,
+    "median": np.median,
+    "smallest": np.min,
+}
 _CREATIVITY = range(2, 13)
 ItemScore: TypeAlias = tuple[str, str, Floats]
 

@@ -254,9 +254,10 @@ class JudgeOptions:
 
     SECTION: ClassVar[str] = "A model that judges"
     judge: str | None = option(
-        None, "Model that judges whether items still mean the same, with the paper's prompt",
+        None,
+        "Model that judges whether items still mean the same, with the paper's prompt",
         metavar="M",
-    )  # fmt: skip
+    )
     judge_items: int = option(
         50, "Items of each task that the judge reads, drawn by --seed; 0: all", least=0
     )

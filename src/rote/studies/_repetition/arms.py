@@ -133,15 +133,26 @@ def trained(
                 folder / "limited",
                 # Also what other arms may ask for later: a folder is made once.
                 LimitOptions(
-                    max=options.limits, field="reference", seeds=len(options.seeds),
-                    seed=options.seeds[0], random=True, most_repeated=True,
+                    max=options.limits,
+                    field="reference",
+                    seeds=len(options.seeds),
+                    seed=options.seeds[0],
+                    random=True,
+                    most_repeated=True,
                 ),
                 reporter=reporter,
-            )  # fmt: skip
+            )
         found = Trained(
-            folder, arms(options), test, train, fingerprint(every), training=training, room=room,
-            held_out=held_out, notes=notes,
-        )  # fmt: skip
+            folder,
+            arms(options),
+            test,
+            train,
+            fingerprint(every),
+            training=training,
+            room=room,
+            held_out=held_out,
+            notes=notes,
+        )
         for arm in found.arms:
             for seed in options.seeds:
                 some = _subset(arm, seed, found, options)
@@ -149,9 +160,14 @@ def trained(
                 place.mkdir(parents=True, exist_ok=True)
                 made = _model(arm, seed, some, found, options, training, running, reporter, place)
                 found.sizes.append(
-                    {"source": arm.name, "seed": seed, "pairs": len(some),
-                     "words": sum(len(one.reference.split()) for one in some), **made}
-                )  # fmt: skip
+                    {
+                        "source": arm.name,
+                        "seed": seed,
+                        "pairs": len(some),
+                        "words": sum(len(one.reference.split()) for one in some),
+                        **made,
+                    }
+                )
                 found.texts[arm.name, seed] = _texts(
                     arm, seed, place / f"seed-{seed}", found, options, running, reporter
                 )
@@ -277,15 +293,25 @@ def _model(
         start = found.folder / "models" / "all" / f"seed-{seed}"
         how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
         wanted = Calibration(
-            options.candidates, 0.001, options.alpha, options.longest, options.max_tokens, how,
+            options.candidates,
+            0.001,
+            options.alpha,
+            options.longest,
+            options.max_tokens,
+            how,
             running,
-        )  # fmt: skip
+        )
         made = calibrate(wanted, str(start), some, seed, folder, reporter)
         return {"updates": made["updates"], "loss": made["loss"]}
     wanted_fit = Fit(
-        options.model, options.from_config, options.tokens, options.longest,
-        options.max_tokens, training, running,
-    )  # fmt: skip
+        options.model,
+        options.from_config,
+        options.tokens,
+        options.longest,
+        options.max_tokens,
+        training,
+        running,
+    )
     settings = {"pairs": fingerprint(some), "arm": arm.name}
     done = fit(wanted_fit, found.train, some, found.held_out, seed, folder, settings, reporter)
     last = done["loss"][-20:]
@@ -318,10 +344,14 @@ def _texts(
     def record(number: int, made: Sequence[str]) -> dict[str, Any]:
         one = found.test[number]
         return {
-            "id": f"{one.id}/{arm.name}/{seed}", "text": made[0] or EMPTY,
-            "source": arm.name, "seed": seed, "doc_id": one.id, "document": one.document,
+            "id": f"{one.id}/{arm.name}/{seed}",
+            "text": made[0] or EMPTY,
+            "source": arm.name,
+            "seed": seed,
+            "doc_id": one.id,
+            "document": one.document,
             "reference": one.reference,
-        }  # fmt: skip
+        }
 
     def wrong(number: int, line: bytes) -> str | None:
         held = record_in(line).get("doc_id")

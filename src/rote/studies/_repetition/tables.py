@@ -44,11 +44,10 @@ def scored(
         "sizes": _sizes(made),
         "averages": list(averages(first, table, made, level)),
         "contrasts": [
-            row for a, b in _compared(made)
-            for row in contrast(a, b, table, other, level)
+            row for a, b in _compared(made) for row in contrast(a, b, table, other, level)
         ],
         "neighbours": list(neighbours(table, made, level)) if made.apart else [],
-    }  # fmt: skip
+    }
     notes = list(dict.fromkeys(note for one in first.by_source.values() for note in one.notes))
     return tables, first.by_source, [*made.notes, *notes]
 
@@ -58,10 +57,15 @@ def _overlap(made: Trained, train: Any, lowest: str, options: Any, reporter: Rep
 
     several = len(made.arms) > 1
     given: dict[str, Any] = {
-        "train": str(train), "by": "source", "scores": SCORES, "permutations": 0,
-        "matched": False, "interval": options.interval,
-        "normalize_to": lowest if several else None, "control": lowest if several else None,
-    }  # fmt: skip
+        "train": str(train),
+        "by": "source",
+        "scores": SCORES,
+        "permutations": 0,
+        "matched": False,
+        "interval": options.interval,
+        "normalize_to": lowest if several else None,
+        "control": lowest if several else None,
+    }
     if options.placebo and train.stem == "train":
         given["placebo"] = str(train.with_name("placebo.jsonl"))
     return run("overlap", list(made.texts.values()), given, reporter=reporter)
@@ -144,8 +148,11 @@ def averages(result: Result, table: Items, made: Trained, level: float) -> Any:
                 ends = table.ends(arm.name, score, bin, row[name], level)
                 row |= dict(zip((f"{name}_low", f"{name}_high"), ends))
             with np.errstate(invalid="ignore"):
-                means = [float(np.nanmean(one)) for one in table.scores[arm.name][score]
-                         if not np.isnan(one).all()]  # fmt: skip
+                means = [
+                    float(np.nanmean(one))
+                    for one in table.scores[arm.name][score]
+                    if not np.isnan(one).all()
+                ]
             row["between_seeds"] = float(np.std(means, ddof=1)) if len(means) > 1 else None
             yield row
 
@@ -201,10 +208,13 @@ def neighbours(table: Items, made: Trained, level: float, arm: str = "without ne
             own = table.mean(lost, treated & both)
             others = table.mean(lost, ~treated & both)
             yield {
-                "items": name, "score": score, "count": int(chosen.sum()),
-                **_estimate("lost", own, level), **_estimate("lost_by_others", others, level),
+                "items": name,
+                "score": score,
+                "count": int(chosen.sum()),
+                **_estimate("lost", own, level),
+                **_estimate("lost_by_others", others, level),
                 **_estimate("by_rote", own - others, level),
-            }  # fmt: skip
+            }
 
 
 def _groups(table: Items) -> Sequence[tuple[str, Integers]]:

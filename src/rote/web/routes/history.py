@@ -165,8 +165,15 @@ def _block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
         cells = {row.value: row.cells for row in grid(result)} if values else {}
         for source, one in result.by_source.items():
             shown = [_cell(cells.get(value, {}).get(source)) for value in values]
-            lines.append({"entry": id, "source": source, "texts": one.texts, "words": one.words,
-                          "cells": shown})  # fmt: skip
+            lines.append(
+                {
+                    "entry": id,
+                    "source": source,
+                    "texts": one.texts,
+                    "words": one.words,
+                    "cells": shown,
+                }
+            )
     settings = [dict(result.signature.settings) for _, result in pairs]
     differences = [
         {"setting": name, "values": [one.get(name) for one in settings]}

@@ -255,17 +255,23 @@ def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any
     of_index = {"index": given["key"], "layer": form.layer, "n": form.n, "top": form.top}
     saved = {"kept": given["kept"]} if given["kept"] else of_index
     return page(
-        request, "templates.html", status, asked=form, link=link, layers=LAYERS,
+        request,
+        "templates.html",
+        status,
+        asked=form,
+        link=link,
+        layers=LAYERS,
         fields=sorted({name for look in looks for name in look.fields}),
         values=sources_of(
             [opened.file(key) for key in form.files if key in opened.all_files()],
             [part.strip() for part in (form.by or "source").split(",")],
         ),
         blocked=unreadable(opened.all_files()),
-        legend=legend(form.layer, tags), spelled=view.spelled,
+        legend=legend(form.layer, tags),
+        spelled=view.spelled,
         saved={ending: link(f"/templates/export.{ending}", **saved) for ending in ("csv", "json")},
         **given,
-    )  # fmt: skip
+    )
 
 
 def _kept(request: Request, identity: str) -> Result:

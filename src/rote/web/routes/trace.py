@@ -177,10 +177,18 @@ async def trace_page(
     found["api"] = link(f"/api/trace/{identity}", **asked)
     found["whole"] = link(f"/trace/{identity}/page", **asked)
     return page(
-        request, "trace_text.html", key=key, view=view, relax=relax, identity=identity,
-        kinds=options.kinds or KINDS, fields=forms.filled(_OFFERED, request.query_params),
-        all_kinds=KINDS, unlikely=UNLIKELY, **found,
-    )  # fmt: skip
+        request,
+        "trace_text.html",
+        key=key,
+        view=view,
+        relax=relax,
+        identity=identity,
+        kinds=options.kinds or KINDS,
+        fields=forms.filled(_OFFERED, request.query_params),
+        all_kinds=KINDS,
+        unlikely=UNLIKELY,
+        **found,
+    )
 
 
 @router.get("/trace/{identity}/page", include_in_schema=False)
@@ -239,12 +247,19 @@ async def trace_again(
 
 def _form(request: Request, index: str, given: Mapping[str, Any], problem: str = "") -> Response:
     return page(
-        request, "trace.html", 400 if problem else 200,
-        key=index, given=given, problem=problem, longest=LONGEST_TEXT, all_kinds=KINDS,
-        kinds=given.get("kinds", KINDS), fields=forms.filled(_OFFERED, given),
-        relax=given.get("relax", "1"), sample=link("/trace", sample="true", index=index),
-
-    )  # fmt: skip
+        request,
+        "trace.html",
+        400 if problem else 200,
+        key=index,
+        given=given,
+        problem=problem,
+        longest=LONGEST_TEXT,
+        all_kinds=KINDS,
+        kinds=given.get("kinds", KINDS),
+        fields=forms.filled(_OFFERED, given),
+        relax=given.get("relax", "1"),
+        sample=link("/trace", sample="true", index=index),
+    )
 
 
 def _settings(given: Mapping[str, str], kinds: list[str]) -> dict[str, Any]:
