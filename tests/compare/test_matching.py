@@ -9,7 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.compare.matching import DRAWS, ENOUGH, SHORTEST, Order, planned, unequal
+from rote.compare.matching import (
+    DRAWS,
+    ENOUGH,
+    LONGEST,
+    SHORTEST,
+    Order,
+    Unit,
+    planned,
+    unequal,
+)
+from rote.core.sample import Take
 
 
 def order_of(strata: list[int], groups: dict[str, list[int]]) -> Order:
@@ -82,6 +92,14 @@ def test_no_sample_is_larger_than_a_reader_could_see() -> None:
     assert plan.windows == 50
 
 
+@pytest.mark.parametrize("unit", ["words", "sentences"])
+def test_windows_of_long_texts_are_no_longer_than_it_takes(unit: Unit) -> None:
+    groups = {"a": np.arange(20), "b": np.arange(20, 40)}
+    plan = planned(groups, np.full(40, 9_000), unit)
+    assert plan is not None
+    assert (plan.size, plan.draws) == (LONGEST[unit], DRAWS)
+
+
 def test_sources_of_about_the_same_size_need_no_matching() -> None:
     groups = {"a": np.arange(100), "b": np.arange(100, 200)}
     sizes = np.repeat([300, 303], 100)
@@ -116,6 +134,27 @@ def test_every_text_comes_about_equally_often(texts: int, count: int) -> None:
     if texts % count == 0 and count < texts <= DRAWS * count:
         whole = blocks[: DRAWS // (texts // count) * (texts // count)]
         assert len(set(Counter(np.concatenate(whole).tolist()).values())) <= 1
+
+
+def drawn_one_by_one(order: Order, take: Take, count: int, draws: int) -> list[list[int]]:
+    if len(take) <= count:
+        return [take.tolist()] * draws
+    blocks: list[list[int]] = []
+    for ranks in order.ranks:
+        ordered = sorted(take.tolist(), key=lambda text: ranks[text])
+        for first in range(0, len(ordered) - count + 1, count):
+            blocks.append(sorted(ordered[first : first + count]))
+    return blocks[:draws]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, DRAWS))
+def test_groups_are_drawn_from_together_as_one_by_one(seed: int, count: int, draws: int) -> None:
+    rng = np.random.default_rng(seed)
+    order = order_of([-1] * 20, {"a": [*range(20)]})
+    takes = [np.sort(rng.choice(20, rng.integers(1, 20), replace=False)) for _ in range(6)]
+    together = order.blocks_of_groups(takes, count, draws)
+    for take, blocks in zip(takes, together, strict=True):
+        assert blocks.tolist() == drawn_one_by_one(order, take, count, draws)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 12))
