@@ -248,7 +248,7 @@ def test_neither_memory_nor_threads_change_a_thing(texts: Words, length: int, th
 def test_places_beyond_31_bits_are_counted_in_64(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [list("abcabcx"), list("yabcz")]
     narrow = found_in(texts, length=3, near=0.9)
-    monkeypatch.setattr("rote.curate.repeats.MOST_PLACES", 3)
+    monkeypatch.setattr("rote.curate.repeats.MAX_POSITIONS", 3)
     wide = found_in(texts, length=3, near=0.9)
     assert wide.cuts.tolist() == narrow.cuts.tolist()
     assert len(wide.cuts) == 2

@@ -359,7 +359,7 @@ def test_what_moves_with_the_number_of_sentences_is_not_tested_where_they_are_dr
     embedder = FakeEmbedder(lambda text: [len(text), 1])
     monkeypatch.setattr(embeddings, "get", lambda name: embedder)
     texts = {"a": ["An a. One b. Two c.", "An a."], "b": ["No b.", "A b. No b.", "A bc. Some b."]}
-    every = {"semantic", "nearest", "vendi"}
+    every = {"semantic", "nearest"}
     for most, tested in ((None, every), (100, every), (3, {"semantic"})):
         settings = Settings(reference="b", permutations=9)
         result = compute({"semantic": Options(sentences=most)}, texts, settings=settings)[0]

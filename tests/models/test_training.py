@@ -377,6 +377,7 @@ def test_a_pair_that_never_fits_is_an_error(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a checkpoint is written, and while the model is: the next run goes on."""
+    monkeypatch.setattr(loop, "SAVE_EVERY", 4)
     fitted(tmp_path / "whole", tiny())
     real, writes = loop.write_atomically, 0
 
