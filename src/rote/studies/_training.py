@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 VERSION = "4"
 SMOOTHING = 0.1
 """Of labels, in training."""
+NOT_OF_TRAINING = (
+    *("text_field", "strip_prompt", "prompt_field", "plain"),
+    *("threads", "key_variable", "rate", "price", "yes", "dtype"),
+)
+"""Options of texts and of models behind an address: training reads pairs and opens weights."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies._training import (
+    NOT_OF_TRAINING,
     check_seeds,
     folder_option,
     longest_option,
@@ -104,16 +105,7 @@ STUDY = Study(
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
     without=(
-        "text_field",
-        "strip_prompt",
-        "prompt_field",
-        "plain",
-        "threads",
-        "key_variable",
-        "rate",
-        "price",
-        "yes",
-        "dtype",
+        *NOT_OF_TRAINING,
         "evaluate_every",
         "patience",
     ),

@@ -32,6 +32,7 @@ from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies._training import (
+    NOT_OF_TRAINING,
     Fit,
     StartOptions,
     check_seeds,
@@ -156,19 +157,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(
-        "text_field",
-        "strip_prompt",
-        "prompt_field",
-        "plain",
-        "batch",
-        "threads",
-        "key_variable",
-        "rate",
-        "price",
-        "yes",
-        "dtype",
-    ),
+    without=(*NOT_OF_TRAINING, "batch"),
     run=run,
     output="data",
     account=_account,

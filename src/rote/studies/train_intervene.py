@@ -34,7 +34,7 @@ from rote.corpus import ReadOptions
 from rote.curate.interventions import OUTCOMES, Edit, edits, frequent, outcome
 from rote.curate.pairs import VALIDATION, PairOptions, fingerprint, of_split, read_pairs
 from rote.models.options import ModelOptions
-from rote.studies._training import longest_option, max_tokens_option
+from rote.studies._training import NOT_OF_TRAINING, longest_option, max_tokens_option
 
 _ENTITIES, _EDITS = 2000, 2
 """The most frequent entities of the training summaries; edits of each document."""
@@ -191,18 +191,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(PairOptions, ModelOptions, ReadOptions),
-    without=(
-        "text_field",
-        "strip_prompt",
-        "prompt_field",
-        "plain",
-        "threads",
-        "key_variable",
-        "rate",
-        "price",
-        "yes",
-        "dtype",
-    ),
+    without=NOT_OF_TRAINING,
     run=run,
     output="data",
     account=_account,

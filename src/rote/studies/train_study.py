@@ -34,6 +34,7 @@ from rote.curate.pairs import PairOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies._training import (
+    NOT_OF_TRAINING,
     StartOptions,
     folder_option,
     longest_option,
@@ -146,16 +147,7 @@ STUDY = Study(
     options=Options,
     more=(TrainOptions, PairOptions, ModelOptions, ReadOptions),
     without=(
-        "text_field",
-        "strip_prompt",
-        "prompt_field",
-        "plain",
-        "threads",
-        "key_variable",
-        "rate",
-        "price",
-        "yes",
-        "dtype",
+        *NOT_OF_TRAINING,
         "split",
     ),
     run=run,
