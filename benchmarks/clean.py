@@ -31,9 +31,9 @@ from rote.core.layer import starts_of
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
-from rote.curate.decontaminate import ItemMatcher, sample_of
-from rote.curate.dedup import DedupOptions, Texts, WordNumbers, find
-from rote.curate.reading import Tokenizing, read
+from rote.curate.corpus_reader import ShardTokenizer, read_corpus
+from rote.curate.decontaminate import ItemMatcher, take_sample
+from rote.curate.dedup import DedupOptions, DedupTexts, WordNumbers, find_repetitions
 from rote.run import get
 from rote.search.part_matcher import MatchOptions
 
@@ -182,12 +182,12 @@ def near(texts: Sequence[str], share: float, least: float) -> Iterable[str]:
     options = DedupOptions(near=least, length=0)
     began = time.process_time()
     corpus = open_corpus({"all": [{"id": str(n), "text": text} for n, text in enumerate(both)]})
-    work = Tokenizing(None, "lower", "ud", False, folded=True)
-    held = read(corpus, work, engine=get(None, 1), reporter=Silent())
+    work = ShardTokenizer(None, "lower", "ud", False, folded=True)
+    held = read_corpus(corpus, work, engine=get(None, 1), reporter=Silent())
     assert held.folded is not None
     ends = held.folded.text_ends
-    found = find(
-        Texts(
+    found = find_repetitions(
+        DedupTexts(
             words=WordNumbers(held.ids, held.ids[:0], held.part_starts, held.words),
             folded=WordNumbers(
                 held.folded.ids, held.ids[:0], starts_of(ends), np.diff(ends, prepend=0)
@@ -253,7 +253,7 @@ def main() -> None:
     options = parser.parse_args()
     texts = documents(options.texts, options.words)
     words = sum(text.count(" ") + 1 for text in texts)
-    sample = sample_of(texts, 16_000_000)
+    sample = take_sample(texts, 16_000_000)
     conditions = [*((form, 0.0) for form in FORMS), *(("embedded", share) for share in EDITS)]
     for path in map(Path, options.items.split(",")):
         items = list(read_items([path]))

@@ -28,8 +28,7 @@ from rote.compare.intervals import clustered_error, mean_similarity
 from rote.core.layer import Layer, concatenate
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure._sentences import Sentences, sentences_of
-from rote.measure._trees.histograms import histograms
-from rote.measure._trees.sums import text_sums
+from rote.measure._tree_histograms import histograms, text_sums
 
 SIZES, PEER_SIZES = (1_000, 10_000, 100_000), (500, 1_000, 2_000)
 TEXTS_AT_A_TIME = 100

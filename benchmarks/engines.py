@@ -27,7 +27,7 @@ from rote.core.errors import RoteError
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.run import get
-from rote.run.processes import kept
+from rote.run.processes import keep_processes
 
 WARM = "processes that had started"
 
@@ -110,7 +110,7 @@ def main() -> None:
         # In turn: a machine may be slower for a while.
         for _ in range(given.times):
             for way, engine in ways.items():
-                with kept(given.jobs) if way == WARM else nullcontext():
+                with keep_processes(given.jobs) if way == WARM else nullcontext():
                     seconds(small, engine, layers, given.jobs)  # kernels and Spark's workers start
                     runs[way].append(seconds(path, engine, layers, given.jobs))
     wall = {way: min(spent for spent, _, _ in own) for way, own in runs.items()}

@@ -37,10 +37,10 @@ from rote.core.progress import Silent
 from rote.core.sample import Need, RawText, Sample
 from rote.corpus import open_corpus
 from rote.measure import Settings
-from rote.measure._collect import collect
-from rote.measure._compute import compute
-from rote.measure._matched import matched
-from rote.measure._prepare import Fields, Words
+from rote.measure.driver.collection import collect_texts
+from rote.measure.driver.compute import compute
+from rote.measure.driver.equal_lengths import match_lengths
+from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.run import get
 
 SEEN = 0.005
@@ -130,7 +130,7 @@ def null_p_values(
     )
     # Whole texts are not asked about: most measures take windows from the sample.
     rows = metric.rows(sample, options, work) if metric.cut else None
-    equal, _ = matched(metric, options, sample, rows, work, places)
+    equal, _ = match_lengths(metric, options, sample, rows, work, places)
     assert equal is not None
     found = equal.test("long", "short", equal.by_source(), 19, lambda amount: None)
     return p_values(found)
@@ -199,11 +199,11 @@ def measured_moves(
     whole = [" ".join(own[: 4 * part]) for own, part in zip(texts, quarters)]
     first = [int(rng.integers(3 * part + 1)) for part in quarters]
     short = [" ".join(own[at : at + part]) for own, at, part in zip(texts, first, quarters)]
-    collected = collect(
+    collected = collect_texts(
         open_corpus([*whole, *short]),
         metric.needs(options),
-        words=Words("ud", "rote"),
-        fields=Fields((), None, None),
+        words=WordSettings("ud", "rote"),
+        fields=FieldSettings((), None, None),
         engine=get(),
         reporter=Silent(),
     )

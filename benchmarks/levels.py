@@ -47,11 +47,11 @@ from rote.core.progress import Silent
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure import Settings
-from rote.measure._collect import Collected, collect
-from rote.measure._facets import measure_facets
-from rote.measure._flow import signatures_of
-from rote.measure._matched import matched
-from rote.measure._prepare import Fields, Words
+from rote.measure.driver.collection import CollectedTexts, collect_texts
+from rote.measure.driver.equal_lengths import match_lengths
+from rote.measure.driver.facets import measure_facets
+from rote.measure.driver.pipeline import layer_signatures
+from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.run import Shared, get
 
 LEVEL = 0.05
@@ -63,14 +63,14 @@ BY_TEXT = (*("contamination", "novelty", "originality", "perplexity", "score", "
 RATIOS = (1, 4, 10)
 SENTENCES = 20
 """Of each text at most so many are read: what is shorter than half of that is left out."""
-WORDS = Words("ud", "rote")
+WORDS = WordSettings("ud", "rote")
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
     """Texts to draw from, whole and cut: part `k` of text `t` is text `k * count + t`."""
 
-    collected: Collected
+    collected: CollectedTexts
     count: int
 
     def split(self, sizes: tuple[int, int], ratio: int, seed: int, within: bool) -> dict[str, Take]:
@@ -122,11 +122,11 @@ def pool_of(
         for number in range(len(ratios))
         for document, own in cut
     ]
-    collected = collect(
+    collected = collect_texts(
         open_corpus(made),
         needs,
         words=WORDS,
-        fields=Fields((), None, None),
+        fields=FieldSettings((), None, None),
         engine=get(),
         reporter=Silent(),
     )
@@ -167,7 +167,7 @@ class Measure:
 
         return replace(found, rows=rows)
 
-    def part(self, ratio: int, seed: int) -> Collected:
+    def part(self, ratio: int, seed: int) -> CollectedTexts:
         groups = self.pool.split(self.asked.sizes, ratio, seed, self.asked.within)
         if self.rows is None:
             return self.pool.collected.chosen(groups)
@@ -196,7 +196,7 @@ def split(measured: Shared[Measure], seed: int) -> Split:
         options,
         this.part(1, seed),
         settings=settings,
-        tokenizers=signatures_of(metric.needs(options), WORDS, open_corpus(["any"])),
+        tokenizers=layer_signatures(metric.needs(options), WORDS, open_corpus(["any"])),
         reporter=Silent(),
     )
     equal = {}
@@ -214,12 +214,12 @@ def split(measured: Shared[Measure], seed: int) -> Split:
 
 
 def at_equal_size(
-    metric: Metric, options: Any, part: Collected, permutations: int, seed: int
+    metric: Metric, options: Any, part: CollectedTexts, permutations: int, seed: int
 ) -> dict[str, float]:
     """The p-values of the test at equal length or number."""
     work = Work(groups=part.groups, reference="other", ids=part.ids, strata=part.strata, seed=seed)
     rows = metric.rows(part.sample, options, work)
-    equal, _ = matched(metric, options, part.sample, rows, work, part.order)
+    equal, _ = match_lengths(metric, options, part.sample, rows, work, part.order)
     if equal is None:
         return {}
     found = equal.test("one", "other", equal.by_source(), permutations, lambda amount: None)

@@ -25,7 +25,7 @@ from typing import Any
 
 import rote
 from rote.core.progress import Silent
-from rote.corpus.items import Record, read_records
+from rote.corpus.items import ItemRecord, read_records
 from rote.models.options import ModelOptions, open_model
 
 DEFAULT = Path("../shared/data")
@@ -72,13 +72,13 @@ def main() -> None:
     sys.exit(1 if wrong else 0)
 
 
-def _spread(path: Path, count: int) -> list[Record]:
+def _spread(path: Path, count: int) -> list[ItemRecord]:
     """So many items, evenly over the file: BLiMP is in the order of its paradigms."""
     found = list(read_records([path]))
     return found[:: max(1, len(found) // count)][:count] if count else found
 
 
-def _compared(task: str, records: Sequence[Record], folder: Path, work: Path) -> int:
+def _compared(task: str, records: Sequence[ItemRecord], folder: Path, work: Path) -> int:
     """One line; how many items the two answer differently."""
     model = open_model(
         f"transformers:{folder}", ModelOptions(device="cpu", dtype="float32"), Silent()
@@ -123,7 +123,7 @@ def _scores(sample: Fields) -> list[float]:
 
 
 def _harness(
-    task: str, records: Sequence[Record], folder: Path, work: Path
+    task: str, records: Sequence[ItemRecord], folder: Path, work: Path
 ) -> list[dict[str, Any]]:
     """The samples that lm-evaluation-harness logs for these items, in their order."""
     from lm_eval import evaluator
@@ -174,7 +174,7 @@ DOCS: dict[str, Callable[[Fields], dict[str, Any]]] = {
 }
 
 
-def _made(records: Mapping[str, Sequence[Record]], work: Path) -> list[Path]:
+def _made(records: Mapping[str, Sequence[ItemRecord]], work: Path) -> list[Path]:
     """Two tiny models, with a tokenizer that was trained on the items."""
     import torch
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers

@@ -33,12 +33,11 @@ from rote.annotate.trees import head_layer
 from rote.core.layer import concatenate
 from rote.core.metric import Work
 from rote.corpus import ReadOptions, open_corpus
-from rote.measure._neighbours.balls import Effort, Pair, Rule
-from rote.measure._neighbours.balls import pair as measured
-from rote.measure._neighbours.points import Members, VectorPoints, projected
-from rote.measure._neighbours.samples import among_trees, among_vectors
+from rote.measure._neighbour_balls import Effort, Pair, Rule, among_trees, among_vectors
+from rote.measure._neighbour_balls import pair as measured
+from rote.measure._neighbour_points import Members, VectorPoints, projected
 from rote.measure._sentences import Sentences, sentences_of
-from rote.measure._trees.histograms import Histograms, histograms
+from rote.measure._tree_histograms import Histograms, histograms
 
 SIZES, PEER_SIZES = (2_500, 5_000, 10_000, 20_000), (1_000, 2_000, 4_000)
 RULE = Rule(4, strict=False)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.annotate import annotators
-from rote.core.annotation import Annotation
+from rote.core.document import Annotation
 from rote.core.layer import concatenate
 from rote.corpus import Batch, open_corpus
 from rote.index.index import Index

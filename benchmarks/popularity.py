@@ -21,7 +21,7 @@ import numpy as np
 from rote.corpus.items import Item, read_items
 from rote.index.factory import open_index
 from rote.search.backends import open_backend
-from rote.studies._popularity.scores import score
+from rote.studies._popularity_scores import score_popularity
 
 PEER_ITEMS = 500
 
@@ -52,7 +52,7 @@ def plainly(index_path: str, items: Sequence[Item], n: int) -> list[float]:
 def fast(index_path: str, items: Sequence[Item], n: int) -> list[float]:
     texts = [text for item in items for text in item.instances()]
     tasks = [item.task for item in items for _ in item.options]
-    return score(texts, tasks, open_backend(index_path), n).ips.tolist()
+    return score_popularity(texts, tasks, open_backend(index_path), n).ips.tolist()
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from rote.annotate import words
 from rote.core.metric import Work
 from rote.core.sample import RawText, Sample
-from rote.measure._score import rouge
+from rote.measure.reference_scores import rouge
 
 PEER = {
     "rouge_1": "rouge1",

@@ -23,8 +23,7 @@ import numpy as np
 from rote.annotate import annotators
 from rote.core.document import Document
 from rote.corpus import ReadOptions, open_corpus
-from rote.measure._style_features import FEATURES
-from rote.measure._style_rules import Columns, Tokens, counted, rates
+from rote.measure._style import FEATURES, StyleColumns, StyleTokens, count_features, rates
 
 NAMES = ("word", "pos", "upos", "dep", "lemma")
 REPEATS = 3
@@ -71,9 +70,9 @@ def by_pybiber(documents: list[Document], model: str) -> tuple[float, float, Any
 def by_rote(documents: list[Document], model: str) -> tuple[float, float, Any, int]:
     annotate = annotators.get(f"spacy:{model}")
     tagging, made = seconds(lambda: annotate(documents, NAMES).layers)
-    columns = Columns(*(made[name] for name in NAMES))
+    columns = StyleColumns(*(made[name] for name in NAMES))
     counting, _ = seconds(lambda: rates(columns), REPEATS)
-    found = counted(Tokens(columns, 0, len(documents)))
+    found = count_features(StyleTokens(columns, 0, len(documents)))
     return tagging, counting, found, len(columns.word.ids)
 
 

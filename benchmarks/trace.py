@@ -44,7 +44,7 @@ from lemminflect import getAllInflections, getAllLemmas, getInflection
 
 from rote.core.document import Document
 from rote.corpus import open_corpus
-from rote.curate._perturb.lexicons import get
+from rote.curate.synonyms.lexicons import get
 from rote.index.factory import open_index
 from rote.index.index import Index
 from rote.search.trace.evidence import Span

@@ -13,8 +13,8 @@ from typing import Any
 
 import rote
 from rote.core.registry import functions
-from rote.studies._driver import default_of
-from rote.studies._functions import describe, documentation, keywords
+from rote.studies.dispatch.driver import field_default
+from rote.studies.dispatch.functions import describe, documentation, option_keywords
 
 INHERITED = "\n    options:\n      inherited_members: true"
 ROOMS = {"measure": "Measures", "studies": "Studies", "cli": "Corpora"}
@@ -80,9 +80,9 @@ def _objects() -> str:
 
 def _table(own: Sequence[type], without: Sequence[str] = ()) -> str:
     rows = []
-    for field, hint in keywords(own, without):
+    for field, hint in option_keywords(own, without):
         told = _cell(field.metadata["help"])
-        rows.append(f"| `{field.name}` | `{hint}` | `{default_of(field)!r}` | {told} |")
+        rows.append(f"| `{field.name}` | `{hint}` | `{field_default(field)!r}` | {told} |")
     return "\n".join(["| keyword | type | default | what |", "|---|---|---|---|", *rows])
 
 

@@ -34,7 +34,7 @@ OUTSIDE = {
 """Files of the project that the site has, and what they are called there."""
 COPIED = {".css", ".ipynb", ".png", ".svg"}
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
-COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
+COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
 MATH = re.compile(r"\$\$(.+?)\$\$|\$(?=\S)([^$\n]+?)(?<=\S)\$(?!\w)", re.DOTALL)
 

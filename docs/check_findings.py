@@ -1,12 +1,22 @@
-"""Run the commands that the findings pages print, and compare the numbers of their tables.
+"""Run the commands that the findings pages print, and compare or write their numbers.
 
-    python docs/check_findings.py --data FOLDER [--work FOLDER] [--page templates] [--timeout 1800]
+    python docs/check_findings.py --data FOLDER [--work FOLDER] [--page templates] [--write]
 
 FOLDER holds the data under the names that the commands use; each page says what these files are.
-The work folder keeps what commands wrote: a command that is done is not run again, so a check that
-was stopped goes on. What fails, for want of data too, is listed.
+The work folder stores what commands wrote: a command that is done is not run again, so a check that
+was stopped resumes. Commands that fail, for lack of data too, are listed.
 
-A table is checked where a comment stands above it that says where its numbers come from:
+A number of the text has its origin right behind it, in a comment that readers do not see:
+
+    stories 0.0247<!--genres.json wp|human matched(per_token)--> per token
+
+that is, the file that a command of the page writes with -o, the source in that result, and the
+value. The value of a source is `unique`, the half-width of its interval `unique±`, at equal size
+`matched(unique)`, the corrected p-value of its test `p(unique)`, a column of another table in the
+row of this source with these cells `averages(rouge_2).mean`. Two origins joined by ` - ` or ` / `
+are a difference or a ratio. A number before % is 100 times the value.
+
+A comment above a table says the same of its columns:
 
     <!-- check
     rows: {genre}|{source}
@@ -16,18 +26,19 @@ A table is checked where a comment stands above it that says where its numbers c
     -->
 
 `rows` is how a row's source is called in the result, columns in braces; an empty cell is that of
-the row above. `names` are words of the page that the data call otherwise. Then, column by column,
-the file that a command of the page writes with -o, and the value in it: `unique`, with its interval
-`unique±`, at equal size `matched(unique)`, the corrected p-value of a test `p(unique)`, of another
-table the row of this source with these cells: `averages(rouge_2).mean±`. `scale: 100` says that the
-page has 100 times the numbers. The result of a folder is its result.json. A cell without a number
-is passed over. Everything else on a page is listed as unchecked: numbers in prose,
-and tables without a comment.
+the row above. `names` are words of the page that the data call otherwise. `scale: 100` says that
+the page has 100 times the numbers. The result of a folder is its result.json. A cell without a
+number is passed over.
+
+With --write the numbers of a page are replaced by those of the results where they differ by more
+than one in their last place; where every number was checked, version and date of the page, too.
+Numbers without an origin (settings, years, counts of texts) are listed as unchecked.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import hashlib
 import json
 import math
@@ -43,27 +54,47 @@ from typing import Any
 PAGES = Path(__file__).resolve().parent / "findings"
 _BLOCK = re.compile(r"^```(?:sh|console)\n(.*?)^```", re.M | re.S)
 _COMMENT = re.compile(r"<!-- check\n(.*?)-->\n+", re.S)
-_TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
-_NUMBER = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+_TABLE = re.compile(r"(?:^\|[^\n]*\n)+", re.M)
+_DIGITS = r"[-−+]?\d[\d,]*(?:\.\d+)?"
+_NUMBER = re.compile(_DIGITS)
+_IN_TEXT = re.compile(rf"({_DIGITS})( ?%?)<!--(?! check)(.*?)-->")
 _VALUE = re.compile(r"(?:(p|matched)\((\w+)\)|(\w+\([^)]+\))\.(\w+)|(\w+))(±?)")
+_ORIGIN = re.compile(rf"(\S+) (.+) ({_VALUE.pattern})")
+_OPERATOR = re.compile(r" ([-/]) ")
+_VERSION = re.compile(r"rote \d+\.\d+\.\d+")
+_DATE = re.compile(r"run on \d+ \w+ \d{4}")
+_UNCHECKED = re.compile(
+    rf"```.*?```|<!--.*?-->|`[^`]*`|\]\([^)]*\)|{_TABLE.pattern}|{_VERSION.pattern}|{_DATE.pattern}",
+    re.S | re.M,
+)
+"""What has no numbers of the text."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a number comes from: a value of a result, its kind, and whether it is a half-width."""
+
+    file: str
+    kind: str
+    value: str
+    half_width: bool
 
 
 @dataclass(frozen=True)
 class Check:
-    """A table and where its columns come from: name -> (file, kind, value, with interval)."""
+    """What a comment says of the table below it; the origins by the names of columns."""
 
     rows: str
     scale: float
     names: Mapping[str, str]
-    columns: Mapping[str, tuple[str, str, str, bool]]
-    table: list[dict[str, str]]
+    columns: Mapping[str, Origin]
 
 
 @dataclass
-class Found:
-    """What came of one page."""
+class Outcome:
+    """What the check of one page gave."""
 
-    right: int = 0
+    agreeing: int = 0
     wrong: list[str] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
@@ -85,98 +116,195 @@ def written_by(command: Sequence[str]) -> str | None:
     return None
 
 
-def checks(page: str) -> Iterator[Check]:
-    """The tables of a page that say where their numbers come from."""
-    for comment in _COMMENT.finditer(page):
-        said = dict(line.split(": ", 1) for line in comment[1].strip().splitlines())
-        table = _TABLE.match(page, comment.end())
-        if table is None or "rows" not in said:
-            raise SystemExit(f"a check without 'rows', or without a table below it:\n{comment[0]}")
-        pairs = [pair.split("=") for pair in said.pop("names", "").split(", ") if pair]
-        columns = {}
-        rows, scale = said.pop("rows"), float(said.pop("scale", "1"))
-        for name, where in said.items():
-            file, value = where.split(" ", 1)
-            match = _VALUE.fullmatch(value)
-            if match is None:
-                raise SystemExit(f"'{value}' is no value of a result")
-            kind, own = match[1] or match[3] or "", match[2] or match[4] or match[5]
-            columns[name] = (file, kind, own, bool(match[6]))
-        yield Check(rows, scale, dict(pairs), columns, table_rows(table[0]))
+def read_check(comment: str) -> Check:
+    """The comment above a table."""
+    lines = dict(line.split(": ", 1) for line in comment.strip().splitlines())
+    if "rows" not in lines:
+        raise SystemExit(f"a check without 'rows':\n{comment}")
+    names = dict(pair.split("=") for pair in lines.pop("names", "").split(", ") if pair)
+    rows, scale = lines.pop("rows"), float(lines.pop("scale", "1"))
+    columns = {name: read_origin(*where.split(" ", 1)) for name, where in lines.items()}
+    return Check(rows, scale, names, columns)
 
 
-def table_rows(text: str) -> list[dict[str, str]]:
-    """The rows of a Markdown table by the names of its columns."""
-    lines = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.splitlines()]
-    return [dict(zip(lines[0], line)) for line in lines[2:]]
+def read_origin(file: str, value: str) -> Origin:
+    match = _VALUE.fullmatch(value)
+    if match is None:
+        raise SystemExit(f"'{value}' is no value of a result")
+    name = match[2] or match[4] or match[5]
+    return Origin(file, match[1] or match[3] or "", name, bool(match[6]))
 
 
-def compare(check: Check, results: Mapping[str, Any], found: Found) -> None:
-    """Hold every cell of a checked table against the results."""
-    named: dict[str, str] = {}
-    for row in check.table:
-        for name, cell in row.items():
-            if plain(cell) or name not in named:
-                named[name] = check.names.get(plain(cell), plain(cell))
-        source = check.rows.format_map(named)
-        for column, (file, kind, value, reach) in check.columns.items():
-            if column not in row:
-                raise SystemExit(f"no column '{column}' in the table of {sorted(row)}")
-            cell = plain(row[column])
-            if not _NUMBER.match(cell):
-                continue
-            if file not in results:
-                found.unchecked.append(f"{source}, {column}: no {file}")
-                continue
-            wanted = numbers(results[file], source, kind, value)
-            scale = 100.0 if "%" in cell else check.scale
-            for part, number in zip(cell.split("±"), wanted if reach else wanted[:1]):
-                if agrees(part, scale * number):
-                    found.right += 1
-                else:
-                    found.wrong.append(f"{source}, {column}: '{cell}' on the page, {number:.6g}")
+def read_origins(comment: str) -> list[tuple[str, Origin, str]]:
+    """The comment behind a number: source, origin and the operator before it, if any."""
+    parts = _OPERATOR.split(comment.strip())
+    origins = []
+    for operator, part in zip(["", *parts[1::2]], parts[::2]):
+        match = _ORIGIN.fullmatch(part)
+        if match is None:
+            raise SystemExit(f"'{part}' is not FILE SOURCE VALUE")
+        origins.append((match[2], read_origin(match[1], match[3]), operator))
+    return origins
 
 
-def plain(cell: str) -> str:
-    return cell.replace("*", "").replace("`", "").strip()
+def origins_of(page: str) -> Iterator[Origin]:
+    """Every origin on a page."""
+    for comment in _COMMENT.findall(page):
+        yield from read_check(comment).columns.values()
+    for match in _IN_TEXT.finditer(page):
+        yield from (origin for _, origin, _ in read_origins(match[3]))
 
 
-def numbers(result: Mapping[str, Any], source: str, kind: str, value: str) -> list[float]:
-    """A value of a source and the reach of its interval; nan where there is none."""
-    own = result["sources"].get(source)
-    if kind == "p":
-        rows = [r for r in result["comparisons"] if (r["source"], r["value"]) == (source, value)]
-        return [_number(rows[0]["p_corrected"]) if rows else math.nan]
-    if kind == "matched":
+def fill(page: str, results: Mapping[str, Any], outcome: Outcome) -> str:
+    """The page with the numbers of the results in place of those that differ."""
+
+    def table(match: re.Match[str]) -> str:
+        check = read_check(match[1])
+        return match[0].replace(match[2], fill_table(check, match[2], results, outcome))
+
+    def number(match: re.Match[str]) -> str:
+        value = evaluate(read_origins(match[3]), results)
+        scaled = None if value is None else value * (100.0 if "%" in match[2] else 1.0)
+        place = f"{match[1]}{match[2]} ({match[3].strip()})"
+        return match[0].replace(match[1], renew(match[1], scaled, place, outcome), 1)
+
+    page = re.sub(rf"{_COMMENT.pattern}({_TABLE.pattern})", table, page, flags=re.S | re.M)
+    return _IN_TEXT.sub(number, page)
+
+
+def fill_table(check: Check, text: str, results: Mapping[str, Any], outcome: Outcome) -> str:
+    """The same of a table, row by row."""
+    header, *lines = (line.strip()[1:-1].split("|") for line in text.splitlines())
+    names = [plain(cell) for cell in header]
+    if unknown := [name for name in check.columns if name not in names]:
+        raise SystemExit(f"no column '{unknown[0]}' in the table of {names}")
+    filled, row = [header], dict[str, str]()
+    for cells in lines:
+        for name, cell in zip(names, cells):
+            if plain(cell) or name not in row:
+                row[name] = check.names.get(plain(cell), plain(cell))
+        source = check.rows.format_map(row)
+        filled.append(
+            [
+                fill_cell(cell, check, check.columns.get(name), source, results, outcome)
+                for name, cell in zip(names, cells)
+            ]
+        )
+    return "".join(f"|{'|'.join(cells)}|\n" for cells in filled)
+
+
+def fill_cell(
+    cell: str,
+    check: Check,
+    origin: Origin | None,
+    source: str,
+    results: Mapping[str, Any],
+    outcome: Outcome,
+) -> str:
+    """A number, or a number and its half-width behind ±."""
+    if origin is None or not _NUMBER.match(plain(cell)):
+        return cell
+    scale = 100.0 if "%" in cell else check.scale
+    parts = cell.split("±")
+    for position, half_width in enumerate((False, True)[: len(parts) if origin.half_width else 1]):
+        value = find_value(results, origin, source, half_width)
+        printed = _NUMBER.search(parts[position])
+        if printed is not None:
+            place = f"{source}, {origin.value}{'±' * half_width} in {origin.file}"
+            scaled = None if value is None else value * scale
+            new = renew(printed[0], scaled, place, outcome)
+            parts[position] = parts[position].replace(printed[0], new, 1)
+    return "±".join(parts)
+
+
+def renew(printed: str, value: float | None, place: str, outcome: Outcome) -> str:
+    """The printed number, or the value in its form where they differ."""
+    if value is None:
+        outcome.unchecked.append(f"{place}: no result")
+        return printed
+    if agrees(printed, value):
+        outcome.agreeing += 1
+        return printed
+    outcome.wrong.append(f"{place}: '{printed}' on the page, {value:.6g}")
+    return printed if math.isnan(value) else write_like(printed, value)
+
+
+def write_like(printed: str, value: float) -> str:
+    """A number with as many places, the same signs and separators as a printed one."""
+    places = len(printed.partition(".")[2])
+    text = f"{value:{'+' if printed[0] == '+' else ''},.{places}f}"
+    text = text if "," in printed or abs(value) >= 10_000 else text.replace(",", "")
+    return text.replace("-", "−") if "−" in printed else text
+
+
+def agrees(printed: str, value: float) -> bool:
+    """Whether a value is the printed one, up to one in its last place."""
+    number = float(printed.replace(",", "").replace("−", "-"))
+    place = 10.0 ** -len(printed.partition(".")[2])
+    return abs(number - value) <= 1.000001 * place
+
+
+def evaluate(
+    origins: Sequence[tuple[str, Origin, str]], results: Mapping[str, Any]
+) -> float | None:
+    """A value, the difference or the ratio of two; None where a command gave no result."""
+    total: float | None = None
+    for source, origin, operator in origins:
+        value = find_value(results, origin, source, origin.half_width)
+        if value is None:
+            return None
+        if total is not None:
+            value = total - value if operator == "-" else total / value
+        total = value
+    return total
+
+
+def find_value(
+    results: Mapping[str, Any], origin: Origin, source: str, half_width: bool
+) -> float | None:
+    """A value of a source or the half-width of its interval: nan where the result has none, None
+    where there is no result."""
+    if origin.file not in results:
+        return None
+    result, name = results[origin.file], origin.value
+    if origin.kind == "p":
+        rows = [r for r in result["comparisons"] if (r["source"], r["value"]) == (source, name)]
+        return _number(rows[0]["p_corrected"]) if rows else math.nan
+    if origin.kind == "matched":
         table = result["tables"].get("matched", ())
-        rows = [r for r in table if (r["source"], r["value"]) == (source, value)]
-        return [_number(rows[0]["mean"]) if rows else math.nan]
-    if "(" in kind:
-        table, _, cells = kind.rstrip(")").partition("(")
+        rows = [r for r in table if (r["source"], r["value"]) == (source, name)]
+        row, name = (rows[0] if rows else {}), "mean"
+        return _half_width(row, "low", "high") if half_width else _number(row.get(name))
+    if origin.kind:
+        table, _, cells = origin.kind.rstrip(")").partition("(")
         wanted = {source, *cells.split(", ")}
         rows = [r for r in result["tables"].get(table, ()) if wanted <= set(map(str, r.values()))]
-        if len(rows) != 1:
-            return [math.nan, math.nan]
-        low, high = (_number(rows[0].get(f"{value}_{end}")) for end in ("low", "high"))
-        return [_number(rows[0].get(value)), (high - low) / 2]
-    if own is None:
-        return [math.nan, math.nan]
-    low, high = own["intervals"].get(value, (math.nan, math.nan))
-    return [_number(own["values"].get(value)), (_number(high) - _number(low)) / 2]
+        row = rows[0] if len(rows) == 1 else {}
+        ends = f"{name}_low", f"{name}_high"
+        return _half_width(row, *ends) if half_width else _number(row.get(name))
+    entry = result["sources"].get(source)
+    if entry is None:
+        return math.nan
+    low, high = entry["intervals"].get(name, (math.nan, math.nan))
+    return (_number(high) - _number(low)) / 2 if half_width else _number(entry["values"].get(name))
+
+
+def _half_width(row: Mapping[str, Any], low: str, high: str) -> float:
+    return (_number(row.get(high)) - _number(row.get(low))) / 2
 
 
 def _number(value: Any) -> float:
     return math.nan if value is None else float(value)
 
 
-def agrees(printed: str, number: float) -> bool:
-    """Whether a number is the printed one, up to one in its last place."""
-    match = _NUMBER.search(printed)
-    if match is None or math.isnan(number):
-        return False
-    written = match[0].replace(",", "").replace("−", "-")
-    place = 10.0 ** -len(written.partition(".")[2])
-    return abs(float(written) - number) <= 1.000001 * place
+def plain(cell: str) -> str:
+    return cell.replace("*", "").replace("`", "").strip()
+
+
+def unchecked_numbers(page: str) -> list[str]:
+    """Numbers of the text that have no origin."""
+    text = _UNCHECKED.sub(" ", _IN_TEXT.sub(" ", page))
+    return re.findall(rf"(?<![\w.-]){_DIGITS}", text)
 
 
 def run(command: Sequence[str], work: Path, timeout: int) -> str:
@@ -184,13 +312,13 @@ def run(command: Sequence[str], work: Path, timeout: int) -> str:
     from rote import __version__
 
     key = hashlib.blake2b(repr((__version__, command)).encode(), digest_size=8).hexdigest()
-    done = work / f".done-{key}"
-    if done.exists():
+    marker = work / f".done-{key}"
+    if marker.exists():
         return ""
     if any("$" in word for word in command):
         return "needs a model that the page describes"
     try:
-        ended = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", "from rote.cli.main import main; main()", *command],
             cwd=work,
             capture_output=True,
@@ -199,46 +327,57 @@ def run(command: Sequence[str], work: Path, timeout: int) -> str:
         )
     except subprocess.TimeoutExpired:
         return f"not done after {timeout} s"
-    if ended.returncode:
-        return ended.stderr.strip().splitlines()[-1] if ended.stderr.strip() else "failed"
-    done.write_text(ended.stdout)
+    if process.returncode:
+        return process.stderr.strip().splitlines()[-1] if process.stderr.strip() else "failed"
+    marker.write_text(process.stdout)
     return ""
 
 
 def results_of(names: Iterable[str], work: Path) -> dict[str, Any]:
     """What commands wrote to files and folders of these names."""
-    places = {name: work / name for name in names if name.endswith(".json")}
-    places |= {name: work / name / "result.json" for name in names if (work / name).is_dir()}
+    paths = {name: work / name for name in names if name.endswith(".json")}
+    paths |= {name: work / name / "result.json" for name in names if (work / name).is_dir()}
     return {
-        name: json.loads(place.read_text(encoding="utf-8"))
-        for name, place in places.items()
-        if place.is_file()
+        name: json.loads(path.read_text(encoding="utf-8"))
+        for name, path in paths.items()
+        if path.is_file()
     }
 
 
-def check_page(path: Path, work: Path, timeout: int) -> Found:
-    page, found = path.read_text(encoding="utf-8"), Found()
+def check_page(page: str, work: Path, timeout: int, outcome: Outcome) -> str:
+    """Run the commands of a page; the page with its numbers, version and date renewed."""
+    from rote import __version__
+
+    failed = set()
     for command in commands(page):
         line = shlex.join(["rote", *command])
         print(f"  {line}", flush=True)
         if problem := run(command, work, timeout):
-            found.unchecked.append(f"{line}: {problem}")
-    files = {name for command in commands(page) if (name := written_by(command))}
-    results = results_of(files, work)
-    checked = list(checks(page))
-    for check in checked:
-        compare(check, results, found)
-    tables = len(_TABLE.findall(page))
-    found.unchecked.append(f"{tables - len(checked)} of {tables} tables, and all prose")
-    return found
+            failed.add(written_by(command))
+            outcome.unchecked.append(f"{line}: {problem}")
+    files = {name for command in commands(page) if (name := written_by(command))} - failed
+    filled = fill(page, results_of(files, work), outcome)
+    if not outcome.unchecked:
+        today = datetime.date.today()
+        filled = _VERSION.sub(f"rote {__version__}", filled)
+        filled = _DATE.sub(f"run on {today.day} {today:%B %Y}", filled)
+    elif f"rote {__version__}" not in page:
+        outcome.wrong.append(f"the page is not of rote {__version__}")
+    tables = len(_TABLE.findall(page)) - len(_COMMENT.findall(page))
+    if tables:
+        outcome.unchecked.append(f"{tables} tables without a check")
+    if numbers := unchecked_numbers(page):
+        outcome.unchecked.append(f"numbers without an origin: {' '.join(numbers)}")
+    return filled
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--work", type=Path, default=Path("findings-check"))
+    parser.add_argument("--work", type=Path, default=Path("build/findings"))
     parser.add_argument("--page", help="one page, such as templates")
     parser.add_argument("--timeout", type=int, default=1800, help="seconds for one command")
+    parser.add_argument("--write", action="store_true", help="write the numbers into the pages")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     for entry in given.data.iterdir():
@@ -248,14 +387,17 @@ def main() -> None:
     wrong = 0
     for path in sorted(PAGES.glob(f"{given.page or '*'}.md")):
         print(path.name, flush=True)
-        found = check_page(path, given.work, given.timeout)
-        wrong += len(found.wrong)
-        print(f"  {found.right} numbers agree, {len(found.wrong)} do not")
-        for line in found.wrong:
-            print(f"  WRONG {line}")
-        for line in found.unchecked:
+        page, outcome = path.read_text(encoding="utf-8"), Outcome()
+        filled = check_page(page, given.work, given.timeout, outcome)
+        if given.write:
+            path.write_text(filled, encoding="utf-8")
+        wrong += len(outcome.wrong)
+        print(f"  {outcome.agreeing} numbers agree, {len(outcome.wrong)} do not")
+        for line in outcome.wrong:
+            print(f"  {'CHANGED' if given.write else 'WRONG'} {line}")
+        for line in outcome.unchecked:
             print(f"  unchecked: {line}")
-    sys.exit(1 if wrong else 0)
+    sys.exit(1 if wrong and not given.write else 0)
 
 
 if __name__ == "__main__":

@@ -102,8 +102,8 @@ def stub() -> str:
     """The public names with their types; what the package holds is made when it is asked for."""
     import rote
     from rote.core.registry import functions
-    from rote.studies._functions import IMPLIED
-    from rote.studies._functions import stub as written
+    from rote.studies.dispatch.functions import IMPLIED
+    from rote.studies.dispatch.functions import write_stub as written
 
     lines = ["# Made by `make docs` from the records of the commands; do not edit.\n"]
     lines += ["from collections.abc import Sequence", "from pathlib import Path"]
@@ -168,10 +168,10 @@ def generated() -> dict[Path, str]:
 def draw_first_screen(path: Path) -> None:
     """The picture of the README: the figure that a report on the bundled answers opens with."""
     import rote
-    from rote.report.figures.draw import save
+    from rote.report.charts import save_figure
 
     report = rote.report("example:answers", by="source", reference="plain")
-    save(report.figure(), path)
+    save_figure(report.figure(), path)
 
 
 if __name__ == "__main__":

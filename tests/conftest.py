@@ -12,16 +12,18 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal import entropy
 
 from rote.cli import _flags
-from rote.core import cache
-from rote.run import _ahead
+from rote.core import cache, precompile
 from tests import workers
+
+if TYPE_CHECKING:
+    from tests.cli.calls import World
 
 # As on the command line: with threads of their own the workers would wait for each
 # other, those of torch with all their might. Read when numpy is imported, which is later.
@@ -119,6 +121,14 @@ def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolEx
     monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", borrowed)
 
 
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Inputs of every kind, for calls of every command."""
+    from tests.cli.calls import World
+
+    return World(tmp_path_factory.mktemp("world"))
+
+
 _LONGEST = (
     # Those with a browser one after the other: it is started once.
     *("run/test_spark.py", "e2e/test_compare.py", "e2e/test_harm.py", "e2e/test_reading.py"),
@@ -151,7 +161,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _load_kernels(items: list[pytest.Item]) -> None:
     """Kernels that were compiled before are loaded once, not by every process."""
     if len(items) >= _MANY:
-        _ahead.load_compiled()
+        precompile.load_compiled()
 
 
 def _group(item: pytest.Item) -> str:

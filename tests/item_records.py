@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rote.core import plugins
+from rote.corpus.items._read import benchmark_names
+from tests.kit import write_jsonl
 
-READERS = tuple(plugins.members("corpus.items"))
+READERS = tuple(benchmark_names())
 _LOG = "samples_piqa_2024-01-01T00-00-00.jsonl"
 _WRONG = "No."
 
@@ -53,5 +53,4 @@ def record(
 def write_records(reader: str, folder: Path, records: Sequence[dict[str, Any]]) -> Path:
     """A file that is known as one of this reader's."""
     path = folder / (_LOG if reader == "lm-eval" else "items.jsonl")
-    path.write_text("".join(json.dumps(each) + "\n" for each in records))
-    return path
+    return write_jsonl(path, records)

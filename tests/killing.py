@@ -6,15 +6,17 @@ import os
 import pickle
 import shutil
 import signal
-import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from threading import RLock
 from typing import Any
+
+from rote.run.processes import Processes
+from tests.kit import wait_until
 
 KILLED = 9
 """The status of a child that ended in the middle of its work."""
@@ -123,19 +125,32 @@ def assert_whole(folder: Path, expected: Mapping[str, bytes]) -> None:
 
 def kill_once(seen: Callable[[], Any], action: Callable[[], Any]) -> None:
     """Do it in a child; as soon as something is seen, kill the child and its children all at once,
-    as the end of a machine would."""
+    as the end of a machine would.
+
+    The child gives out no more pieces of work then: it cannot end before it is killed.
+    """
+    once = Processes._map
+
+    def until_seen(engine: Processes, work: Any, items: Iterable[Any], *told: str) -> Iterator[Any]:
+        def drawn() -> Iterator[Any]:
+            for item in items:
+                if seen():
+                    signal.pause()
+                yield item
+
+        return once(engine, work, drawn(), *told)
 
     def alone() -> None:
         os.setsid()
+        Processes._map = until_seen  # type: ignore[method-assign]
         action()
 
-    child, ended = fork(alone), (0, 0)
-    while not seen() and ended == (0, 0):
-        time.sleep(0.005)
-        ended = os.waitpid(child, os.WNOHANG)
-    with suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
-    assert ended == (0, 0), "it ended by itself"
+    child, gone = fork(alone), os.WEXITED | os.WNOHANG | os.WNOWAIT
+    try:
+        wait_until(lambda: seen() or os.waitid(os.P_PID, child, gone))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
     assert status(child) == -signal.SIGKILL
 
 

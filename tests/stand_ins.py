@@ -16,10 +16,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
-from rote.cli.main import rote
 from tests import german
+from tests.kit import invoke, read_jsonl
 from tests.models import tiny
 from tests.search.infini_gram_made import write_folder
 
@@ -35,7 +33,7 @@ _MEMBERS = ("human", "gpt-4", "lead", "tail")
 def _base() -> tuple[Record, ...]:
     """The texts that come with rote, one half as those of people; and of each the sentences in
     another order, as those of two more sources."""
-    records = [json.loads(line) for line in _ANSWERS.read_text("utf-8").splitlines()]
+    records = read_jsonl(_ANSWERS)
     names = list(dict.fromkeys(one["source"] for one in records))
     found = []
     for one in records:
@@ -214,7 +212,7 @@ def _result(*words: str, of: Callable[[], Iterable[Record]] = texts) -> Maker:
 
 
 def call(*words: str) -> None:
-    found = CliRunner().invoke(rote, [*words, "-q"])
+    found = invoke(*words, "-q")
     assert found.exit_code == 0, (words, found.output[-2000:], found.exception)
 
 
@@ -239,10 +237,12 @@ def _summarizer(path: Path) -> None:
     from tokenizers import processors
     from transformers import MBartConfig
 
-    from rote.models.training.starting import byte_pairs, random_model
+    from rote.models.training.summarizer import random_model, train_tokenizer
 
     held = _pairs()
-    words = byte_pairs([one[name] for one in held for name in ("document", "reference")], 300, 128)
+    words = train_tokenizer(
+        [one[name] for one in held for name in ("document", "reference")], 300, 128
+    )
     special = [("<s>", 0), ("</s>", 2)]
     words.backend_tokenizer.post_processor = processors.TemplateProcessing(
         "<s> $A </s>", special_tokens=special
@@ -268,7 +268,8 @@ def _gguf_package(path: Path) -> None:
 
     path.mkdir()
     (path / "__init__.py").touch()
-    write_gguf(path / "model.gguf", CONFIG)
+    template = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
+    write_gguf(path / "model.gguf", CONFIG, **{"tokenizer.chat_template": template})
 
 
 def _infini_gram(path: Path) -> None:
@@ -464,6 +465,7 @@ NAMES: dict[str, Maker] = {
     "lexical.json": results,
 }
 OTHERS: dict[str, dict[str, Maker]] = {
+    "choubey-2023": {"summaries.jsonl": lines(_one_document), "xsum.jsonl": pairs},
     "curate": {
         "train.jsonl": lines(
             partial(
@@ -481,6 +483,7 @@ OTHERS: dict[str, dict[str, Maker]] = {
     "index": {"novels.jsonl": stories},
     "index_add": {"more.jsonl": lines(partial(texts, id=lambda n, one: f"q{n}"))},
     "index_replace": {"mended.jsonl": stories},
+    "judge_model": {"summaries.jsonl": lines(_one_document)},
     "judge_agreement": {"summaries.jsonl": lines(_one_document)},
     "judge_page": {
         f"{name}.jsonl": lines(partial(_one_document, name)) for name in ("all", "theta-2")

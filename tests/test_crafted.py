@@ -26,7 +26,7 @@ from rote.core.progress import Silent
 from rote.core.saved import read_results
 from rote.corpus import open_corpus
 from rote.corpus.items import Item
-from rote.curate.decontaminate_folder import decontaminate
+from rote.curate.decontaminate import decontaminate
 from rote.curate.dedup_folder import dedup
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
@@ -36,12 +36,11 @@ from rote.index.folders.build import build_index
 from rote.index.folders.folder import CHECKED
 from rote.index.folders.manifest import MANIFEST
 from rote.models.options import ModelOptions, open_model
-from rote.report.texts.ledger import ledger_of, write_page
+from rote.report.texts.ledger import find_ledger, write_page
 from rote.search.patterns import read_patterns
-from rote.studies._joined import _rows
-from rote.studies._popularity.scores import Deciles, Scale
-from rote.web.jobs.worker import _stages_in
-from rote.web.store.history import History
+from rote.studies._popularity_scores import Deciles, DecileScale
+from rote.studies._source_table import _read_rows
+from rote.web.history import History
 from tests.core.test_saved import RESULT
 from tests.index import hostile
 from tests.index.folders import corpus, options, write_files
@@ -137,7 +136,7 @@ def decontaminated(home: Path) -> None:
 
 
 def shown(home: Path) -> None:
-    record = ledger_of(home / "work" / "out")
+    record = find_ledger(home / "work" / "out")
     if record is not None and record.ledger:
         write_page(home / "work" / "out", record.ledger, "page")
 
@@ -160,9 +159,9 @@ def kept_study(home: Path) -> None:
 
 
 def served(home: Path) -> None:
-    from rote.web.store.database import prepare
+    from rote.web.database import prepare_store
 
-    prepare(home / "store")
+    prepare_store(home / "store")
     History(home / "store").read_in(home / "study.json")
 
 
@@ -186,14 +185,14 @@ def trained(home: Path) -> None:
     (home / "seed-0" / "training.json").write_text(json.dumps(account))
 
 
-def finished(home: Path) -> None:
-    from rote.models.training.loop import finished
+def read_finished(home: Path) -> None:
+    from rote.models.training.loop import read_finished
 
-    finished(home / "seed-0", {"of": "a"})
+    read_finished(home / "seed-0", {"of": "a"})
 
 
 def deciled(home: Path) -> None:
-    scale = Scale(2, "rote", "ud", "idx", "sig", {"task": Deciles(tuple(range(9)), 5)})
+    scale = DecileScale(2, "rote", "ud", "idx", "sig", {"task": Deciles(tuple(range(9)), 5)})
     scale.write(home / "deciles.json")
 
 
@@ -243,12 +242,12 @@ CASES = {
     "result as a table": Case(
         saved,
         "result.json",
-        lambda home: list(_rows(home / "result.json")),
+        lambda home: list(_read_rows(home / "result.json")),
         named_by_user=True,
     ),
     "study": Case(kept_study, "study.json", lambda home: saved_study([home / "study.json"])),
     "study in the app": Case(kept_study, "study.json", served, named_by_user=True),
-    "training": Case(trained, "seed-0/training.json", finished),
+    "training": Case(trained, "seed-0/training.json", read_finished),
     "data set": Case(
         written("set/dataset_dict.json", {"splits": ["train"]}),
         "set/dataset_dict.json",
@@ -259,7 +258,10 @@ CASES = {
     "tokenizer's config": Case(modelled, "m/tokenizer_config.json", opened),
     "generation": Case(modelled, "m/generation_config.json", opened),
     "deciles": Case(
-        deciled, "deciles.json", lambda home: Scale.read(home / "deciles.json"), named_by_user=True
+        deciled,
+        "deciles.json",
+        lambda home: DecileScale.read(home / "deciles.json"),
+        named_by_user=True,
     ),
     "next words": Case(
         written("next.json", NEXT),
@@ -272,11 +274,6 @@ CASES = {
         "patterns.json",
         lambda home: read_patterns(str(home / "patterns.json")),
         named_by_user=True,
-    ),
-    "steps of the app": Case(
-        written("steps.json", [["reading", 1.5]]),
-        "steps.json",
-        lambda home: _stages_in(home / "steps.json"),
     ),
 }
 

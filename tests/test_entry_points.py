@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import rote
-from rote.cli.main import rote as shell
 from rote.core import plugins
 from rote.core.registry import find, names
-from rote.report.markdown import markdown
+from rote.report.output import render_report_markdown
+from tests.kit import invoke
 
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {"word-length": "measure", "known-words": "measure", "option-length": "studies"}
@@ -80,7 +80,7 @@ def index(package: Path) -> str:
 
 
 def call(*words: object) -> Result:
-    found = CliRunner().invoke(shell, [str(word) for word in words])
+    found = invoke(*[str(word) for word in words])
     assert found.exit_code == 0, (found.output, found.exception)
     return found
 
@@ -116,7 +116,7 @@ def test_a_measure_against_a_corpus_names_what_it_lacks(texts: Path, index: str)
     shown = call("known-words", texts, "--corpus", index, "--by", "source", "-q").output
     assert "Words that the corpus lacks" in shown
     assert "elephant" in shown
-    lacking = CliRunner().invoke(shell, ["known-words", str(texts)])
+    lacking = invoke("known-words", str(texts))
     assert "--corpus" in str(lacking.exception)
 
 
@@ -144,7 +144,7 @@ def test_the_measures_are_parts_of_a_report(texts: Path, index: str) -> None:
         permutations=9,
         matched=False,
     )
-    page = markdown(made)
+    page = render_report_markdown(made)
     assert "### Word length" in page
     assert "### Known words" in page
     assert "elephant" in page

@@ -54,14 +54,11 @@ def test_every_printed_command_is_one(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_what_is_checked_names_columns_and_files_of_the_page(page: Path) -> None:
+def test_origins_of_numbers_name_files_that_a_command_of_the_page_writes(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     files = {script.written_by(words) for words in script.commands(text)}
-    for check in script.checks(text):
-        assert check.table
-        for column, (file, *_) in check.columns.items():
-            assert column in check.table[0]
-            assert file in files
+    assert {origin.file for origin in script.origins_of(text)} <= files
+    script.fill(text, {}, script.Outcome())  # columns that the tables have
 
 
 def test_a_flag_that_is_not_there_is_noticed() -> None:
@@ -90,26 +87,63 @@ p: lexical.json p(mtld)
 """
 
 
-def test_numbers_are_held_against_the_result() -> None:
-    def source(mtld: float, reach: float, unique: float) -> dict[str, object]:
-        values = {"mtld": mtld, "unique": unique}
-        return {"values": values, "intervals": {"mtld": [mtld - reach, mtld + reach]}}
+def _source(mtld: float, half_width: float, unique: float) -> dict[str, object]:
+    values = {"mtld": mtld, "unique": unique}
+    return {"values": values, "intervals": {"mtld": [mtld - half_width, mtld + half_width]}}
 
-    result = {
-        "sources": {"wp|human": source(61.84, 2.04, 0.5521), "wp|gpt": source(76.51, 1.9, 0.531)},
-        "comparisons": [{"source": "wp|gpt", "value": "mtld", "p_corrected": 0.0101}],
-        "tables": {},
-    }
+
+RESULT = {
+    "sources": {"wp|human": _source(61.84, 2.04, 0.5521), "wp|gpt": _source(76.51, 1.9, 0.531)},
+    "comparisons": [{"source": "wp|gpt", "value": "mtld", "p_corrected": 0.0101}],
+    "tables": {
+        "matched": [{"source": "wp|gpt", "value": "mtld", "mean": 1234.5, "low": 1, "high": 3}]
+    },
+}
+
+
+def test_numbers_of_a_table_are_compared_with_the_result() -> None:
     assert script.commands(PAGE) == [
         ["lexical", "a.jsonl", "--by", "genre,source", "-o", "lexical.json"]
     ]
-    found = script.Found()
-    (check,) = script.checks(PAGE)
-    script.compare(check, {"lexical.json": json.loads(json.dumps(result))}, found)
-    assert found.right == 5
-    assert [line.split(":")[0] for line in found.wrong] == ["wp|gpt, MTLD", "wp|gpt, Unique"]
-    script.compare(check, {}, found := script.Found())
-    assert (found.right, found.wrong, len(found.unchecked)) == (0, [], 5)
+    outcome = script.Outcome()
+    filled = script.fill(PAGE, {"lexical.json": json.loads(json.dumps(RESULT))}, outcome)
+    assert outcome.agreeing == 5
+    assert [line.split(" in ")[0] for line in outcome.wrong] == ["wp|gpt, mtld±", "wp|gpt, unique"]
+    assert filled == PAGE.replace("±1.6", "±1.9").replace("54.0%", "53.1%")
+    script.fill(PAGE + "Text.\n" + PAGE, {"lexical.json": RESULT}, outcome := script.Outcome())
+    assert outcome.agreeing == 10
+    outcome = script.Outcome()
+    assert script.fill(PAGE, {}, outcome) == PAGE
+    assert (outcome.agreeing, outcome.wrong, len(outcome.unchecked)) == (0, [], 7)
+
+
+PROSE = """
+rote 0.1.0, run on 1 May 2020: 61.8<!--lexical.json wp|human mtld--> against
+1,100<!--lexical.json wp|gpt matched(mtld)-->, that is 50.0%<!--lexical.json wp|human unique-->,
+−14.0
+<!--lexical.json wp|human mtld - lexical.json wp|gpt mtld-->and +0.9
+<!--lexical.json wp|human unique / lexical.json wp|gpt unique-->of 300 words `a 5` by GPT-3.5.
+"""
+
+
+def test_numbers_of_the_text_are_compared_with_the_result() -> None:
+    page = PROSE.replace("\n<!--", "<!--")
+    outcome = script.Outcome()
+    filled = script.fill(page, {"lexical.json": RESULT}, outcome)
+    assert outcome.agreeing == 1
+    assert len(outcome.wrong) == 4
+    for old, new in (("1,100", "1,234"), ("50.0%", "55.2%"), ("−14.0", "−14.7"), ("+0.9", "+1.0")):
+        page = page.replace(old, new)
+    assert filled == page
+    assert script.unchecked_numbers(page) == ["300"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "expected"),
+    [("0.10", 0.2, "0.20"), ("12", 12_345.6, "12,346"), ("1,200", 900.4, "900"), ("-3", 4.2, "4")],
+)
+def test_a_number_is_written_as_the_one_before(printed: str, value: float, expected: str) -> None:
+    assert script.write_like(printed, value) == expected
 
 
 STUDY = """
@@ -142,9 +176,7 @@ def test_rows_of_other_tables_are_found_by_their_cells(tmp_path: Path) -> None:
     }
     (tmp_path / "study").mkdir()
     (tmp_path / "study" / "result.json").write_text(json.dumps({"sources": {}, "tables": tables}))
-    found = script.Found()
-    results = script.results_of(["study"], tmp_path)
-    (check,) = script.checks(STUDY)
-    script.compare(check, results, found)
-    assert found.right == 4
-    assert found.wrong == ["all, ROUGE-2: '42.0 ±0.3' on the page, 0.4291"]
+    outcome = script.Outcome()
+    script.fill(STUDY, script.results_of(["study"], tmp_path), outcome)
+    assert outcome.agreeing == 4
+    assert outcome.wrong == ["all, mean in study: '42.0' on the page, 42.91"]

@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import rote
-from rote.cli.main import rote as shell
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.metric import Metric
 from rote.core.record import Call, Findings
@@ -27,15 +25,16 @@ from rote.core.registry import find, names
 from rote.curate.pairs import (
     PairOptions,
     SubsetOptions,
-    chosen,
-    fingerprint,
+    pairs_fingerprint,
     read_pairs,
+    select_subset,
     subset_file,
 )
 from rote.report.options import ReportOptions
-from rote.studies import _driver
-from rote.studies._driver import kinds
+from rote.studies.dispatch import driver
+from rote.studies.dispatch.driver import option_kinds
 from tests.cli.calls import World
+from tests.kit import invoke, read_jsonl
 
 SMALL = {"permutations": 0, "interval": 0, "matched": False}
 NEEDS_TORCH = ("train_calibrate", "train_finetune", "train_intervene", "train_study")
@@ -101,10 +100,6 @@ COLUMNS: dict[str, Callable[[list[str]], Any]] = {
 }
 
 
-def rows_in(path: str | Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
-
-
 # Commands
 
 
@@ -117,7 +112,7 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
     """What a command works on, as a file of records, and the keywords of a call."""
     by: dict[str, Any] = {"by": "source", "reference": "human [/b]", **SMALL}
     corpus = {"corpus": world.corpus}
-    summaries = [{**row, "document": f"Day {row['doc_id']}."} for row in rows_in(world.texts)]
+    summaries = [{**row, "document": f"Day {row['doc_id']}."} for row in read_jsonl(world.texts)]
     judged = world.lines("judged.jsonl", summaries)
     own: dict[str, tuple[str, dict[str, Any]]] = {
         "novelty": (world.texts, {**by, **corpus}),
@@ -147,6 +142,7 @@ def asked(name: str, world: World, folder: Path) -> tuple[str, dict[str, Any]]:
             world.texts,
             {"model": world.model, "max_tokens": 2, "output": folder / "made.jsonl"},
         ),
+        "judge_model": (judged, {"model": world.judge, "of": "quality", "interval": 0}),
         "judge_page": (judged, {"sample": 2, "output": folder / "page.html"}),
         "train_pseudo_summaries": (world.texts, {"output": folder / "pairs.jsonl"}),
         "train_reina": (world.texts, {"output": folder / "retrieved.jsonl"}),
@@ -181,8 +177,8 @@ def pairs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(call: Call) -> Findings:
         pairs = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
         if SubsetOptions in call.more:
-            pairs = chosen(pairs, subset_file(call.of(SubsetOptions), 0))
-        found = {"pairs": [{"pairs": fingerprint(pairs)}]}
+            pairs = select_subset(pairs, subset_file(call.of(SubsetOptions), 0))
+        found = {"pairs": [{"pairs": pairs_fingerprint(pairs)}]}
         return Findings(signed={}, tables=found, about={"folder": call.options.output.parent})
 
     def found(name: str) -> Any:
@@ -192,7 +188,7 @@ def pairs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             return replace(record, run=run)
         return record
 
-    monkeypatch.setattr(_driver, "find", found)
+    monkeypatch.setattr(driver, "find", found)
 
 
 def shown(result: Any) -> Any:
@@ -214,7 +210,7 @@ def shown(result: Any) -> Any:
 def _written(result: Any) -> list[dict[str, Any]]:
     """The records that a command wrote in place of giving them."""
     path = Path(result.about.get("file", "-"))
-    return rows_in(path) if path.is_file() and path.suffix == ".jsonl" else []
+    return read_jsonl(path) if path.is_file() and path.suffix == ".jsonl" else []
 
 
 NAMED = ("file", "path", "folder", "other", "used_more_by", "after", "prompt_text")
@@ -255,7 +251,7 @@ def test_what_a_command_works_on_is_a_file_records_or_a_frame(
     for kind, make in RECORDS.items():
         (tmp_path / kind).mkdir()
         _, own = asked(name, world, tmp_path / kind)
-        assert called(name, make(rows_in(path)), own) == first, kind
+        assert called(name, make(read_jsonl(path)), own) == first, kind
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -265,7 +261,7 @@ def test_what_a_command_works_on_is_a_column_where_texts_are_enough(
     """What needs more than texts says so, whichever way they come."""
     if name in ("correlate", "factors", "judge_agreement"):
         return
-    texts = [row["text"] for row in rows_in(world.texts)]
+    texts = [row["text"] for row in read_jsonl(world.texts)]
     path = world.lines("plain.jsonl", [{"text": text} for text in texts])
 
     def call(kind: str, given: Any) -> Any:
@@ -323,7 +319,9 @@ def beside() -> list[tuple[str, Field[Any]]]:
     """Every option of a command that takes an input."""
     found = [("report", field) for field in fields(ReportOptions)]
     for name in names():
-        found += [(name.replace("-", "_"), f) for kind in kinds(find(name)) for f in fields(kind)]
+        found += [
+            (name.replace("-", "_"), f) for kind in option_kinds(find(name)) for f in fields(kind)
+        ]
     return [(name, field) for name, field in found if field.metadata.get("takes")]
 
 
@@ -336,6 +334,8 @@ def test_every_option_that_names_data_says_what_it_takes() -> None:
     reading = re.compile(r"IDX|TRAIN|ITEMS|INPUT|FILE|PLACE")
     settings = {  # files of a form of their own, which a path names
         "deciles",
+        "test",  # or the name of a split
+        "instruction",  # or the text itself
         "key",
         "tokenizer",
         "log",
@@ -349,7 +349,7 @@ def test_every_option_that_names_data_says_what_it_takes() -> None:
         "join",
     }
     for name in names():
-        for kind in kinds(find(name)):
+        for kind in option_kinds(find(name)):
             for field in fields(kind):
                 if not reading.search(field.metadata.get("metavar") or ""):
                     continue
@@ -362,19 +362,19 @@ def given_beside(
 ) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
     """What a command works on, its keywords, and the records that the option may be given."""
     path, keywords = asked(name, world, folder)
-    texts, corpus = rows_in(world.texts), rows_in(world.corpus)
+    texts, corpus = read_jsonl(world.texts), read_jsonl(world.corpus)
     if name == "keyness":
         keywords |= {"min_count": 2, "min_texts": 1, "lengths": 1}
     records: dict[tuple[str, str], list[dict[str, Any]]] = {
         ("overlap", "placebo"): texts[:5],
         ("decontaminate", "test_items"): [
-            {"id": "1", "text": rows_in(world.texts)[0]["text"], "task": "cats"}
+            {"id": "1", "text": read_jsonl(world.texts)[0]["text"], "task": "cats"}
         ],
         ("train_calibrate", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
         ("train_finetune", "subset"): [{"id": "0-0"}, {"id": "1-3"}],
         ("decontaminate", "answers"): [],
         ("generate", "about"): corpus,
-        ("perturb", "perturbed"): rows_in(world.after),
+        ("perturb", "perturbed"): read_jsonl(world.after),
         ("correlate", "quality"): [
             {"source": source, "rating": number}
             for number, source in enumerate(
@@ -383,6 +383,12 @@ def given_beside(
         ],
         ("originality", "authors"): [{"name": "A0 [/b]", "author": "Somebody Else"}],
     }
+    if (name, option) == ("evaluate", "train"):
+        return path, keywords | {"shots": 1}, read_jsonl(path)
+    if (name, option) == ("trace", "unrelated"):
+        keywords |= {"kinds": "meaning", "corpus": corpus}
+        days = " ".join(f"Hen {n} went to the old barn again." for n in range(12))
+        return path, keywords, [{"id": "1", "text": days}, {"id": "2", "text": days}]
     if (name, option) == ("overlap", "placebo"):
         keywords |= {"scores": "doc_id", "train": corpus}
     if (name, option) == ("decontaminate", "test_items"):
@@ -398,7 +404,11 @@ def given_beside(
 READ = [
     (name, option)
     for name, option in TEXTS
-    if (name, option) not in (("decontaminate", "answers"), ("perturb", "perturbed"))
+    if (name, option)
+    not in (
+        *(("decontaminate", "answers"), ("perturb", "perturbed"), ("evaluate", "train")),
+        ("trace", "unrelated"),  # few texts say nothing: the table of novels counts
+    )
 ]
 """All but items with options, whose fields are the benchmark's own."""
 
@@ -416,7 +426,7 @@ def test_every_input_is_read_as_the_options_say(
     def call(place: str, given: Any, **more: Any) -> Any:
         (tmp_path / place).mkdir()
         path, own, _ = given_beside(name, option, world, tmp_path / place)
-        main = [{k: v for k, v in row.items() if k != "reference"} for row in rows_in(path)]
+        main = [{k: v for k, v in row.items() if k != "reference"} for row in read_jsonl(path)]
         if name == "generate":
             main, own = [{"prompt": "Go on.", "text": "x"}], {**own, "prompt_field": "prompt"}
         if "text_field" in more:
@@ -424,7 +434,7 @@ def test_every_input_is_read_as_the_options_say(
             for key, takes in INPUTS.items():
                 if key[0] == name and takes in ("corpus", "texts") and key[1] in own:
                     held = own[key[1]]
-                    own[key[1]] = moved(held if isinstance(held, list) else rows_in(held))
+                    own[key[1]] = moved(held if isinstance(held, list) else read_jsonl(held))
         found = getattr(rote, name)(main, **{**own, option: given, **more})
         omitted[:] = [one.reason for one in getattr(found, "omitted", ())]
         return shown(found)
@@ -448,7 +458,7 @@ def test_every_input_is_read_as_the_options_say(
 
 
 def every_option(name: str) -> list[tuple[type, Field[Any]]]:
-    found = (ReportOptions,) if name == "report" else kinds(find(name.replace("_", "-")))
+    found = (ReportOptions,) if name == "report" else option_kinds(find(name.replace("_", "-")))
     return [(kind, field) for kind in found for field in fields(kind)]
 
 
@@ -534,7 +544,7 @@ def _file(option: str, world: World, records: Sequence[Mapping[str, Any]]) -> st
 
 
 def told(*words: str) -> Any:
-    found = CliRunner().invoke(shell, [*words, "-q"])
+    found = invoke(*words, "-q")
     if found.exception is not None:
         return str(found.exception)
     return json.loads(found.stdout)
@@ -542,8 +552,8 @@ def told(*words: str) -> Any:
 
 def test_flags_say_how_every_input_is_read(world: World) -> None:
     """The shell's flags are the keywords; a file that holds all splits serves as both inputs."""
-    every = [{**row, "split": "test"} for row in rows_in(world.texts)]
-    every += [{**row, "split": "train"} for row in rows_in(world.corpus)]
+    every = [{**row, "split": "test"} for row in read_jsonl(world.texts)]
+    every += [{**row, "split": "train"} for row in read_jsonl(world.corpus)]
     both = world.lines("both.jsonl", moved(every))
     asked = ("overlap", both, "--where", "split=test", "--train", both, "-n", "2", "--json")
     asked += ("--permutations", "0", "--on", "text")

@@ -7,7 +7,6 @@ touching them, or says that there is a link.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -29,9 +28,9 @@ from rote.core.folder import LOCK, is_left, locked
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus.items import Item
-from rote.curate.decontaminate_folder import decontaminate
+from rote.curate.decontaminate import decontaminate
 from rote.curate.dedup_folder import dedup
-from rote.curate.generate import growing, lines_held, partial_of
+from rote.curate.generate import count_lines, grow_file, partial_path
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
 from rote.index.factory import open_index
@@ -43,13 +42,14 @@ from rote.index.folders.maintenance import (
     replace_documents,
 )
 from rote.index.folders.manifest import MANIFEST
-from rote.report.page import write_folder
-from rote.web.jobs.ledger import Ledger
-from rote.web.store.database import prepare
-from rote.web.store.uploads import keep, keep_text, remove, sweep, uploaded
+from rote.report.output import write_folder
+from rote.web.database import prepare_store
+from rote.web.job_queue import JobStore
+from rote.web.uploads import list_uploads, remove_partial, remove_upload, store_text, store_upload
 from tests.cli.calls import commands
 from tests.index.folders import characters, corpus, options, write_files
 from tests.killing import state_of
+from tests.kit import write_jsonl
 from tests.report.made_report import study
 
 TEXT = "The ferry was late again near the old quay, and nobody waited for it in the cold rain."
@@ -79,8 +79,7 @@ def texts(home: Path) -> Path:
     """A few documents, one of them twice."""
     path = home / "texts.jsonl"
     rows = [{"id": str(n), "text": f"{TEXT} {n}" if n % 3 else TEXT} for n in range(6)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_jsonl(path, rows)
 
 
 def indexed(home: Path) -> None:
@@ -156,16 +155,16 @@ def reported(home: Path) -> None:
 def served(home: Path) -> None:
     """What the app does with its folder."""
     folder = home / "work"
-    prepare(folder)
-    sweep(folder)
-    key = keep(folder, "a.txt", BytesIO(TEXT.encode()), 2**20)
-    keep(folder, "b.txt", BytesIO(f"{TEXT} Again.".encode()), 2**20)
-    remove(folder, key)
-    for one in tuple(uploaded(folder)):
-        remove(folder, one)
-    keep(folder, "a.txt", BytesIO(TEXT.encode()), 2**20)
-    keep_text(folder, TEXT)
-    Ledger(folder).close()
+    prepare_store(folder)
+    remove_partial(folder)
+    key = store_upload(folder, "a.txt", BytesIO(TEXT.encode()), 2**20)
+    store_upload(folder, "b.txt", BytesIO(f"{TEXT} Again.".encode()), 2**20)
+    remove_upload(folder, key)
+    for one in tuple(list_uploads(folder)):
+        remove_upload(folder, one)
+    store_upload(folder, "a.txt", BytesIO(TEXT.encode()), 2**20)
+    store_text(folder, TEXT)
+    JobStore(folder).close()
 
 
 def drawn(home: Path) -> None:
@@ -202,9 +201,7 @@ ELSEWHERE = {"train calibrate", "train finetune", "train study"}
 
 
 def replaced(home: Path) -> Path:
-    path = home / "new.jsonl"
-    path.write_text(json.dumps({"id": "0-0", "text": TEXT}) + "\n")
-    return path
+    return write_jsonl(home / "new.jsonl", [{"id": "0-0", "text": TEXT}])
 
 
 def entries(work: Path) -> Iterator[Path]:
@@ -322,10 +319,10 @@ def test_a_lock_is_no_pipe(tmp_path: Path) -> None:
 def test_a_text_that_grows_does_not_grow_through_a_link(tmp_path: Path) -> None:
     mine, path = tmp_path / "mine.jsonl", tmp_path / "out.jsonl"
     mine.write_text("no line of its own")
-    partial_of(path).symlink_to(mine)
+    partial_path(path).symlink_to(mine)
     with pytest.raises(OptionError, match="is a link"):
-        lines_held(path, 3, lambda number, line: None)
-    with pytest.raises(OptionError, match="is a link"), growing(path):
+        count_lines(path, 3, lambda number, line: None)
+    with pytest.raises(OptionError, match="is a link"), grow_file(path):
         pass
     assert mine.read_text() == "no line of its own"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rote.core.progress import several
-from rote.report import notes
+from rote.report import wording
 
 ROOT = Path(__file__).resolve().parent.parent / "src/rote"
 COUNTED = (
@@ -39,8 +39,8 @@ NEVER_ONE = {
     "cli/commands/annotate.py": {"words / 1000000.0"},  # million words
     "cli/commands/demo.py": {"words"},
     "corpus/_open.py": {"len(names) - 1", "again"},
-    "curate/_generate/prompts.py": {"count"},
-    "curate/cleaned.py": {"doing"},  # no number
+    "curate/prompts.py": {"count"},
+    "curate/corpus_writer.py": {"doing"},  # no number
     "curate/pairs.py": {"count"},
     "core/http.py": {"where"},  # no number
     "index/counts/frequent_ngrams.py": {"least"},
@@ -48,13 +48,13 @@ NEVER_ONE = {
     "index/segments/part.py": {"record.bits"},
     "index/suffix_arrays/sais.py": {"len(ids)"},
     "index/suffix_arrays/suffix_sort.py": {"len(ids)"},
-    "measure/_flow.py": {"groups", "most", "most * (most - 1) // 2"},
-    "measure/_study.py": {"values"},
-    "measure/_trees/histograms.py": {"nodes"},
+    "measure/driver/pipeline.py": {"groups", "most", "most * (most - 1) // 2"},
+    "measure/driver/resampling.py": {"values"},
+    "measure/_tree_histograms.py": {"nodes"},
     "measure/contamination.py": {"short", "sizes[0]"},
     "measure/lexical.py": {"s['draws']"},
     "measure/originality.py": {"most"},
-    "measure/overlap.py": {"draws"},
+    "measure/overlap.py": {"draws", "format_number(at_source.values[name], '.2f')"},  # a ratio
     "measure/precision_recall.py": {"options.k"},
     "measure/sameness.py": {"words"},
     "measure/templates.py": {"s['min_count']"},
@@ -64,20 +64,18 @@ NEVER_ONE = {
     "models/llama/gguf.py": {"tokens.size"},
     "models/training/loop.py": {"state.parts"},
     "models/windows.py": {"longest"},
-    "report/family.py": {"counts[-1]"},
+    "report/wording.py": {"counts[-1]"},
     "report/methods.py": {"number", "int(settings['sample'])"},
-    "report/sections/_figures.py": {"sources"},
-    "report/summary/findings.py": {"format_number(found.values[name], '.2f')"},
+    "report/sections.py": {"sources"},
     "report/texts/ledger.py": {"format_number(row['bits'], '.0f')"},
     "report/texts/trace.py": {"format_number(span.bits, '.0f')"},
-    "studies/_correlate_layout.py": {"rows[0]['sources']"},
-    "studies/_joined.py": {"max(sizes)", "rest"},
-    "studies/_memorization/extraction.py": {"row['tries']", "prefix + suffix"},
-    "studies/_mixed.py": {"'two' if numeric else 'all'"},
-    "studies/_perturb/layout.py": {"rows[0]['kind']"},
-    "studies/_repetition/arms.py": {"training.steps"},
-    "studies/_source_table.py": {"format_number(most, '.1f')"},
+    "studies/_memorization_extraction.py": {"row['tries']", "prefix + suffix"},
+    "studies/_factors.py": {"'two' if numeric else 'all'"},
+    "studies/_perturb_output.py": {"rows[0]['kind']"},
+    "studies/_repetition.py": {"training.steps"},
+    "studies/_source_table.py": {"format_number(most, '.1f')", "max(sizes)", "rest"},
     "studies/correlate.py": {
+        "rows[0]['sources']",
         "len(shared)",
         "max((pair.sources for pair in tested))",
         "len(tested)",
@@ -85,7 +83,7 @@ NEVER_ONE = {
     "studies/decontaminate.py": {"settings['min_words']"},
     "studies/generate.py": {"same", "settings", "models", "plan.samples"},
     "web/routes/history.py": {"len(_LETTERS)"},
-    "web/store/uploads.py": {"len(text)", "len(document.text)"},
+    "web/uploads.py": {"len(text)", "len(document.text)"},
 }
 """By file, numbers that are larger where the message is made, and what is no number."""
 
@@ -143,5 +141,5 @@ def test_numbers_and_nouns(number: int, noun: str, said: str) -> None:
 
 def test_notes_of_one_and_of_several_are_one_note() -> None:
     some = ["left out: 3 texts without doc_id", "left out: 1 text without doc_id"]
-    assert len({notes._form(one) for one in some}) == 1
-    assert notes._joined(some) == "left out: 1 to 3 texts without doc_id"
+    assert len({wording._without_numbers(one) for one in some}) == 1
+    assert wording._join_notes(some) == "left out: 1 to 3 texts without doc_id"

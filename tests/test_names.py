@@ -10,27 +10,47 @@ from functools import cache
 from pathlib import Path
 
 import rote
+from rote.core import registry
 
 PACKAGE = Path(rote.__file__).parent
-VAGUE = {"asked", "found", "given", "held", "kept", "made", "one", "own", "said", "whole"}
+VAGUE = set(
+    "asked found given held joined kept left made named one other own said seen shown taken told "
+    "whole written".split()
+)
 VAGUE_LEFT = {
-    "annotate": 138,
-    "cli": 67,
-    "compare": 49,
-    "core": 85,
-    "corpus": 98,
-    "curate": 192,
-    "measure": 722,
-    "models": 243,
-    "report": 356,
-    "run": 25,
-    "studies": 579,
-    "web": 305,
+    "annotate": 37,
+    "cli": 2,
+    "compare": 9,
+    "core": 8,
+    "corpus": 12,
+    "curate": 19,
+    "index": 55,
+    "measure": 16,
+    "models": 5,
+    "report": 56,
+    "run": 1,
+    "search": 42,
+    "studies": 7,
+    "web": 11,
 }
-PRIVATE_IMPORTS_LEFT = 91
-REPEATED_CLASSES_LEFT = 70
+PRIVATE_IMPORTS_LEFT = 0
+REPEATED_CLASSES_LEFT = 1
 RECORD_CLASSES = {"Options", "Rows"}
 """Every record file has its own."""
+
+OTHER_MEANINGS = {
+    ("report/fragments.py", "templates"),
+    ("report/texts/ledger.py", "score"),
+    ("report/texts/trace.py", "style"),
+    ("web/forms.py", "templates"),
+    ("web/job_worker.py", "templates"),
+    ("web/routes/files.py", "style"),
+    ("web/routes/templates.py", "templates"),
+    ("web/routes/trace.py", "limit"),
+    ("web/routes/trace.py", "trace"),
+    ("web/stored_results.py", "templates"),
+}
+"""Strings that are called as a measure is and mean something else: a table, a column, a page."""
 
 
 @cache
@@ -58,6 +78,19 @@ def private_imports(room: str, module: ast.Module) -> Iterator[str]:
             package, *path = name.split(".")
             if package == "rote" and path[:1] != [room] and any(p.startswith("_") for p in path):
                 yield name
+
+
+def test_reports_and_pages_name_no_measure() -> None:
+    """What they say of one stands in its record, so that another package's has it as well."""
+    named = {
+        (path, node.value)
+        for room in ("report", "web")
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in registry.names()
+    }
+    named = {(path.relative_to(PACKAGE).as_posix(), name) for path, name in named}
+    assert named <= OTHER_MEANINGS, sorted(named - OTHER_MEANINGS)
 
 
 def test_no_room_gains_a_vague_name() -> None:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
@@ -55,6 +54,7 @@ PUBLIC = [
     "index_replace",
     "index_verify",
     "judge_agreement",
+    "judge_model",
     "judge_page",
     "keyness",
     "lexical",
@@ -121,12 +121,14 @@ def test_nobody_is_told_to_install_what_the_index_does_not_have() -> None:
 
 def test_every_extra_that_is_named_exists() -> None:
     """Of the extras that messages and pages name, each can be installed from a checkout."""
-    known = metadata(distribution.NAME).get_all("Provides-Extra") or []
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    _, _, extras = project.partition("[project.optional-dependencies]")
+    known = re.findall(r"^([\w-]+) = \[", extras.partition("\n[")[0], re.M)
     command = re.compile(re.escape(distribution.install_command("EXTRA")).replace("EXTRA", "(.+?)"))
     named = {
         extra: path
         for path, text in written()
-        if "tests" not in path.parts and path.name != "distribution.py"
+        if ROOT / "tests" not in path.parents and path.name != "distribution.py"
         for extras in [
             *command.findall(text),
             *re.findall(r'MissingExtra\(\s*"[^"]+", "(.+?)"', text),

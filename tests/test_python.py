@@ -21,13 +21,13 @@ import pytest
 import rote
 from rote.core.registry import functions
 from rote.core.result import PanelResults, Result
-from rote.studies._functions import (
-    VALUES,
+from rote.studies.dispatch.functions import (
+    FLAG_VALUES,
+    command_function,
     describe,
     documentation,
-    function,
-    in_python,
-    in_python_call,
+    to_python,
+    to_python_call,
 )
 from tests import stand_ins
 from tests.cli.calls import World, commands
@@ -55,11 +55,6 @@ SMALL = {
 """How many and how long changes nothing that is looked at here."""
 
 
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
-
-
 # -- functions -----------------------------------------------------------------------------------
 
 
@@ -77,6 +72,7 @@ def test_every_command_is_a_function() -> None:
 
 PRINTING = {
     *("json", "csv", "latex", "md", "output", "quiet", "figure", "figures", "all"),
+    "across",  # tables alone: a table in Python has to_latex(across=...)
     "fail_above",  # the exit status
 }
 AFTER = {"originality": {"accept", "write"}}
@@ -174,7 +170,7 @@ ASKED = [
 @pytest.mark.parametrize("name", ASKED)
 def test_results_print_pickle_and_come_back_from_json(name: str, world: World) -> None:
     words = [one for one in world.call(name) if one not in ("--json", "-q")]
-    call = in_python_call(shlex.join(["rote", *words]))
+    call = to_python_call(shlex.join(["rote", *words]))
     found = eval(call, {"rote": rote, "Path": Path})
     assert isinstance(found, (Result, PanelResults))
     assert "\n" not in repr(found)
@@ -265,14 +261,14 @@ def test_no_message_names_a_flag_in_python() -> None:
             choices.setdefault(keyword, set()).update(re.findall(r"'([a-z0-9-]+)'", hint))
     known, found = {*choices}, 0
     for place, text in messages():
-        said = in_python(text)
+        said = to_python(text)
         if "pip install" not in text:
             assert not re.search(r"(?<![\w-])--[a-z]|`rote [a-z]", said), (place, said)
         for flag, after in re.findall(r"(?<![\w-])--([a-z][a-z-]*)(?: ([a-z]+)\b)?", text):
             keyword = flag.replace("-", "_")
             found += keyword in known
             if after in choices.get(keyword, ()):
-                assert after in VALUES, f"{place}: --{flag} {after}: list the value in VALUES"
+                assert after in FLAG_VALUES, f"{place}: --{flag} {after}: list the value in VALUES"
     assert found > 200
 
 
@@ -337,4 +333,4 @@ def test_options_are_those_of_the_command() -> None:
     with pytest.raises(TypeError):
         rote.search("IDX")  # type: ignore[call-arg]
     assert {one.name for one in fields(rote.ReadOptions)} <= {*describe("report").keywords}
-    assert function("lexical") is rote.lexical
+    assert command_function("lexical") is rote.lexical

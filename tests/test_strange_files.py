@@ -10,11 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from rote.cli.main import rote
 from rote.core.errors import RoteError
 from tests.cli.calls import World, commands, make_once
+from tests.kit import invoke
 
 STRANGE = {
     "bytes.csv": bytes(range(256)) * 4,
@@ -53,11 +52,6 @@ def files_of(name: str) -> Iterator[str]:
 
 
 READ = [(name, flag) for name in commands() if name not in NOT_READ for flag in files_of(name)]
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
 
 
 def call(name: str, world: World, folder: Path) -> list[str]:
@@ -104,7 +98,7 @@ def test_a_strange_file_is_an_error_that_says_so(
             given += [flag, str(tmp_path / file)]
         else:
             given[len(name.split())] = str(tmp_path / file)
-        found = CliRunner().invoke(rote, given)
+        found = invoke(*given)
         known = (type(None), RoteError, SystemExit)
         assert isinstance(found.exception, known), (given, repr(found.exception))
         assert found.exit_code in (0, 2) or isinstance(found.exception, RoteError), given

@@ -117,7 +117,10 @@ def test_after_the_first_failure_none_is_begun(tmp_path: Path) -> None:
 
 
 def test_nothing_is_forked_beside_a_thread(tmp_path: Path) -> None:
-    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(2,)).start()\n"
+    thread = """
+from threading import Event, Thread
+Thread(target=Event().wait, daemon=True).start()
+"""
     done = ran(tmp_path, {**FILES, "test_a.py": thread + FILES["test_a.py"]}, "--workers", "2")
     assert done.returncode == 4
     assert "Import and use what started them inside the tests" in done.stderr

@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a command says what it does
 """Train the entity finder on UNER English EWT.
 
-    python training/entities.py --data ../shared/data
+    python training/entities.py --data data
 
 Tags are those of the tagger for documents it was not trained on (`tagger.py` leaves
 them in the scratch folder), so that training sees the errors of run time.
@@ -26,7 +26,7 @@ import teachers
 import treebank
 from network import Parameters, parameters, quantize
 
-from rote.annotate import _entities, _lexicon, entities
+from rote.annotate import _entities, _hashing, entities
 from rote.annotate._weights import write
 
 BITS, HIDDEN, EPOCHS = 16, 64, 8
@@ -71,7 +71,7 @@ def fit(of: sequence.Data, gold: NDArray[np.int32], seed: int) -> Parameters:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the entity finder.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--scratch", type=Path, default=Path("/tmp/rote-training"))
     options = parser.parse_args()
     texts = treebank.read(options.data / treebank.ENTITY_TRAIN)
@@ -79,7 +79,7 @@ def main() -> None:
     tagged = np.load(options.scratch / "jackknife.npz")
     assert layer.sentence_ends is not None
     gold = bilou(treebank.labels(texts, "entity"), layer.sentence_ends)
-    of = replace(sequence.data(layer, _lexicon.lexicon()), extra=tagged["uner"])
+    of = replace(sequence.data(layer, _hashing.lexicon()), extra=tagged["uner"])
     weights = fit(of, gold, seed=1)
     about = {
         "name": "entities",

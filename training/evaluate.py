@@ -1,8 +1,8 @@
 # ruff: noqa: T201 - a command says what it does
 """Print how good the shipped models are on a treebank or an entity set.
 
-    python training/evaluate.py ../shared/data/treebanks/en_ewt-ud-dev.conllu
-    python training/evaluate.py ../shared/data/entities_uner/en_ewt-ud-dev.iob2
+    python training/evaluate.py data/treebanks/en_ewt-ud-dev.conllu
+    python training/evaluate.py data/entities_uner/en_ewt-ud-dev.iob2
 
 Twice: with the file's own words and sentences, and from raw text with ours, where a
 word counts if its characters are those of a gold word (the F of the CoNLL 2018

@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a command says what it does
 """Make the lexicon: which words stand alike in the novels, and which are capitalized.
 
-    python training/lexicon.py --data ../shared/data
+    python training/lexicon.py --data data
 
 Words in lower case with every digit read as 0, at least 6 times; positive pointwise
 mutual information with the 1,500 most frequent words at distances -2, -1, +1, +2;
@@ -38,7 +38,7 @@ Vectors = NDArray[np.float32]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the lexicon from the novels.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--output", type=Path, default=WEIGHTS / "lexicon.npz.zst")
     options = parser.parse_args()
     layer = corpus.novels(options.data)

@@ -33,9 +33,9 @@ import treebank
 from network import Parameters, parameters, quantize
 from parser_loops import Options
 
-from rote.annotate import _lexicon, parsing
-from rote.annotate._parser_features import templates
+from rote.annotate import _hashing, parsing
 from rote.annotate._weights import write
+from rote.annotate.parsing import templates
 
 WEIGHTS = Path(__file__).parents[1] / "src/rote/annotate/weights"
 BITS, HIDDEN, STEPS = 18, 128, 21
@@ -48,7 +48,7 @@ LICENCE = "CC BY-SA 4.0 (trained on UD English EWT)"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the parser.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--scratch", type=Path, default=Path("/tmp/rote-training"))
     parser.add_argument("--prepare", type=Path, help="write raw text for the teacher, and stop")
     parser.add_argument("--raw", type=Path, help="that raw text")
@@ -63,7 +63,7 @@ def main() -> None:
 def fit(data: Path, scratch: Path, raw: Path | None, trees: Path | None) -> None:
     """Train and write the weights; without trees from a teacher, on EWT alone."""
     begun = time.time()
-    known = _lexicon.lexicon()
+    known = _hashing.lexicon()
     texts = treebank.read(data / treebank.TRAIN)
     pos, upos = parser_tags.jackknifed(data, scratch, known)
     grammar = parser_data.grammar(texts, *parser_tags.tag_sets())

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from parser_loops import Grammar, Ids, Trees
 from parser_oracle import projective
 
-from rote.annotate._lexicon import Lexicon, describe
-from rote.annotate._parser_features import kinds_of
+from rote.annotate._hashing import Lexicon, describe
+from rote.annotate.parsing import kinds_of
 from rote.core.layer import Layer
 
 

@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a command says what it does
 """Print how good the shipped parser is on a treebank.
 
-    python training/parser_evaluate.py ../shared/data/treebanks/en_ewt-ud-dev.conllu
+    python training/parser_evaluate.py data/treebanks/en_ewt-ud-dev.conllu
 
 Tags are always those of the tagger. Twice: with the file's own words and sentences, and
 from raw text with ours, where an arc counts if its two words have the characters of

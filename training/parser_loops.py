@@ -15,13 +15,15 @@ from parser_oracle import prices
 
 from rote.annotate._hashing import KEY, LOWER
 from rote.annotate._network import word_rows
-from rote.annotate._parser import SHIFT, attach, begin
-from rote.annotate._parser_features import (
+from rote.annotate.parsing import (
     JOINED,
+    SHIFT,
     STATE,
     TAG_ROLES,
     VIEW,
     WORD_JOINED,
+    attach,
+    begin,
     joined_rows,
     look,
     positions,

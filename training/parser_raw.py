@@ -14,7 +14,7 @@ from parser_loops import Grammar, Ids, Trees
 from parser_tags import tag_sets
 
 from rote.annotate import tagging
-from rote.annotate._lexicon import Lexicon
+from rote.annotate._hashing import Lexicon
 from rote.core.layer import Layer
 
 SHORTEST, LONGEST = 3, 60  # words in a sentence that is parsed

@@ -14,8 +14,8 @@ import numpy as np
 import tagger
 import treebank
 
-from rote.annotate import _upos, tagging
-from rote.annotate._lexicon import Lexicon, describe
+from rote.annotate import tagging
+from rote.annotate._hashing import Lexicon, describe
 from rote.annotate._network import fitted, network
 from rote.core.layer import Ids
 
@@ -39,13 +39,13 @@ def jackknifed(data: Path, scratch: Path, known: Lexicon) -> tuple[Ids, Ids]:
         )
         arrays, labels = tagger.upos(taught, pos[owner != fold])
         own = treebank.layer([text for text, f in zip(texts, folds) if f == fold])
-        sizes = (_upos.HIDDEN, _upos.LABELS, _upos.TOGETHER)
+        sizes = (tagging.HIDDEN, tagging.LABELS, tagging.TOGETHER)
         net = fitted(network(arrays, "upos_"), *sizes)
         table = describe(own.vocabulary, known)
         out = np.zeros(len(own.ids), np.int32)
-        seen = (pos[owner == fold], arrays["fixed"], _upos.kinds_of(tags))
-        one = (net.sums(table, _upos.ROLES), net.weights)
-        _upos.upos_tokens(own.ids, own.sentence_ends, table, seen, one, out)
+        seen = (pos[owner == fold], arrays["fixed"], tagging.kinds_of(tags))
+        one = (net.sums(table, tagging.ROLES), net.weights)
+        tagging.upos_tokens(own.ids, own.sentence_ends, table, seen, one, out)
         upos[owner == fold] = np.array([universal.index(name) for name in labels], np.int32)[out]
     return pos, upos
 

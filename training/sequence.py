@@ -15,7 +15,7 @@ from network import Parameters, backward, forward, seed_kernel
 from numba import njit
 from numpy.typing import NDArray
 
-from rote.annotate._lexicon import Lexicon, describe
+from rote.annotate._hashing import Lexicon, describe
 from rote.annotate._network import word_rows
 from rote.annotate._tagger import case, entry
 from rote.core.layer import Layer

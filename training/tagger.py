@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a command says what it does
 """Train the tagger: teachers, raw text labelled by them, two students, then UPOS.
 
-    python training/tagger.py --data ../shared/data
+    python training/tagger.py --data data
 
 The students read from the left and from the right; at run time their scores are
 added. Each learns the raw text labelled by the teachers (one epoch), then EWT. Five
@@ -32,7 +32,7 @@ import teachers
 import treebank
 from network import Parameters, parameters, quantize
 
-from rote.annotate import _lexicon, _upos, tagging
+from rote.annotate import _hashing, tagging
 from rote.annotate._weights import read, write
 from rote.core.layer import Layer
 
@@ -52,7 +52,7 @@ class Trainer:
 
     def __init__(self, data: Path, scratch: Path, reuse: bool) -> None:
         arrays, _ = read(WEIGHTS / "lexicon.npz.zst")
-        self.known = _lexicon.Lexicon(arrays["keys"], arrays["classes"])
+        self.known = _hashing.Lexicon(arrays["keys"], arrays["classes"])
         self.texts = treebank.read(data / treebank.TRAIN)
         self.folds = folds(data / treebank.TRAIN)
         self.tags = tuple(sorted(set(treebank.labels(self.texts, "xpos"))))
@@ -154,16 +154,16 @@ def upos(trainer: Trainer, tags: Ids) -> tuple[dict[str, NDArray[np.generic]], t
         counts = Counter(gold[trainer.gold == number].tolist()).most_common(2)
         if len(counts) == 1 or counts[1][1] * 500 < counts[0][1]:
             fixed[number] = counts[0][0]
-    templates = _upos.templates()
+    templates = tagging.templates()
     kind = sequence.Kind(
-        _upos.token_rows,
-        _upos.TOKEN_ROWS,
-        _upos.OFFSETS,
+        tagging.token_rows,
+        tagging.TOKEN_ROWS,
+        tagging.OFFSETS,
         templates,
-        teachers.word_like(templates, (), _upos.TOKEN_ROWS),
+        teachers.word_like(templates, (), tagging.TOKEN_ROWS),
     )
     of = sequence.data(trainer.layer, trainer.known)
-    of = sequence.Data(of.ids, of.ends, of.table, (tags, _upos.kinds_of(trainer.tags)))
+    of = sequence.Data(of.ids, of.ends, of.table, (tags, tagging.kinds_of(trainer.tags)))
     weights = parameters(UPOS_BITS, UPOS_HIDDEN, len(universal), 1)
     none = np.zeros((0, len(universal)), np.float32)
     options = sequence.Options(6, word_dropout=0.05, seed=1)
@@ -173,7 +173,7 @@ def upos(trainer: Trainer, tags: Ids) -> tuple[dict[str, NDArray[np.generic]], t
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the tagger.")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--scratch", type=Path, default=Path("/tmp/rote-training"))
     parser.add_argument("--reuse", action="store_true", help="take the labelled raw text as it is")
     options = parser.parse_args()

@@ -14,7 +14,7 @@ import sequence
 from network import parameters
 from numpy.typing import NDArray
 
-from rote.annotate import _hashing, _lexicon, _tagger
+from rote.annotate import _hashing, _tagger
 from rote.core.layer import Layer
 
 LONGEST = 60  # words in a sentence of raw text
@@ -46,7 +46,7 @@ def kind(codes: bool = True) -> sequence.Kind:
     """The tagger's features, with the lexicon's codes or without."""
     templates = _tagger.templates()
     if not codes:
-        templates = np.ascontiguousarray(templates[templates[:, 1] < _lexicon.CODES])
+        templates = np.ascontiguousarray(templates[templates[:, 1] < _hashing.CODES])
     return sequence.Kind(
         _tagger.token_rows,
         _tagger.TOKEN_ROWS,
@@ -67,7 +67,7 @@ def word_like(
 
 
 def teach(
-    teacher: Teacher, layer: Layer, gold: NDArray[np.int32], known: _lexicon.Lexicon, labels: int
+    teacher: Teacher, layer: Layer, gold: NDArray[np.int32], known: _hashing.Lexicon, labels: int
 ) -> Callable[[Layer], Floats]:
     """Train a teacher: a function from layers to chances."""
     of = sequence.data(layer, known, teacher.backwards)

@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a command says what it does
 """Make vectors of words that stand near each other, by which senses are chosen in context.
 
-    python training/topics.py wordnet-base/usr/share/wordnet --data ../shared/data
+    python training/topics.py wordnet-base/usr/share/wordnet --data data
 
 Lemmas of the novels, and of WordNet's definitions, each as a text of its own (the files that
 `training/wordnet.py` reads; only counts remain of them). Positive pointwise mutual information
@@ -31,7 +31,7 @@ import corpus
 from rote.annotate.lemmas import lemma_of
 from rote.core.arrays import pack
 from rote.core.files import write_atomically
-from rote.curate._perturb import lexicons
+from rote.curate.synonyms import lexicons
 
 TARGET = Path(__file__).parents[1] / "src/rote/curate/wordnet/topics.npz.zst"
 WINDOW, CONTEXTS, MINIMUM, DIMENSIONS, STOPPED = 8, 6000, 15, 96, 120
@@ -45,7 +45,7 @@ Numbers = NDArray[np.int64]
 def main() -> None:
     parser = argparse.ArgumentParser(description="Make the vectors that senses are chosen by.")
     parser.add_argument("wordnet", type=Path, help="the folder with data.noun and the others")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("--output", type=Path, default=TARGET)
     options = parser.parse_args()
     numbers: dict[str, int] = {}

@@ -1,7 +1,7 @@
 """The gallery: what each command shows of the bundled texts, as pages with figures.
 
-`make docs` makes it (docs/build_site.py), and nothing of it is kept in git. The commands run one
-after the other in one folder; a later one may read what an earlier one wrote.
+`make docs` makes it (docs/build_site.py), and nothing of it is kept in git. The commands run in one
+folder, in two processes; a command may read what another one writes, and waits for it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import os
 import re
 import shlex
 import shutil
-import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import click
@@ -99,6 +101,12 @@ GALLERY: dict[str, tuple[str, ...]] = {
     ),
     "Report": (f"rote report {ANSWERS} -o report.html",),
 }
+HALVES = (
+    ("Meaning", "Counting", "Originality", "Generation", "Benchmarks"),
+    ("Words", "Grammar", "Report", "Results", "Curation"),
+)
+"""Groups that one process runs, in this order; each takes about as long."""
+Shown = tuple[str, str, str, list[Path]]
 NOT_SHOWN = {
     "annotate": "writes a store; `show` shows what is in it",
     "demo": "its parts are here",
@@ -107,39 +115,69 @@ NOT_SHOWN = {
 }
 
 
-def run(folder: Path) -> Iterator[tuple[str, str, str, list[Path]]]:
-    """Run every command in a folder: its group, the command, what it prints, its figures."""
-    from rote.cli.main import rote
-    from rote.report.tables import screen
+def items() -> str:
+    """The test items of the gallery: those that a page on a paper shows."""
+    page = (ROOT / "docs" / "papers" / "ruzzetti-2026.md").read_text(encoding="utf-8")
+    return re.findall(r'^```json title="items.jsonl"\n(.*?)^```$', page, re.M | re.S)[0]
 
-    screen.WIDTH = 120
+
+def run(folder: Path) -> list[Shown]:
+    """Run every command in a folder, in two processes."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "training").symlink_to(ROOT / "training")
-    guide = (ROOT / "docs" / "guides" / "ruzzetti-2026.md").read_text(encoding="utf-8")
-    items = re.findall(r'^```json title="items.jsonl"\n(.*?)^```$', guide, re.M | re.S)[0]
-    (folder / "items.jsonl").write_text(items, encoding="utf-8")
+    (folder / "items.jsonl").write_text(items(), encoding="utf-8")
+    with ProcessPoolExecutor(len(HALVES)) as pool:
+        shown = [one for half in pool.map(partial(run_half, folder), HALVES) for one in half]
+    return sorted(shown, key=lambda one: list(GALLERY).index(one[0]))
+
+
+def run_half(folder: Path, groups: Sequence[str]) -> list[Shown]:
+    """Run the commands of some groups: each its group, itself, what it prints, its figures."""
+    from rote.cli.main import rote
+    from rote.report import screen, svg
+
+    screen.FILE_WIDTH = 120
+    svg.render_png = lambda spec: b""  # pages show SVG; a picture takes as long again
     os.chdir(folder)
-    for group, lines in GALLERY.items():
-        for number, line in enumerate(lines):
+    shown = []
+    for group in groups:
+        for number, line in enumerate(GALLERY[group]):
             words = shlex.split(line)[1:]
+            wait_for_files(words)
             figures = Path("figures") / f"{group.lower()}-{number}"
-            if draws(words[0]) and "-o" not in words:
+            if takes(words[0], "figures") and "-o" not in words:
                 words += ["--figures", str(figures)]
+            if takes(words[0], "jobs"):
+                words += ["--jobs", "1"]  # starting another process takes longer than the work
             found = CliRunner().invoke(rote, words)
             if found.exit_code != 0:
-                sys.exit(f"{line}\n{found.output}\n{found.exception}")
+                raise SystemExit(f"{line}\n{found.output}\n{found.exception}")
             drawn = sorted(figures.glob("*.svg"), key=lambda path: (path.stem == "curve", path))
-            yield group, line, found.stdout, drawn
+            shown.append((group, line, found.stdout, drawn))
+    return shown
 
 
-def draws(name: str) -> bool:
-    """Whether a command takes --figures."""
+def wait_for_files(words: Sequence[str], *, seconds: int = 1200) -> None:
+    """Wait for files that commands of the other half write; they appear when they are complete."""
+    every = [shlex.split(line) for lines in GALLERY.values() for line in lines]
+    written = {line[line.index("-o") + 1] for line in every if "-o" in line}
+    own = words[words.index("-o") + 1] if "-o" in words else None
+    needed = {word.removeprefix("index:") for word in words} & (written - {own})
+    end = time.monotonic() + seconds
+    while missing := [name for name in needed if not Path(name).exists()]:
+        if time.monotonic() > end:
+            raise SystemExit(f"{shlex.join(words)}: no {missing[0]} after {seconds} s")
+        time.sleep(0.1)
+
+
+def takes(name: str, option: str) -> bool:
+    """Whether a command has an option."""
     from rote.cli.main import rote
 
     command = rote.get_command(click.Context(rote), name)
     assert command is not None
-    return any(parameter.name == "figures" for parameter in command.params)
+    return any(parameter.name == option for parameter in command.params)
 
 
 def pages(folder: Path) -> Iterator[tuple[str, str]]:

@@ -21,7 +21,7 @@ _ROOMS = {
     "rote.core.result": ("Result",),
     "rote.core.signature": ("Signature",),
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
-    "rote.studies._index": ("Index",),
+    "rote.studies.dispatch.python_index": ("Index",),
     "rote.search.model.back_off": ("BackOff",),
     "rote.index.factory": ("open_index",),
     "rote.measure": ("Settings",),
@@ -37,19 +37,19 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return __dir__()
     if name in _HOME:
-        held = getattr(importlib.import_module(_HOME[name]), name)
-        if isinstance(held, type):
-            return held
-        from rote.studies._functions import speaking_python
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        if isinstance(value, type):
+            return value
+        from rote.studies.dispatch.functions import translate_errors
 
-        return speaking_python(held)
+        return translate_errors(value)
     if not name.startswith("_"):
         from rote.core.registry import functions
 
         if name in functions():
-            from rote.studies._functions import function
+            from rote.studies.dispatch.functions import command_function
 
-            return function(name)
+            return command_function(name)
     raise AttributeError(f"module 'rote' has no attribute {name!r}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from rote.annotate._lexicon import lexicon
+from rote.annotate._hashing import lexicon
 from rote.annotate._network import Network
 
 MASK = (1 << 64) - 1

@@ -17,8 +17,7 @@ from rote.annotate.annotators import get, stanza
 from rote.annotate.annotators import rote as own
 from rote.annotate.annotators import spacy as spacy_annotator
 from rote.core import plugins
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
@@ -127,7 +126,7 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_only_what_is_asked_for_is_computed(
     stand_ins: list[str], layers: list[str], models: list[str]
 ) -> None:
-    found = own.Rote()(documents(ODD), layers)
+    found = own.RoteAnnotator()(documents(ODD), layers)
     check(found, ODD)
     assert stand_ins == models
     aligned = {layer for layer in layers if layer != "dep-bfs"}
@@ -239,7 +238,7 @@ def test_long_texts_are_cut_at_blank_lines_then_at_spaces() -> None:
 
 
 def test_white_space_hands_its_children_on() -> None:
-    from rote.annotate.annotators._spacy_tables import _heads
+    from rote.annotate.annotators.spacy import _heads
 
     # 0 <- 1(space) <- 2, and 3(space) is a root with the child 4.
     relative = np.array([0, -1, -1, 0, -1], np.int64).view(np.uint64)

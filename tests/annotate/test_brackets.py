@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rote.annotate import annotators
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.corpus import ReadOptions, open_corpus
+from tests.kit import write_jsonl
 
 LAYERS = ("lower", "pos", "constituents-bfs", "constituents-dfs")
 DOG = "(S (NP (DT The) (NN dog)) (VP (VBD barked)) (. .))"
@@ -22,7 +22,7 @@ SAID = (
 )
 
 
-def annotated(text: str, trees: object, field: str = "parse") -> rote.core.annotation.Annotation:
+def annotated(text: str, trees: object, field: str = "parse") -> rote.core.document.Annotation:
     return annotators.get(f"brackets:{field}")([Document("x", text, {field: trees})], LAYERS)
 
 
@@ -134,7 +134,7 @@ def test_templates_of_constituents_from_a_parser(tmp_path: Path) -> None:
         {"id": str(i), "text": text, "parse": str(next(iter(parser.parse(text.split()))))}
         for i, text in enumerate(texts)
     ]
-    file.write_text("\n".join(map(json.dumps, records)))
+    write_jsonl(file, records)
     walks = {
         "constituents-bfs": "S NP VP DT NN VBD NP DT NN",
         "constituents-dfs": "(S (NP (DT ) (NN )) (VP (VBD ) (NP (DT ) (NN ))))",

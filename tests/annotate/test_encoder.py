@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.annotate.embeddings import _encoder_kernels as kernels
+from rote.annotate.embeddings import _encoder as kernels
 from rote.annotate.embeddings import minilm
 from rote.annotate.embeddings._encoder import Linear
 from rote.annotate.embeddings._onnx import arrays, product

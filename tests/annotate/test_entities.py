@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from rote.annotate import _entities, entities, sentences, tagging
-from rote.annotate._mentions import CALENDAR, CLOCK, DECADE, MONTH, PLAIN, YEAR, word_class
+from rote.annotate.entities import CALENDAR, CLOCK, DECADE, MONTH, PLAIN, YEAR, word_class
 from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate
 from tests.annotate import network_twin as twin

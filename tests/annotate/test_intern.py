@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.annotate.words._batch import batch, bytes_of, characters_of, intern
+from rote.annotate.words._batch import bytes_of, characters_of, encode_texts, intern
 from tests.examples import drawn
 
 texts = st.lists(st.text(st.one_of(st.characters(), st.sampled_from("aé中👍\ud800"))), max_size=5)
@@ -64,7 +64,7 @@ def width(text: str) -> int:
 @settings(max_examples=200)
 @given(texts)
 def test_characters_and_bytes_translate_both_ways(texts: list[str]) -> None:
-    of = batch(texts)
+    of = encode_texts(texts)
     # Every character is an item.
     characters = np.array([k for text in texts for k in range(len(text))], np.int64)
     base = np.repeat(of.first, [len(text) for text in texts])
@@ -84,7 +84,7 @@ def test_characters_and_bytes_translate_both_ways(texts: list[str]) -> None:
 
 @given(texts)
 def test_a_batch_knows_where_its_texts_stand(texts: list[str]) -> None:
-    of = batch(texts)
+    of = encode_texts(texts)
     data = of.data.tobytes()
     for number, text in enumerate(texts):
         begin, stop = of.begins[number], of.stops[number]

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from rote.annotate.annotators import get
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import UnknownName
 from tests.german import TEXTS as GERMAN
 from tests.german import save_pipeline

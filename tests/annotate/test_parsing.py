@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.annotate import _parser_features, _pieces, parsing, sentences, tagging
+from rote.annotate import _network, parsing, sentences, tagging
 from rote.annotate.words import get
 from rote.core.layer import Layer, number
 from rote.run import side_by_side, with_threads
@@ -137,7 +137,7 @@ def small_parser(seed: int, shift: int = 0) -> parsing.Parser:
     """Random weights, so that moves of every kind are made; `shift` favours one of them."""
     generator = np.random.default_rng(seed)
     relations = ("det", "nsubj", "obj", "root")
-    templates = _parser_features.templates()
+    templates = parsing.templates()
     actions = 1 + 3 + 3
     arrays = {
         "rows": generator.integers(-9, 10, (1 << 9, 16)).astype(np.int8),
@@ -257,14 +257,14 @@ def test_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch, count: int) -> N
     word = read(TEXTS)
     tags = tagging.tag(word)
     dep, heads = parsing.parse(word, *tags)
-    monkeypatch.setattr(_pieces, "_FEW", 1)
+    monkeypatch.setattr(_network, "_MIN_TOKENS_PER_THREAD", 1)
     started: list[int] = []
 
     def seen(work: Any, parts: Any, size: int) -> Any:
         started.append(size)
         return side_by_side(work, parts, size)
 
-    monkeypatch.setattr(_pieces, "side_by_side", seen)
+    monkeypatch.setattr(_network, "side_by_side", seen)
     with with_threads(count):
         own = tagging.tag(word)
         own_dep, own_heads = parsing.parse(word, *own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rote.annotate.script import (
+from rote.annotate.language_check import (
     SETTLED,
     by_language,
     declared,

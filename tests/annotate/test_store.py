@@ -15,8 +15,8 @@ import zstandard
 
 from rote.annotate import annotators, store
 from rote.annotate.pieces import content_of
-from rote.core.annotation import Annotation
 from rote.core.arrays import unpack
+from rote.core.document import Annotation
 from rote.core.errors import InputError, OptionError
 from rote.core.folder import LOCK
 from rote.core.layer import Layer

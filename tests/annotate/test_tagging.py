@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.annotate import _hashing, _lexicon, _network, _pieces, _tagger, sentences, tagging
-from rote.annotate._pieces import Piece, pieces
+from rote.annotate import _hashing, _network, _tagger, sentences, tagging
+from rote.annotate._network import Subbatch, split_subbatches
 from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate, number
 from rote.run import with_threads
@@ -128,7 +128,7 @@ def slow_upos(rows: list[list[int]], tags: list[int]) -> list[int]:
 @settings(deadline=None)  # the first example compiles
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=15)), max_size=5, unique=True))
 def test_attributes_agree_with_their_twin(words: list[str]) -> None:
-    table = _lexicon.describe(words)
+    table = _hashing.describe(words)
     assert table[:-2].tolist() == [slow_attributes(word) for word in words]
     assert table[-2:].tolist() == [twin.padding(1), twin.padding(2)]
 
@@ -167,20 +167,22 @@ def test_pieces_hold_every_sentence_once(texts: list[list[str]], size: int) -> N
     layer = layer_of(texts)
     found = [
         [layer.vocabulary[entry] for entry in layer.ids[piece.first : piece.last]]
-        for piece in pieces(layer, size)
+        for piece in split_subbatches(layer, size)
     ]
     assert [word for part in found for word in part] == [word for text in texts for word in text]
-    ends = [end + piece.first for piece in pieces(layer, size) for end in piece.ends.tolist()]
+    ends = [
+        end + piece.first for piece in split_subbatches(layer, size) for end in piece.ends.tolist()
+    ]
     assert layer.sentence_ends is not None
     assert ends == layer.sentence_ends.tolist()
 
 
 @given(st.lists(sentence.filter(bool), min_size=1), st.integers(2, 9))
 def test_threads_are_given_every_sentence_once(texts: list[list[str]], count: int) -> None:
-    (piece,) = pieces(layer_of(texts))
-    parts: list[Piece] = []
+    (piece,) = split_subbatches(layer_of(texts))
+    parts: list[Subbatch] = []
     with pytest.MonkeyPatch.context() as patch, with_threads(count):
-        patch.setattr(_pieces, "_FEW", 1)
+        patch.setattr(_network, "_MIN_TOKENS_PER_THREAD", 1)
         piece.read(parts.append)
     parts.sort(key=lambda part: part.first)
     assert len(parts) <= count
@@ -193,7 +195,7 @@ def test_threads_are_given_every_sentence_once(texts: list[list[str]], count: in
 def test_small_and_large_pieces_give_the_same_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     layer = layer_of([["The", "cat", "sat", "."], ["It", "purrs", "!"], ["A", "cat"]])
     whole = [found.ids.tolist() for found in tagging.tag(layer)]
-    monkeypatch.setattr(pieces, "__defaults__", (2,))
+    monkeypatch.setattr(split_subbatches, "__defaults__", (2,))
     assert [found.ids.tolist() for found in tagging.tag(layer)] == whole
 
 

@@ -21,11 +21,12 @@ from rote.core.record import Study
 from rote.core.registry import find
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
-from rote.measure._compute import compute
-from rote.studies._driver import run
+from rote.measure.driver.compute import compute
+from rote.studies.dispatch.driver import run_command
+from tests.kit import write_jsonl
 
 # They take `run` when they are imported, which must not be the one that remembers.
-for _taker in ("rote.report.materials", "rote.studies._functions", "rote.web.forms.run"):
+for _taker in ("rote.report.provenance", "rote.studies.dispatch.functions", "rote.web.forms"):
     import_module(_taker)
 
 HUMAN = "human [/b]"
@@ -84,14 +85,14 @@ def measure_once(patch: pytest.MonkeyPatch, kept: dict[str, Any]) -> None:
     def studied(name: str, inputs: Any, given: Mapping[str, Any], **told: Any) -> Result:
         record = find(name)
         if not isinstance(record, Study) or record.ledger or given.get("write"):
-            return run(name, inputs, given, **told)
+            return run_command(name, inputs, given, **told)
         key = repr((name, inputs, sorted(given.items())))
         if key not in kept:
-            kept[key] = run(name, inputs, given, **told)
+            kept[key] = run_command(name, inputs, given, **told)
         return cast(Result, kept[key])
 
-    patch.setattr("rote.measure._compute.compute", remembered)
-    patch.setattr("rote.studies._driver.run", studied)
+    patch.setattr("rote.measure.driver.compute.compute", remembered)
+    patch.setattr("rote.studies.dispatch.driver.run_command", studied)
 
 
 def writing(kind: Any) -> list[str]:
@@ -159,6 +160,25 @@ class World:
                 for place, name in enumerate(NAMES)
             ],
         )
+        self.summaries = self.lines(
+            "summaries.jsonl",
+            [
+                {
+                    "id": f"{n}-{name}",
+                    "text": f"Day {n} came" + " again" * (place + (changed == "summaries")) + ".",
+                    "source": name,
+                    "doc_id": str(n),
+                    "document": f"Day {n} came and went.",
+                }
+                for n in range(4)
+                for place, name in enumerate(NAMES)
+            ],
+        )
+        # By the last word: longer texts win against the first, the second place among them.
+        says: dict[str, dict[str, float]] = {"came.": {"A": 1}, "again.": {"B": 1}}
+        says |= {"Answer:": {"A": 1}} | ({"again.": {"T": 1}} if changed == "judge" else {})
+        (path / "judge.json").write_text(json.dumps(says))
+        self.judge = f"{MODEL}=fake:{path / 'judge.json'}"
         rise = 9 * (changed == "quality")
         rated = [f'"{name}",{n + rise * (n % 2)}' for n, name in enumerate(NAMES)]
         (path / "ratings.csv").write_text("\n".join(["source,rating", *rated]))
@@ -196,9 +216,7 @@ class World:
         )
 
     def lines(self, name: str, records: Sequence[Mapping[str, Any]]) -> str:
-        path = self.path / name
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
-        return str(path)
+        return str(write_jsonl(self.path / name, records))
 
     def items_of(self, name: str, again: str = "") -> str:
         flipped = self.changed == "answers"
@@ -260,6 +278,10 @@ class World:
                 *("--min-words", "3", "--min-bits", "1", "--kinds", "verbatim"),
             ),
             "judge agreement": (self.answers,),
+            "judge model": (
+                *(self.summaries, "--model", self.judge, "--of", "quality"),
+                *("--instruction", "{first} {second}"),
+            ),
             "decontaminate": (self.texts, "--test-items", self.texts, "--benchmark", "texts"),
             "train intervene": (self.texts,),
             "train study": (self.texts, "--from-config", "tiny"),

@@ -6,13 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rote.cli.main import rote
-
-
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, list(arguments))
+from tests.kit import invoke, write_jsonl
 
 
 @pytest.fixture
@@ -23,8 +18,7 @@ def texts(tmp_path: Path) -> Path:
         for s in ("old", "new")
         for n in range(5)
     ]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
+    return write_jsonl(path, rows)
 
 
 def test_show_aligns_the_layers(texts: Path) -> None:

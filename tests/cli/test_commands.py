@@ -12,7 +12,6 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
 
 from rote.cli.main import MOVED, rote
 from rote.core import plugins
@@ -22,12 +21,9 @@ from rote.core.progress import Silent
 from rote.core.registry import GROUPS, names, words_of
 from rote.measure import panel
 from tests.cli.calls import commands
+from tests.kit import invoke, write_jsonl
 
 FAST = ["--permutations", "9", "--no-matched", "-q"]
-
-
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, list(arguments))
 
 
 @pytest.fixture
@@ -42,9 +38,20 @@ def answers(tmp_path: Path) -> str:
         for source, opening in (("human", "A plain text"), ("model", "As a testament, a text"))
         for n in range(6)
     ]
-    path = tmp_path / "answers.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return str(path)
+    return str(write_jsonl(tmp_path / "answers.jsonl", rows))
+
+
+def test_no_help_waits_for_numba() -> None:
+    """Of any command: kernels import it when the first of them is called."""
+    code = (
+        "import contextlib, io, json, sys\n"
+        "from rote.cli.main import rote\n"
+        "for name in json.loads(sys.argv[1]):\n"
+        "    with contextlib.redirect_stdout(io.StringIO()):\n"
+        "        rote.main([*name.split(), '--help'], standalone_mode=False)\n"
+        "    assert 'numba' not in sys.modules, name\n"
+    )
+    subprocess.run([sys.executable, "-c", code, json.dumps(list(commands()))], check=True)
 
 
 def test_help_lists_every_measure_without_importing_any() -> None:
@@ -141,7 +148,7 @@ def test_latex_and_figures_are_written(answers: str, tmp_path: Path) -> None:
 
 def test_standard_input_is_read(answers: str) -> None:
     text = Path(answers).read_text()
-    found = CliRunner().invoke(rote, ["lexical", "-", "--json", *FAST], input=text)
+    found = invoke("lexical", "-", "--json", *FAST, input=text)
     assert json.loads(found.stdout)["sources"]
 
 
@@ -249,7 +256,7 @@ def test_the_demo_has_a_model_answer_the_bundled_prompts(tmp_path: Path) -> None
     from rote.cli.commands.demo import _answered
 
     table = tmp_path / "table.json"
-    table.write_text('{"<|im_start|>assistant": {"Yes.": 1.0}, "Yes.": {"": 1.0}}')
+    table.write_text('{"paragraph.": {"Yes.": 1.0}, "Yes.": {"": 1.0}}')
     documents = _answered(f"fake:{table}", Silent())
     plain = [one for one in documents if one.meta["source"] == "plain"]
     written = [one for one in documents if one.meta["source"] == "table.json"]
@@ -307,7 +314,7 @@ def test_a_value_of_the_wrong_kind_is_refused_by_name(keyword: str, value: Any, 
 def test_very_many_sources_are_not_all_printed_and_are_asked_about(tmp_path: Path) -> None:
     path = tmp_path / "many.jsonl"
     rows = ({"who": f"author{n:03}", "text": f"A text of {n} words."} for n in range(150))
-    path.write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(path, rows)
     found = invoke("templates", str(path), "--by", "who", "--no-matched", "--permutations", "0")
     assert "--by who makes 150 sources of 150 texts" in found.output
     assert "not printed: 90 more sources; --csv and --json give them all" in found.output

@@ -9,17 +9,11 @@ import random
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from click.testing import Result as Outcome
 
-from rote.cli.main import rote
 from rote.core.errors import RoteError
+from tests.kit import invoke, write_jsonl
 
 WORDS = "the a old new house tree river runs falls sings slowly never and then under over".split()
-
-
-def invoke(*arguments: object) -> Outcome:
-    return CliRunner().invoke(rote, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 held = {"id": name, "source": source, "temperature": temperature, "text": text}
                 held["doc_id"] = f"prompt {number}"
                 rows.append(held)
-    (path / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(path / "texts.jsonl", rows)
     fast = ("--permutations", "0", "--no-matched", "-q")
     for measure in ("lexical", "compression"):
         for name, by in (("", "source"), ("-t", "source,temperature")):
@@ -75,7 +69,7 @@ def test_json_has_the_rows_of_the_contract(folder: Path) -> None:
 def test_a_panel_and_standard_input_will_do(folder: Path) -> None:
     parts = [json.loads((folder / f"{m}.json").read_text()) for m in ("lexical", "compression")]
     panel = json.dumps({"schema": 1, "panel": parts})
-    found = CliRunner().invoke(rote, ["correlate", "-", "--csv", "-q"], input=panel)
+    found = invoke("correlate", "-", "--csv", "-q", input=panel)
     assert found.exit_code == 0, found.output
     rows = list(csv.DictReader(io.StringIO(found.stdout)))
     pairs = [(row["a"], row["b"]) for row in rows if row["table"] == "correlations"]

@@ -6,28 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError
-
-
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, list(arguments))
-
-
-def done(*arguments: str) -> Result:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
+from tests.kit import done, invoke, write_jsonl
 
 
 @pytest.fixture
 def train(tmp_path: Path) -> str:
     path = tmp_path / "train.jsonl"
     texts = ["the cat sat [on] the mat", "the cat sat [on] the mat", "no dog is here at all"]
-    path.write_text("\n".join(json.dumps({"id": i, "text": t}) for i, t in enumerate(texts)))
-    return str(path)
+    return str(write_jsonl(path, ({"id": i, "text": t} for i, t in enumerate(texts))))
 
 
 def test_limit_shows_sizes_and_what_kept_texts_out(train: str, tmp_path: Path) -> None:
@@ -45,7 +33,7 @@ def test_limit_shows_sizes_and_what_kept_texts_out(train: str, tmp_path: Path) -
 def test_limit_counts_the_references_of_pairs_without_another_text(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     rows = [{"prompt": "Tell me of a cat", "reference": f"the cat sat [on] {n}"} for n in range(3)]
-    pairs.write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(pairs, rows)
     for number, named in enumerate([("--field", "reference"), ()]):
         folder = tmp_path / str(number)
         made = done("limit", str(pairs), *named, "--max", "1", "--seeds", "1", "-o", str(folder))
@@ -79,7 +67,7 @@ def test_pseudo_summaries_can_be_limited(tmp_path: Path) -> None:
         "It was in the middle of the night. A cat in the middle of the road. {} more. And {} too."
     )
     rows = [{"id": str(n), "text": text.format(n, n + 1)} for n in range(4)]
-    docs.write_text("\n".join(map(json.dumps, [*rows, {"id": "x", "text": "Short."}])))
+    write_jsonl(docs, [*rows, {"id": "x", "text": "Short."}])
     found = done("train", "pseudo-summaries", str(docs), "-o", str(pairs))
     assert found.stdout.splitlines() == [f"{pairs}: 4 pairs", "left out, one sentence: 1"]
     about = json.loads(

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.core.result import Result as Found
 from rote.index.factory import build_index
-from rote.report.figures.draw import figures
+from rote.report.charts import draw_figures
+from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 NEXT = {
     "Answer:": {"with": 1.0},
@@ -37,11 +37,9 @@ def files(tmp_path: Path) -> dict[str, str]:
     """Items, models and an index."""
 
     def written(name: str, records: list[dict[str, Any]]) -> str:
-        path = tmp_path / name
-        path.write_text(
-            "".join(json.dumps({**r, "id": str(n)}) + "\n" for n, r in enumerate(records))
+        return str(
+            write_jsonl(tmp_path / name, ({**r, "id": str(n)} for n, r in enumerate(records)))
         )
-        return str(path)
 
     for name, table in (("next", NEXT), ("other", {**NEXT, "a": {"hen": 0.6, "key": 0.4}})):
         (tmp_path / f"{name}.json").write_text(json.dumps(table))
@@ -58,18 +56,12 @@ def files(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, [*arguments, "-q"])
+def run(*arguments: str) -> Result:
+    return invoke(*arguments, "-q")
 
 
 def done(*arguments: str) -> str:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found.stdout
-
-
-def read(path: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+    return succeeded(run(*arguments)).stdout
 
 
 def test_the_table_says_how_well_models_do(files: dict[str, str]) -> None:
@@ -96,8 +88,8 @@ def test_json_csv_latex_and_figures_hold_the_same(files: dict[str, str], tmp_pat
     done(*asked, "--figures", str(tmp_path / "drawn"))
     assert (tmp_path / "drawn" / "accuracy.png").is_file()
     saved = Found.from_json(json.dumps(found))
-    assert list(figures(saved)) == ["accuracy"]
-    assert len(read(files["out"])) == 6
+    assert list(draw_figures(saved)) == ["accuracy"]
+    assert len(read_jsonl(files["out"])) == 6
 
 
 def test_answers_are_read_by_popularity_perturb_and_correlate(
@@ -106,7 +98,7 @@ def test_answers_are_read_by_popularity_perturb_and_correlate(
     items, answers, changed = files["goals"], files["out"], str(tmp_path / "perturbed.jsonl")
     asked = ("--model", f"fake={files['model']}")
     done("evaluate", items, *asked, "-o", answers)
-    [first, *_] = read(answers)
+    [first, *_] = read_jsonl(answers)
     assert (first["id"], first["source"], first["acc"], first["kind"]) == (
         "0",
         "fake",
@@ -129,25 +121,25 @@ def test_answers_are_read_by_popularity_perturb_and_correlate(
     assert test["items"] == 4
     # Perturbed answers are items without answers.
     done("perturb", answers, "--write", str(tmp_path / "again.jsonl"))
-    assert "acc" not in read(str(tmp_path / "again.jsonl"))[0]
-    assert "asked" not in read(str(tmp_path / "again.jsonl"))[0]
+    assert "acc" not in read_jsonl(str(tmp_path / "again.jsonl"))[0]
+    assert "asked" not in read_jsonl(str(tmp_path / "again.jsonl"))[0]
     # Results by model can be correlated; answers are a table of quality.
-    texts = tmp_path / "texts.jsonl"
-    texts.write_text(
-        "".join(
-            json.dumps({"text": f"{name} text {n} about a tin " * n, "source": name}) + "\n"
+    texts = write_jsonl(
+        tmp_path / "texts.jsonl",
+        (
+            {"text": f"{name} text {n} about a tin " * n, "source": name}
             for name in ("one", "two", "three", "four")
             for n in range(1, 6)
-        )
+        ),
     )
     done("compression", str(texts), "--by", "source", "-o", str(tmp_path / "sizes.json"))
-    told = tmp_path / "told.jsonl"
-    told.write_text(
-        "".join(
-            json.dumps({**row, "source": name, "acc": (n + k) % 2}) + "\n"
+    told = write_jsonl(
+        tmp_path / "told.jsonl",
+        (
+            {**row, "source": name, "acc": (n + k) % 2}
             for n, name in enumerate(("one", "two", "three", "four"))
-            for k, row in enumerate(read(answers))
-        )
+            for k, row in enumerate(read_jsonl(answers))
+        ),
     )
     quality = ("--quality", str(told), "--quality-columns", "acc")
     assert "acc" in done("correlate", str(tmp_path / "sizes.json"), *quality)
@@ -183,6 +175,6 @@ def test_contradictions_are_noticed_before_anybody_is_asked(
         (("--model", f"{files['model']},{files['model']}"), "names a model twice"),
         (("--model", "nothing"), "Name the backend"),
     ):
-        error = invoke(*asked, *more).exception
+        error = run(*asked, *more).exception
         assert isinstance(error, OptionError), (more, error)
         assert said in str(error)

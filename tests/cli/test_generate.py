@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from rote.cli import _progress
-from rote.cli.main import rote
 from rote.core.errors import OptionError, RoteError
 from rote.index.factory import build_index
-from rote.measure._speaking import open_model
+from rote.search.model.open_models import open_model
+from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 from tests.models.endpoint_server import Served, serving, vllm
 
 KEY = "sk-never-to-be-seen-9876543210"
@@ -34,18 +34,12 @@ def fake(tmp_path: Path) -> str:
     return f"fake:{tmp_path / 'table.json'}"
 
 
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, ["generate", *arguments])
+def run(*arguments: str) -> Result:
+    return invoke("generate", *arguments)
 
 
 def done(*arguments: str) -> Result:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
-
-
-def records(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return succeeded(run(*arguments))
 
 
 def test_a_run_says_what_comes_and_shows_what_was_made(fake: str, tmp_path: Path) -> None:
@@ -59,12 +53,12 @@ def test_a_run_says_what_comes_and_shows_what_was_made(fake: str, tmp_path: Path
     assert "4 prompts are the same, and greedy writes the same after them" in found.stderr
     assert "m|greedy" in found.stdout
     assert "m|temperature1" in found.stdout
-    assert len(records(path)) == 16
+    assert len(read_jsonl(path)) == 16
     again = done("start:4", "--model", f"m={fake}", *flags)
     assert "nothing was written" in again.stderr
     assert again.stdout == found.stdout
     with pytest.raises(OptionError, match="made with other settings"):
-        raise invoke("start:4", "--model", f"m={fake}", *flags, "--seed", "1").exception or OSError
+        raise run("start:4", "--model", f"m={fake}", *flags, "--seed", "1").exception or OSError
 
 
 def test_the_summary_as_json(fake: str, tmp_path: Path) -> None:
@@ -81,22 +75,21 @@ def test_the_summary_as_json(fake: str, tmp_path: Path) -> None:
             "filtered": 0,
         }
     ]
-    assert records(path)[0]["text"] == "one two"
+    assert read_jsonl(path)[0]["text"] == "one two"
 
 
 def test_an_index_continues_the_beginnings_of_texts(tmp_path: Path) -> None:
     text = "Some seed fell into good ground, and brought forth fruit a hundredfold."
     build_index([text], tmp_path / "idx", layers=("lower",))
-    given = tmp_path / "in.jsonl"
-    given.write_text(json.dumps({"id": "sower", "text": text, "book": "13"}) + "\n")
+    given = write_jsonl(tmp_path / "in.jsonl", [{"id": "sower", "text": text, "book": "13"}])
     path = tmp_path / "o.jsonl"
     done(f"prefix:{given}", "--words", "3", "--model", f"index:{tmp_path / 'idx'}", "-o", str(path))
-    held = records(path)[0]
+    held = read_jsonl(path)[0]
     assert held["prompt"] == "Some seed fell"
     assert held["text"] == held["reference"] == text.removeprefix("Some seed fell")
     assert (held["doc_id"], held["book"], held["source"]) == ("sower", "13", "idx")
     assert (held["ended"], held["incomplete"]) == ("end", False)
-    scores = CliRunner().invoke(rote, ["lexical", str(path), "--by", "source", "--json"])
+    scores = invoke("lexical", str(path), "--by", "source", "--json")
     assert scores.exit_code == 0
     assert json.loads(scores.stdout)["sources"]["idx"]["texts"] == 1
 
@@ -112,7 +105,7 @@ def test_contradictions_are_refused_first(fake: str, tmp_path: Path) -> None:
         (["start", "--model", fake, "--samples", "0", "-o", out], "samples must be at least 1"),
         (["start", "--model", "index:nowhere", "-o", out], "this is no index"),
     ):
-        failed = invoke(*flags)
+        failed = run(*flags)
         assert isinstance(failed.exception, RoteError), failed.output
         assert reason in str(failed.exception)
         assert not Path(out).exists()
@@ -125,7 +118,7 @@ def test_the_key_of_an_endpoint_stands_in_no_file(
     with serving(vllm) as served:
         flags = ["--model", f"openai:{served.url}#m", "--key-variable", "SOME_KEY"]
         paid = ["--price", "10,20", "-o", str(tmp_path / "o.jsonl")]
-        refused = invoke("set:cnn-dm", *flags, *paid)
+        refused = run("set:cnn-dm", *flags, *paid)
         assert isinstance(refused.exception, OptionError)
         assert "7 requests" in str(refused.exception)
         assert "--yes" in str(refused.exception)
@@ -134,7 +127,7 @@ def test_the_key_of_an_endpoint_stands_in_no_file(
         assert len(served.requests) == 7
         assert served.requests[0][2]["Authorization"] == f"Bearer {KEY}"
     assert "7 requests, about " in found.stderr
-    assert records(tmp_path / "o.jsonl")[0]["text"].startswith(" the end")
+    assert read_jsonl(tmp_path / "o.jsonl")[0]["text"].startswith(" the end")
     said = found.output + found.stderr + refused.output + repr(refused.exception)
     assert KEY not in said
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -162,7 +155,7 @@ def test_whoever_sits_there_is_asked_about_the_costs(
     with serving(vllm) as served:
         flags = ["start:3", "--model", f"openai:{served.url}#m", "--price", "1000,2000"]
         flags += ["--max-tokens", "5", "--temperature", "1", "-o", str(tmp_path / "o.jsonl")]
-        assert invoke(*flags).exit_code == 1
+        assert run(*flags).exit_code == 1
         assert served.requests == []
         done(*flags)
         assert len(served.requests) == 3
@@ -172,13 +165,13 @@ def test_whoever_sits_there_is_asked_about_the_costs(
 
 
 def test_endpoints_and_others_write_into_one_file(fake: str, tmp_path: Path) -> None:
-    def run(served: Served, models: Sequence[str]) -> list[dict[str, Any]]:
+    def generated(served: Served, models: Sequence[str]) -> list[dict[str, Any]]:
         path = tmp_path / "o.jsonl"
         done("start:2", "--model", ",".join(models), "--max-tokens", "4", "-o", str(path))
-        return records(path)
+        return read_jsonl(path)
 
     with serving(vllm) as served:
-        held = run(served, [f"f={fake}", f"openai:{served.url}#remote"])
+        held = generated(served, [f"f={fake}", f"openai:{served.url}#remote"])
     assert [one["source"] for one in held] == ["f", "f", "remote", "remote"]
     assert len({one["id"] for one in held}) == 4
 
@@ -199,7 +192,7 @@ def test_quiet_runs_still_say_that_an_endpoint_fails(
     monkeypatch.setattr("rote.core.http.Patience.wait", lambda *_: 0.0)
     with serving(lambda path, asked: (500, b"oops")) as served:
         flags = ["--model", f"openai:{served.url}#m", "-o", str(tmp_path / "o.jsonl"), "-q"]
-        found = invoke("start", *flags)
+        found = run("start", *flags)
     assert found.exit_code == 1
     assert "given up after 8 attempts" in str(found.exception)
     waits = found.stderr.splitlines()
@@ -215,7 +208,7 @@ def test_filtered_texts_are_named_as_such(tmp_path: Path) -> None:
         return 200, {"choices": [choice], "usage": {"completion_tokens": 0}}
 
     prompts, path = tmp_path / "p.jsonl", tmp_path / "o.jsonl"
-    prompts.write_text("".join(json.dumps({"prompt": p}) + "\n" for p in ("a", "bad", "c")))
+    write_jsonl(prompts, ({"prompt": p} for p in ("a", "bad", "c")))
     with serving(withholds) as served:
         flags = [str(prompts), "--text-field", "prompt", "-o", str(path)]
         found = done(*flags, "--model", f"m=openai-chat:{served.url}#m")
@@ -224,7 +217,7 @@ def test_filtered_texts_are_named_as_such(tmp_path: Path) -> None:
     assert "endpoints filtered 1 of 3 texts" in found.stderr
     (row,) = json.loads(again.stdout)["sources"]
     assert (row["texts"], row["empty"], row["filtered"], row["incomplete"]) == (3, 0, 1, 0)
-    held = records(path)
+    held = read_jsonl(path)
     assert [one["ended"] for one in held] == ["end", "filtered", "end"]
     assert [one["incomplete"] for one in held] == [False, True, False]
     assert held[1]["text"] is None

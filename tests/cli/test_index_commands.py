@@ -10,11 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError
+from tests.kit import done, invoke, write_jsonl
 
 DOCUMENTS = [
     {
@@ -36,25 +35,10 @@ WORDS = 43
 MORE = [{"id": "extra", "author": "Anna", "source": "human", "text": "The old dog came back."}]
 
 
-def invoke(*arguments: str, input: str | None = None) -> Result:
-    return CliRunner().invoke(rote, list(arguments), input=input)
-
-
-def done(*arguments: str, input: str | None = None) -> Result:
-    found = invoke(*arguments, input=input)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
-
-
-def write(path: Path, rows: list[dict[str, str]]) -> str:
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return str(path)
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("index")
-    texts = write(folder / "texts.jsonl", DOCUMENTS)
+    texts = write_jsonl(folder / "texts.jsonl", DOCUMENTS)
     built = done("index", "build", texts, "-o", str(folder / "idx"), "--layers", "lower,pos")
     assert "3 documents, 43 words" in built.stdout
     assert "bytes per token: word " in built.stdout
@@ -132,13 +116,13 @@ def test_an_empty_index_is_described(tmp_path: Path) -> None:
     assert "lower" in done("index", "info", idx).stdout
     assert "0 documents" in done("index", "merge", idx).stdout
     assert "0 documents" in done("index", "add-layer", idx, "lemma").stdout
-    added = done("index", "add", idx, write(tmp_path / "more.jsonl", MORE))
+    added = done("index", "add", idx, write_jsonl(tmp_path / "more.jsonl", MORE))
     assert "1 document, 6 words" in added.stdout
 
 
 def test_an_index_is_not_built_among_its_texts_or_of_an_index(own: str, tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
-    write(tmp_path / "texts" / "more.jsonl", MORE)
+    write_jsonl(tmp_path / "texts" / "more.jsonl", MORE)
     inside, outside = str(tmp_path / "texts" / "idx"), str(tmp_path / "idx")
     for arguments, message in (
         (["build", str(tmp_path / "texts"), "-o", inside], "lies in the folder"),
@@ -160,7 +144,7 @@ def test_a_remedy_can_be_pasted(own: str, tmp_path: Path) -> None:
 
 
 def test_add_merge_and_add_layer(own: str, tmp_path: Path) -> None:
-    more = write(tmp_path / "more.jsonl", MORE)
+    more = write_jsonl(tmp_path / "more.jsonl", MORE)
     added = json.loads(done("index", "add", own, more, "--json", "-q").stdout)
     assert (added["added"], added["documents"], len(added["segments"])) == (1, 4, 2)
     assert "(0 documents new)" in done("index", "add", own, more).stdout
@@ -192,7 +176,7 @@ def test_documents_are_printed_removed_and_replaced(own: str, tmp_path: Path) ->
     assert (found["occurrences"], found["documents"], found["authors"]) == (1, 1, 1)
     changed = [DOCUMENTS[1] | {"text": "The old dog slept on the hill."}, DOCUMENTS[0]]
     replaced = done(
-        *("index", "replace", own, write(tmp_path / "new.jsonl", changed), "--json", "-q")
+        *("index", "replace", own, write_jsonl(tmp_path / "new.jsonl", changed), "--json", "-q")
     )
     held = json.loads(replaced.stdout)
     assert (held["removed"], held["added"], held["documents"]) == (1, 2, 2)
@@ -200,7 +184,7 @@ def test_documents_are_printed_removed_and_replaced(own: str, tmp_path: Path) ->
 
 
 def test_a_compact_index_is_named_and_answers_alike(index: str, tmp_path: Path) -> None:
-    texts, folder = write(tmp_path / "texts.jsonl", DOCUMENTS), str(tmp_path / "idx")
+    texts, folder = write_jsonl(tmp_path / "texts.jsonl", DOCUMENTS), str(tmp_path / "idx")
     done("index", "build", texts, "-o", folder, "--layers", "lower,pos", "--compact")
     assert "2, compact, generation 1" in done("index", "info", folder).stdout
     for asked in (("count", "the old dog"), ("search", '[pos="JJ"] "dog"'), ("top", "-n", "2")):
@@ -364,7 +348,7 @@ def test_search_keeps_to_documents_with_a_field(index: str) -> None:
     assert [row["document"] for row in rows] == ["harbour"]
     others = json.loads(done(*asked, "author!=Anna", "--by", "document", "--json").stdout)
     assert [row["group"] for row in others["groups"]] == ["answer", "hill"]
-    wrong = CliRunner().invoke(rote, [*asked, "autor=Anna"])
+    wrong = invoke(*asked, "autor=Anna")
     assert "unknown field of the documents 'autor'" in str(wrong.exception)
 
 

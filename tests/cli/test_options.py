@@ -18,7 +18,7 @@ from rote.core import registry
 from rote.core.errors import OptionError
 from rote.core.metric import bare, hints_of
 from rote.core.result import Result
-from rote.studies._driver import kinds, options_of
+from rote.studies.dispatch.driver import build_options, option_kinds
 from tests.cli.calls import World, commands, make_once, measure_once
 from tests.cli.test_outputs import done, refused
 from tests.measure.test_contract import bounds
@@ -41,11 +41,6 @@ own."""
 def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     make_once(monkeypatch)
     measure_once(monkeypatch, {})
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
 
 
 @pytest.mark.parametrize("name", WITHIN)
@@ -162,7 +157,7 @@ def whole_numbers() -> list[tuple[str, type, Field[Any]]]:
     """Command, kind of options and field; a kind that several commands share is there once."""
     found: dict[tuple[type, str], tuple[str, type, Field[Any]]] = {}
     for name in registry.names():
-        for kind in kinds(registry.find(name)):
+        for kind in option_kinds(registry.find(name)):
             for field in fields(kind):
                 hint, _ = bare(hints_of(kind)[field.name])
                 item = get_args(hint)[0] if get_origin(hint) is tuple else hint
@@ -189,7 +184,7 @@ def test_every_whole_number_has_an_upper_bound_or_a_reason(
     with pytest.raises(
         OptionError, match=rf"{field.name} must be at most {most:,}, not {most + 1:,}"
     ):
-        options_of((kind,), {field.name: above})
+        build_options((kind,), {field.name: above})
 
 
 def test_what_takes_no_upper_bound_is_there() -> None:

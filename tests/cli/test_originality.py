@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.index.factory import open_index
+from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 GROUND = [
     {"id": "ann", "author": "Ann Lee", "text": "Green clocks never sleep."},
@@ -31,35 +31,28 @@ CITED = {
 }
 
 
-def invoke(*arguments: str) -> Result:
+def run(*arguments: str) -> Result:
     """Any fragment of one source needs a citation: these texts are short."""
     rule = ["--min-words", "2", "--chance", "0"] if arguments[0] == "originality" else []
-    return CliRunner().invoke(rote, [*arguments, *rule])
+    return invoke(*arguments, *rule)
 
 
 def done(*arguments: str) -> Result:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
+    return succeeded(run(*arguments))
 
 
 def refused(*arguments: str) -> str:
-    error = invoke(*arguments).exception
+    error = run(*arguments).exception
     assert isinstance(error, OptionError), error
     return str(error)
-
-
-def written(path: Path, records: list[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return str(path)
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
     """The texts, and an index of the ground truth."""
-    ground = written(tmp_path / "ground.jsonl", GROUND)
+    ground = write_jsonl(tmp_path / "ground.jsonl", GROUND)
     done("index", "build", ground, "-o", str(tmp_path / "idx"), "-q")
-    return written(tmp_path / "texts.jsonl", TEXTS), str(tmp_path / "idx")
+    return write_jsonl(tmp_path / "texts.jsonl", TEXTS), str(tmp_path / "idx")
 
 
 def verdicts(*arguments: str) -> dict[str, tuple[bool, bool]]:
@@ -89,7 +82,7 @@ def test_facets_are_shown_one_after_the_other_and_the_ground_truth_once(
         for source in ("human", "model")
         for number, text in enumerate(TEXTS * 2, 6 * (source == "model"))
     ]
-    texts = written(tmp_path / "tasks.jsonl", records)
+    texts = write_jsonl(tmp_path / "tasks.jsonl", records)
     by = ["--by", "task,source", "--reference", "human"]
     shown = done("originality", texts, "--corpus", files[1], *by).stdout
     assert shown.index("tales: What fails") < shown.index("news: What fails")
@@ -104,7 +97,7 @@ def test_texts_that_act_on_a_terminal_are_shown_harmless(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
     text = "\x1b[31m Now, green clocks\nnever sleep [bold]here[/bold] all night."
-    odd = written(tmp_path / "odd.jsonl", [{"id": "[b]x\x07", "text": text}])
+    odd = write_jsonl(tmp_path / "odd.jsonl", [{"id": "[b]x\x07", "text": text}])
     shown = done("originality", odd, "--corpus", files[1]).stdout
     assert "\x1b" not in shown
     assert "\x07" not in shown
@@ -119,7 +112,7 @@ def test_what_passes_is_written_and_can_be_read_as_texts(
     found = json.loads(done("originality", *arguments, "--json", "-q").stdout)
     # Every verdict is needed for it, but nobody asked to see them.
     assert "verdicts" not in found["tables"]
-    records = [json.loads(line) for line in out.read_text().splitlines()]
+    records = read_jsonl(out)
     assert [(r["text_id"], r["sentence"], r["text"]) for r in records] == [
         ("new", 1, "Wooden moons applaud."),
         ("new", 2, "Iron bells hum loudly."),
@@ -154,7 +147,7 @@ def test_accepted_sentences_are_known_to_the_next_run(files: tuple[str, str]) ->
 
 
 def test_a_record_that_cites_is_accepted_whole(files: tuple[str, str], tmp_path: Path) -> None:
-    cited = written(tmp_path / "cited.jsonl", [CITED, {**CITED, "id": "not", "citation": ""}])
+    cited = write_jsonl(tmp_path / "cited.jsonl", [CITED, {**CITED, "id": "not", "citation": ""}])
     assert verdicts(cited, "--corpus", files[1]) == {CITED["text"]: (False, True)}
     said = done("originality", cited, "--corpus", files[1], "--accept")
     assert "accepted 1 sentence of 1 text" in said.stderr
@@ -168,7 +161,7 @@ def test_a_record_that_cites_is_accepted_whole(files: tuple[str, str], tmp_path:
 def test_a_quotation_stays_that_of_the_author_who_is_named(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
-    cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "Ann Lee"}])
+    cited = write_jsonl(tmp_path / "cited.jsonl", [{**CITED, "citation": "Ann Lee"}])
     done("originality", cited, "--corpus", files[1], "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
     assert authors == ["Ann B. Lee", "Ann Lee"]
@@ -179,7 +172,7 @@ def test_a_quotation_stays_that_of_the_author_who_is_named(
 def test_texts_whose_id_the_index_holds_are_passed_over(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
-    clash = written(
+    clash = write_jsonl(
         tmp_path / "clash.jsonl",
         [{"id": "ann", "text": "Iron bells hum."}, {"id": "b", "text": "Silver foxes whistle."}],
     )
@@ -191,9 +184,9 @@ def test_texts_whose_id_the_index_holds_are_passed_over(
 
 def test_accepted_sentences_stay_apart(files: tuple[str, str], tmp_path: Path) -> None:
     text = "Silver foxes whistle. Green clocks tick. Iron bells hum"
-    written(tmp_path / "apart.jsonl", [{"id": "x", "text": text}])
+    write_jsonl(tmp_path / "apart.jsonl", [{"id": "x", "text": text}])
     done("originality", str(tmp_path / "apart.jsonl"), "--corpus", files[1], "--accept", "-q")
-    bridge = written(
+    bridge = write_jsonl(
         tmp_path / "bridge.jsonl", [{"id": "y", "text": "They whistle. Iron, he says."}]
     )
     # "whistle . iron" would be a fragment if the two sentences had become one.
@@ -239,7 +232,7 @@ def test_a_file_of_authors_decides_who_is_one_source(
     assert "authors:2+" in told["signature"]
     # Who quotes her by a name that the file tells is quoting somebody whom the truth knows.
     file.write_text("name,author\nThe Old Poet,Ann B. Lee\n")
-    cited = written(tmp_path / "cited.jsonl", [{**CITED, "citation": "The Old Poet"}])
+    cited = write_jsonl(tmp_path / "cited.jsonl", [{**CITED, "citation": "The Old Poet"}])
     done("originality", cited, "--corpus", files[1], "--authors", str(file), "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
     assert authors == ["Ann B. Lee", "The Old Poet"]
@@ -249,7 +242,7 @@ def test_a_name_may_be_merged_with_one_and_left_apart_from_another(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
     names = ("A. Lee", "A Lee", "Ann Lee")
-    ground = written(
+    ground = write_jsonl(
         tmp_path / "initials.jsonl",
         [{"id": name, "author": name, "text": "Green clocks."} for name in names],
     )

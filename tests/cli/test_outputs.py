@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from rote.cli import _progress
 from rote.cli._places import LINES
-from rote.cli.main import rote
 from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.progress import Asking, Silent, Step
-from rote.report.terminal import harmless
+from rote.report.terminal import strip_controls
 from tests.cli.calls import NAMES, World, commands, make_once, measure_once, writing
+from tests.kit import invoke
 from tests.measure.test_contract import StandIn
 from tests.report.drawn import as_data
 
@@ -32,17 +32,14 @@ LISTS |= {"index originals": "lengths"}
 ODD = (".xlsx", ".parquet", ".pdf", ".html", ".jsonl", ".docx", ".v2")
 HONOURED = {
     "trace": (".html",),
-    **dict.fromkeys(("evaluate", "perturb", "originality", "templates"), (".jsonl",)),
+    **dict.fromkeys(
+        ("evaluate", "perturb", "originality", "templates", "judge model"), (".jsonl",)
+    ),
     "diversity": (".parquet",),
 }
 NAMING = [name for name in RESULTS if name not in LISTS]
 KEPT: dict[str, Any] = {}
 OF_ITEMS = ("evaluate", "memorization", "perturb", "popularity")
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
 
 
 @pytest.fixture(autouse=True)
@@ -67,12 +64,12 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     assert not (tmp_path / "-").exists()
 
 
-def invoke(arguments: list[str]) -> Result:
-    return CliRunner().invoke(rote, arguments)
+def run(arguments: list[str]) -> Result:
+    return invoke(*arguments)
 
 
 def done(arguments: list[str]) -> str:
-    found = invoke(arguments)
+    found = run(arguments)
     assert found.exit_code == 0, (found.output, found.exception)
     return found.stdout
 
@@ -84,7 +81,7 @@ def printed(*arguments: str) -> str:
 
 
 def refused(arguments: list[str]) -> str:
-    found = invoke(arguments)
+    found = run(arguments)
     assert isinstance(found.exception, OptionError), (found.output, found.exception)
     return str(found.exception)
 
@@ -190,7 +187,7 @@ def test_names_come_out_as_they_went_in(name: str, world: World) -> None:
     text, table = printed(*world.call(name)), printed(*world.call(name), "--csv")
     squeezed = re.sub(r"\s", "", text)
     for one in names:
-        assert re.sub(r"\s", "", harmless(one)) in squeezed
+        assert re.sub(r"\s", "", strip_controls(one)) in squeezed
     assert "\x1b" not in text
     cells = {cell for row in csv.reader(io.StringIO(table)) for cell in row}
     for cell in cells:
@@ -240,6 +237,7 @@ CHANGES = {
     "perplexity": ("sources", "texts", "model"),
     "trace": ("texts", "corpus"),
     "judge agreement": ("answers",),
+    "judge model": ("summaries", "judge"),
     "correlate": ("results", "quality"),
     "factors": ("results",),
     "popularity": ("answers", "corpus"),

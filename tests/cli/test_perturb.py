@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError, UnknownName
+from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 # The only noun that can be replaced is the car, the only verb to buy.
 ITEMS = [
@@ -38,21 +38,18 @@ NEXT = {"his": {"hat": 0.9}, "her": {"hat": 0.4, "cap": 0.6}}
 def files(tmp_path: Path) -> dict[str, str]:
     paths = {}
     for name, records in (("words", ITEMS), ("pairs", PAIRS)):
-        path = tmp_path / f"{name}.jsonl"
-        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+        path = write_jsonl(tmp_path / f"{name}.jsonl", records)
         paths[name] = str(path)
     (tmp_path / "next.json").write_text(json.dumps(NEXT))
     return {**paths, "model": f"fake:{tmp_path / 'next.json'}"}
 
 
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, ["perturb", *arguments, "-q"])
+def run(*arguments: str) -> Result:
+    return invoke("perturb", *arguments, "-q")
 
 
 def done(*arguments: str) -> str:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found.stdout
+    return succeeded(run(*arguments)).stdout
 
 
 def test_models_answer_originals_nouns_verbs_and_both(
@@ -77,7 +74,7 @@ def test_models_answer_originals_nouns_verbs_and_both(
     assert rows["agreement", "noun"]["kind"] == "formal"
     assert found["sources"]["lambada"]["values"]["accuracy_after"] == 0.5
     assert "models:fake/1-" in found["signature"]
-    kept = [json.loads(line) for line in answers.read_text().splitlines()]
+    kept = read_jsonl(answers)
     assert [row["perturbed"] for row in kept].count("original") == 4
     assert len(kept) == 16
 
@@ -106,7 +103,7 @@ def test_table_3_names_the_models(files: dict[str, str], tmp_path: Path) -> None
     texts = tmp_path / "texts.jsonl"
     texts.write_text(json.dumps({"id": "1", "text": "He bought the automobile. He liked his hat."}))
     index = str(tmp_path / "IDX")
-    built = CliRunner().invoke(rote, ["index", "build", str(texts), "-o", index, "-q"])
+    built = invoke("index", "build", str(texts), "-o", index, "-q")
     assert built.exit_code == 0, built.exception
     asked = (files["words"], "--model", f"m={files['model']}", "--corpus", index, "-n", "2")
     found = json.loads(done(*asked, "--json"))
@@ -119,7 +116,7 @@ def test_items_perturbed_elsewhere_are_answered_too(files: dict[str, str], tmp_p
     other = tmp_path / "other.jsonl"
     # In another order, as a task of their own.
     changed = [{**item, "context": item["context"].replace("his", "her")} for item in ITEMS[::-1]]
-    other.write_text("".join(json.dumps(item) + "\n" for item in changed))
+    write_jsonl(other, changed)
     asked = (files["words"], "--perturbed", str(other), "--model", f"m={files['model']}")
     found = json.loads(done(*asked, "--json"))
     [row] = found["tables"]["answers"]
@@ -155,14 +152,14 @@ def test_a_note_says_what_is_known_of_the_meaning(files: dict[str, str]) -> None
 
 
 def test_what_makes_no_sense_is_refused_before_the_work(files: dict[str, str]) -> None:
-    error = invoke(files["words"], "--write-answers", "x.jsonl").exception
+    error = run(files["words"], "--write-answers", "x.jsonl").exception
     assert isinstance(error, OptionError)
     assert "--model names one" in str(error)
-    error = invoke(files["words"], "--sense", f"model:{files['model']}").exception
+    error = run(files["words"], "--sense", f"model:{files['model']}").exception
     assert isinstance(error, OptionError)
     assert "definitions" in str(error)
-    assert isinstance(invoke(files["words"], "--judge", "nowhere:x").exception, UnknownName)
+    assert isinstance(run(files["words"], "--judge", "nowhere:x").exception, UnknownName)
     twice = ("--perturbed", files["words"], "--model", files["model"], "--correct", "acc")
-    error = invoke(files["words"], *twice).exception
+    error = run(files["words"], *twice).exception
     assert isinstance(error, OptionError)
     assert "who says what was right" in str(error)

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from rote.cli import _places
 from rote.cli._places import FOLDER, LINES, NAMES, REPORT, RESULT
@@ -16,6 +15,7 @@ from rote.cli._places import check_places as check
 from rote.cli.main import rote
 from rote.core.errors import OptionError
 from tests.cli.calls import commands, make_once
+from tests.kit import invoke
 
 READ = {
     "authors",
@@ -90,7 +90,7 @@ class Call:
     def __init__(self, words: list[str], patch: pytest.MonkeyPatch) -> None:
         kept: list[Any] = []
         patch.setattr(_places, "check_places", lambda *given: kept.append(given) or check(*given))
-        found = CliRunner().invoke(rote, words)
+        found = invoke(*words)
         assert isinstance(found.exception, OptionError), (words, found.output, found.exception)
         assert "write over what is read" in str(found.exception), found.exception
         ((self.params, self.given),) = kept
@@ -166,14 +166,14 @@ def test_what_is_no_input_is_written_over_and_new_files_may_stand_beside_inputs(
     Path("texts/one.jsonl").write_text("".join(record % number for number in range(3)))
     asked = ("--by", "source", "--reference", "human", "--permutations", "0", "-q", "-o")
     for target in ("human/old.json", "texts/new.json"):
-        found = CliRunner().invoke(rote, ["lexical", "texts/one.jsonl", *asked, target])
+        found = invoke("lexical", "texts/one.jsonl", *asked, target)
         assert found.exit_code == 0, found.exception
         assert Path(target).read_text().startswith("{")
 
 
 def test_two_outputs_do_not_share_a_file(tmp_path: Path) -> None:
     path = str(tmp_path / "t.json")
-    found = CliRunner().invoke(rote, ["lexical", "gone", "-o", path, "--figure", path])
+    found = invoke("lexical", "gone", "-o", path, "--figure", path)
     assert "named for two outputs" in str(found.exception)
 
 
@@ -184,7 +184,7 @@ def test_what_is_written_beside_a_result_does_not_go_to_standard_output(name: st
     for written in outputs(command):
         folder = written.writes in (FOLDER, NAMES)  # type: ignore[attr-defined]
         if folder or written.name != "output":
-            found = CliRunner().invoke(rote, [*name.split(), *gone, written.opts[-1], "-"])
+            found = invoke(*name.split(), *gone, written.opts[-1], "-")
             assert "would be standard output" in str(found.exception), written.name
 
 

@@ -8,13 +8,13 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError
 from rote.core.result import Result as Found
 from rote.index.factory import build_index
-from rote.report.figures.draw import figures
+from rote.report.charts import draw_figures
+from tests.kit import invoke, succeeded, write_jsonl
 from tests.search.infini_gram_made import documented, served
 
 CORPUS = ["He opened the tin with a key.", "She opened the tin with a key again.", "With a spoon."]
@@ -36,18 +36,15 @@ def index(tmp_path: Path) -> str:
 def goals(tmp_path: Path) -> str:
     path = tmp_path / "goals.jsonl"
     records = [{**goal, "id": str(i), "model": i < 3} for i, goal in enumerate(GOALS)]
-    path.write_text("\n".join(map(json.dumps, records)))
-    return str(path)
+    return str(write_jsonl(path, records))
 
 
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, ["popularity", *arguments, "-q"])
+def run(*arguments: str) -> Result:
+    return invoke("popularity", *arguments, "-q")
 
 
 def done(*arguments: str) -> str:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found.stdout
+    return succeeded(run(*arguments)).stdout
 
 
 def test_the_table_shows_both_halves_and_their_difference(index: str, goals: str) -> None:
@@ -58,7 +55,7 @@ def test_the_table_shows_both_halves_and_their_difference(index: str, goals: str
     assert "do not occur in the corpus" in shown
     without = done(goals, "--corpus", index, "-n", "2")
     assert "high - low" not in without
-    assert "accuracy: no field says which items were answered rightly" in without
+    assert "accuracy: no field says which items were answered correctly" in without
 
 
 def test_json_csv_and_latex_hold_the_same_values(index: str, goals: str, tmp_path: Path) -> None:
@@ -83,9 +80,9 @@ def test_figures_are_drawn_and_read_back_from_json(index: str, goals: str, tmp_p
     names = {path.name for path in (tmp_path / "all").iterdir()}
     assert {"halves.svg", "deciles.png", "popularity.svg"} <= names
     saved = Found.from_json(done(*asked, "--correct", "model", "--json"))
-    assert list(figures(saved)) == ["halves", "deciles", "popularity"]
+    assert list(draw_figures(saved)) == ["halves", "deciles", "popularity"]
     without = Found.from_json(done(*asked, "--json"))
-    assert list(figures(without)) == ["popularity"]
+    assert list(draw_figures(without)) == ["popularity"]
     done(*asked, "--correct", "model", "--by", "kind,task", "--figure", str(tmp_path / "one.json"))
     drawn = json.loads((tmp_path / "one.json").read_text())
     assert "functional" in json.dumps(drawn)
@@ -98,19 +95,19 @@ def test_stored_deciles_are_used_for_other_items(index: str, goals: str, tmp_pat
     assert first["tables"]["items"] == again["tables"]["items"]
     assert "deciles:own" in first["signature"]
     assert re.search(r"deciles:[0-9a-f]{12}\|", again["signature"])
-    refused = invoke(goals, "--corpus", index, "-n", "3", "--deciles", deciles)
+    refused = run(goals, "--corpus", index, "-n", "3", "--deciles", deciles)
     assert isinstance(refused.exception, OptionError)
 
 
 def test_what_cannot_work_is_refused(index: str, goals: str) -> None:
-    assert "--corpus names the index" in str(invoke(goals).exception)
-    assert "-n 5 fits" in str(invoke(goals, "--corpus", index).exception)
+    assert "--corpus names the index" in str(run(goals).exception)
+    assert "-n 5 fits" in str(run(goals, "--corpus", index).exception)
 
 
 def test_bad_records_may_be_skipped(index: str, goals: str) -> None:
     path = Path(goals)
     path.write_text(path.read_text() + '\n{"goal": "x"}\n')
-    assert "field 'sol1': is missing" in str(invoke(goals, "--corpus", index, "-n", "2").exception)
+    assert "field 'sol1': is missing" in str(run(goals, "--corpus", index, "-n", "2").exception)
     found = json.loads(done(goals, "--corpus", index, "-n", "2", "--on-error", "skip", "--json"))
     assert found["sources"]["piqa"]["texts"] == 4
 
@@ -135,6 +132,6 @@ def test_the_web_service_counts_and_is_named(
 
 
 def test_deciles_are_written_as_json_alone(index: str, goals: str) -> None:
-    error = invoke(goals, "--corpus", index, "-n", "2", "--save-deciles", goals).exception
+    error = run(goals, "--corpus", index, "-n", "2", "--save-deciles", goals).exception
     assert isinstance(error, OptionError)
     assert "end in one of .json" in str(error)

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from rote.cli.main import rote
 from rote.core.errors import InputError, OptionError
 from rote.report.report import Report
+from tests.kit import write_jsonl
 
 _QUICK = ("--measures", "lexical", "--permutations", "39", "--no-matched", "-q")
 _TEXTS = ("example:answers", "--by", "source", "--reference", "plain")
@@ -105,7 +106,7 @@ def test_what_was_measured_is_kept_when_it_cannot_be_shown(
     def broken(study: Report) -> str:
         raise ZeroDivisionError("a mistake of ours")
 
-    monkeypatch.setattr("rote.report.page.html_page", broken)
+    monkeypatch.setattr("rote.report.output.html_page", broken)
     with pytest.raises(ZeroDivisionError):
         run(*_TEXTS, *_QUICK, "-o", tmp_path / "x.html")
     kept = tmp_path / "x.html.json"
@@ -140,7 +141,6 @@ def test_an_escape_sequence_in_the_name_of_a_source_does_not_reach_the_terminal(
         for s in "ab"
         for n in range(12)
     ]
-    file = tmp_path / "odd.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in records), encoding="utf-8")
+    file = write_jsonl(tmp_path / "odd.jsonl", records)
     printed = run(file, "--by", "source", *_QUICK, "-o", tmp_path / "x.html").output
     assert "\x1b" not in printed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import subprocess
@@ -14,17 +13,17 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from rote.cli._flags import SectionedCommand, SectionedOption, examples, suggested
 from rote.cli._output import Gate
-from rote.cli.main import main, rote
+from rote.cli.main import main
 from rote.core.metric import AT_A_GLANCE
 from rote.core.registry import names, words_of
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
-from rote.studies._functions import documentation, function, keywords_of
+from rote.studies.dispatch.functions import command_function, documentation, record_keywords
 from tests.cli.calls import commands
+from tests.kit import invoke, write_jsonl
 from tests.test_findings import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +38,7 @@ def flag_of(option: click.Option) -> str:
 
 
 def shown(name: str, *flags: str) -> str:
-    found = CliRunner().invoke(rote, [*name.split(), *flags])
+    found = invoke(*name.split(), *flags)
     assert found.exit_code == 0, found.output
     return found.output
 
@@ -75,12 +74,12 @@ def test_python_says_the_same(name: str) -> None:
     command = commands()[" ".join(words_of(name))]
     assert isinstance(command, SectionedCommand)
     listed = re.findall(r"^    (\w+): ", usual, re.M)
-    every = [field.name for field, _ in keywords_of(find(name))]
+    every = [field.name for field, _ in record_keywords(find(name))]
     assert sorted([*listed, *re.findall(r"^    (\w+): ", rest, re.M)]) == sorted(every)
     # What the shell has room for beside options of its own is there as well.
     assert command.glance & set(every) <= set(listed)
     assert len(listed) <= AT_A_GLANCE
-    assert function(name.replace("-", "_")).__doc__ == said
+    assert command_function(name.replace("-", "_")).__doc__ == said
 
 
 # -- one name for one idea -----------------------------------------------------------------------
@@ -106,12 +105,17 @@ DIFFERENT = {
         "train study repeats the paper's settings, the parts of it are free",
     ),
     **dict.fromkeys(("--beams", "--samples", "--temperature"), "generate is greedy, attacks draw"),
-    **dict.fromkeys(("--corpus", "--model", "--authors"), "one, or several of them"),
+    "--seed": "evaluate draws examples as lm-evaluation-harness does",
+    **dict.fromkeys(("--authors", "--corpus", "--model", "--train"), "one, or several of them"),
     **dict.fromkeys(("--context", "--limit", "--sort", "--examples"), "as much as fits the output"),
     **dict.fromkeys(("--interval", "--matched", "--correction"), "results as they were made"),
+    "--chance": "a fragment is judged by its rarity, a match of meaning by its probability",
     "--by": "items are grouped by task, documents and summaries by source",
     "--document-field": "an index has no field that every document shares",
     "--embedder": "perturb compares words alone unless asked",
+    "--instruction": "generate places that of a set, a judge reads one of its own",
+    "--max-tokens": "a judge answers with a letter",
+    "--of": "keyness is of phrases, a judgement of what is asked",
     "--output": "data sets have a place of their own, results are printed",
     "--random": "factors names fields, limit is asked for random subsets as well",
     "--min-bits": "a match is judged by its length, a part by the rarity of its words",
@@ -164,7 +168,7 @@ def test_defaults_that_differ_are_named_with_a_reason() -> None:
 
 UNSHOWN: dict[str, str] = {}
 """Options that no hand-written page names, and why they are there all the same."""
-MOST_NAMES = 234
+MOST_NAMES = 243
 """How many names of options there are: a new one takes the place of another."""
 
 
@@ -237,7 +241,7 @@ def test_a_mistake_gets_one_message_and_exit_code_2(
 ) -> None:
     texts = tmp_path / "texts.jsonl"
     rows = [{"id": f"{s}{n}", "source": s, "text": "A short text."} for s in "ab" for n in (1, 2)]
-    texts.write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(texts, rows)
     monkeypatch.chdir(tmp_path)
     words = [str(texts) if word == "T" else word for word in typed.split()]
     monkeypatch.setattr("sys.argv", ["rote", *words])
@@ -264,9 +268,9 @@ def test_a_flag_is_suggested_by_its_idea_or_by_its_letters() -> None:
 def test_no_line_of_a_table_is_wider_than_the_terminal(name: str, width: int) -> None:
     from rich.cells import cell_len
 
-    from rote.report.tables.results import as_text
+    from rote.report.result_tables import results_text
 
-    lines = as_text([_measured(name)], width).splitlines()
+    lines = results_text([_measured(name)], width).splitlines()
     lines = [line for line in lines if not line.startswith("measure:")]  # one line, to copy
     assert [line for line in lines if cell_len(line) > width] == []
     # A line that is broken goes on at the margin, where no row of a table begins.
@@ -324,7 +328,7 @@ def test_all_values_go_into_one_table(tmp_path: Path) -> None:
 
     target = tmp_path / "results.parquet"
     compared = ["example:answers", "--by", "source", "--reference", "plain"]
-    ended = CliRunner().invoke(rote, ["diversity", *compared, "-o", str(target)])
+    ended = invoke("diversity", *compared, "-o", str(target))
     assert ended.exit_code == 0, ended.output
     frame = pl.read_parquet(target)
     columns = {"aspect", "source", "value", "estimate", "low", "high", "matched", "p_corrected"}

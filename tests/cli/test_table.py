@@ -15,7 +15,7 @@ from rote.cli.main import rote as command
 from rote.core.errors import UnknownName
 from rote.core.result import panel_to_json
 from rote.core.saved import read_results
-from rote.report.tables.written import as_latex
+from rote.report.export import results_latex
 from tests.golden.shell import done
 
 RECORDS = [{"text": f"A {one} sat.", "reference": "A cat sat."} for one in ("cat", "dog")]
@@ -63,7 +63,7 @@ def test_a_saved_panel_is_shown_as_a_panel(tmp_path: Path) -> None:
     results = [rote.lexical(["A cat sat.", "A dog sat."]), rote.score(RECORDS, scores="rouge")]
     saved = tmp_path / "saved.json"
     saved.write_text(panel_to_json(results))
-    assert done("table", str(saved), "--latex") == as_latex(results)
+    assert done("table", str(saved), "--latex") == results_latex(results)
     assert "score:" in done("table", str(saved))
     assert json.loads(done("table", str(saved), "--json")) == json.loads(saved.read_text())
 

@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError
+from tests.kit import invoke, succeeded, write_jsonl
 
 PASSAGE = "the gardener buried eleven spoons beneath the pear tree before the bailiffs came here"
 DOCUMENTS = [
@@ -23,20 +22,14 @@ TEXTS = [
 ]
 
 
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, list(arguments))
-
-
 def done(*arguments: str) -> str:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found.stdout
+    return succeeded(invoke(*arguments)).stdout
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, str]:
     for name, rows in (("corpus", DOCUMENTS), ("texts", TEXTS)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        write_jsonl(tmp_path / f"{name}.jsonl", rows)
     return str(tmp_path / "texts.jsonl"), str(tmp_path / "corpus.jsonl")
 
 

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
-from rote.compare.families import (
+from rote.compare.intervals import interval_error, interval_from_error
+from rote.compare.multiple_testing import (
     POWER,
     Correction,
     Margin,
-    adjusted,
+    adjust_p_values,
     correct,
     equivalence_p,
-    times,
+    min_p_factor,
 )
-from rote.compare.intervals import interval_error, interval_from_error
 from rote.compare.permutation import LEVEL, PermutedTest
 from rote.core.errors import OptionError
 
@@ -30,14 +30,14 @@ CORRECTIONS: list[Correction] = ["westfall-young", "holm", "bh"]
 def test_p_values_are_corrected_as_by_hand() -> None:
     p = [0.01, 0.04, 0.03, 0.005]
     # Holm: 4 × 0.005, 3 × 0.01, 2 × 0.03, and no less than the one before.
-    assert adjusted(p, "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert adjust_p_values(p, "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])
     # Benjamini and Hochberg: 4 / 1 × 0.005, 4 / 2 × 0.01, 4 / 3 × 0.03, 4 / 4 × 0.04.
-    assert adjusted(p, "bh") == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert adjust_p_values(p, "bh") == pytest.approx([0.02, 0.04, 0.04, 0.02])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_false_discoveries_are_controlled_as_by_scipy(p: list[float]) -> None:
-    assert adjusted(p, "bh") == pytest.approx(false_discovery_control(p))
+    assert adjust_p_values(p, "bh") == pytest.approx(false_discovery_control(p))
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -48,7 +48,7 @@ def test_holm_rejects_one_by_one(p: list[float]) -> None:
         highest = max(highest, min(1.0, len(left) * p[least]))
         found[least] = highest
         left.remove(least)
-    assert adjusted(p, "holm") == pytest.approx([found[n] for n in range(len(p))])
+    assert adjust_p_values(p, "holm") == pytest.approx([found[n] for n in range(len(p))])
 
 
 def made(rng: np.random.Generator, tests: int, draws: int) -> list[PermutedTest]:
@@ -64,7 +64,7 @@ def test_a_family_is_corrected_over_all_its_tests(correction: Correction) -> Non
     tests.insert(4, PermutedTest("0", math.nan, np.zeros(99)))
     found = correct(tests, correction)
     defined = [test.p for test in tests if not math.isnan(test.observed)]
-    corrected = adjusted(defined, correction)
+    corrected = adjust_p_values(defined, correction)
     assert [out.p for out in found if not math.isnan(out.p)] == pytest.approx(corrected)
     assert math.isnan(found[4].p)
 
@@ -76,7 +76,7 @@ def test_the_floor_is_the_smallest_p_that_a_family_could_have() -> None:
     assert floors["holm"] == [0.04] * 4
     assert floors["bh"] == [0.01] * 4  # all of them may be differences
     for correction, own in floors.items():
-        assert own[0] == pytest.approx(times(correction, 4) / 100)
+        assert own[0] == pytest.approx(min_p_factor(correction, 4) / 100)
         assert [out.p for out in correct(far, correction)] == own
 
 

@@ -14,8 +14,8 @@ from scipy import stats
 from rote.compare.correlation import (
     DRAWS,
     bonett_wright_interval,
+    correlate_columns,
     fisher_interval,
-    pairs,
     pearson,
     smallest_p,
     spearman,
@@ -73,7 +73,7 @@ def test_coefficients_are_those_of_scipy(columns: np.ndarray) -> None:
 def test_p_values_are_shares_of_all_orders(columns: np.ndarray) -> None:
     if np.ptp(columns[:, 0]) < 0.1 or np.ptp(columns[:, 1]) < 0.1:
         return
-    found = pairs(columns[None], level=0.95, seed=0)[0]
+    found = correlate_columns(columns[None], level=0.95, seed=0)[0]
     assert found.exact
     assert found.pearson.p == pytest.approx(orders_as_strong(columns[None]), abs=1e-12)
     ranked = stats.rankdata(columns, axis=0)[None]
@@ -83,14 +83,16 @@ def test_p_values_are_shares_of_all_orders(columns: np.ndarray) -> None:
 def test_whole_sources_are_exchanged_in_all_facets_at_once() -> None:
     rng = np.random.default_rng(5)
     facets = rng.normal(size=(3, 5, 2))
-    found = pairs(facets, level=0.95, seed=0)[0]
+    found = correlate_columns(facets, level=0.95, seed=0)[0]
     assert found.sources == 5
     assert found.pearson.p == pytest.approx(orders_as_strong(facets))
 
 
 def test_a_source_that_stands_in_two_facets_is_still_one_source() -> None:
-    once = pairs(block(X, Y), level=0.95, seed=0)[0]
-    twice = pairs(np.concatenate((block(X, Y), block(X + 7, Y - 7))), level=0.95, seed=0)[0]
+    once = correlate_columns(block(X, Y), level=0.95, seed=0)[0]
+    twice = correlate_columns(
+        np.concatenate((block(X, Y), block(X + 7, Y - 7))), level=0.95, seed=0
+    )[0]
     assert twice.pearson.estimate == pytest.approx(once.pearson.estimate)
     assert twice.pearson.p == pytest.approx(once.pearson.p)
     assert twice.pearson.low == pytest.approx(once.pearson.low)
@@ -99,11 +101,11 @@ def test_a_source_that_stands_in_two_facets_is_still_one_source() -> None:
 def test_many_sources_are_drawn_and_come_close_to_the_exact_p_value() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(2, 12))
-    found = pairs(block(x, y), level=0.95, seed=0)[0]
+    found = correlate_columns(block(x, y), level=0.95, seed=0)[0]
     assert not found.exact
     # For normal numbers the t test is exact.
     assert found.pearson.p == pytest.approx(stats.pearsonr(x, y).pvalue, abs=0.02)
-    assert found.pearson.p == pairs(block(x, y), level=0.95, seed=0)[0].pearson.p
+    assert found.pearson.p == correlate_columns(block(x, y), level=0.95, seed=0)[0].pearson.p
     assert smallest_p(12) == 1 / (DRAWS + 1)
     assert smallest_p(5) == 1 / 120
 
@@ -122,24 +124,24 @@ def test_the_interval_of_spearman_is_wider_by_its_standard_error() -> None:
 
 
 def test_a_perfect_correlation_and_three_sources_have_no_interval() -> None:
-    perfect = pairs(block(X, 2 * X), level=0.95, seed=0)[0]
+    perfect = correlate_columns(block(X, 2 * X), level=0.95, seed=0)[0]
     assert perfect.pearson.estimate == pytest.approx(1)
     assert math.isnan(perfect.pearson.low)
     assert perfect.reason == "no interval of a perfect correlation (Pearson, Spearman)"
-    three = pairs(block(X[:3], Y[:3]), level=0.95, seed=0)[0]
+    three = correlate_columns(block(X[:3], Y[:3]), level=0.95, seed=0)[0]
     assert three.pearson.estimate == pytest.approx(pearson(X[:3], Y[:3]))
     assert math.isnan(three.spearman.low)
     assert three.reason == "3 sources: an interval needs 4"
 
 
 def test_two_sources_and_constants_have_no_correlation_and_a_reason() -> None:
-    few = pairs(block(X[:2], Y[:2]), level=0.95, seed=0)[0]
+    few = correlate_columns(block(X[:2], Y[:2]), level=0.95, seed=0)[0]
     assert math.isnan(few.pearson.estimate)
     assert few.reason == "2 sources with both: a correlation needs 3"
     same = np.full(5, 0.1 + 0.2)
     same[2] = 0.3
     for columns, which in (((X, same), "second"), ((same, X), "first")):
-        found = pairs(block(*columns), level=0.95, seed=0)[0]
+        found = correlate_columns(block(*columns), level=0.95, seed=0)[0]
         assert math.isnan(found.pearson.estimate)
         assert math.isnan(found.spearman.estimate)
         assert found.reason == f"the {which} is the same in all sources"
@@ -147,7 +149,7 @@ def test_two_sources_and_constants_have_no_correlation_and_a_reason() -> None:
 
 def test_a_source_that_lacks_a_column_is_left_out_of_its_pairs_alone() -> None:
     z = np.array([3.0, 1, math.nan, 5, 4])
-    found = {(p.a, p.b): p for p in pairs(block(X, Y, z), level=0.95, seed=0)}
+    found = {(p.a, p.b): p for p in correlate_columns(block(X, Y, z), level=0.95, seed=0)}
     kept = [0, 1, 3, 4]
     assert found[0, 1].sources == 5
     assert found[0, 2].sources == 4
@@ -162,7 +164,7 @@ def test_the_weakest_correlation_leaves_out_the_source_that_holds_it_up(
 ) -> None:
     if np.ptp(columns[:, 0]) < 0.1 or np.ptp(columns[:, 1]) < 0.1:
         return
-    found = pairs(columns[None], level=0.95, seed=0)[0]
+    found = correlate_columns(columns[None], level=0.95, seed=0)[0]
     sign = 1 if found.pearson.estimate > 0 else -1
     left = [pearson(*np.delete(columns, place, axis=0).T) for place in range(6)]
     if any(map(math.isnan, left)):
@@ -174,7 +176,7 @@ def test_the_weakest_correlation_leaves_out_the_source_that_holds_it_up(
 def test_one_source_far_off_makes_a_correlation_that_goes_with_it() -> None:
     x = np.array([1.0, 2, 3, 4, 50])
     y = np.array([2.0, 4, 1, 3, 60])
-    found = pairs(block(x, y), level=0.95, seed=0)[0]
+    found = correlate_columns(block(x, y), level=0.95, seed=0)[0]
     assert found.pearson.estimate > 0.99
     assert found.weakest == pytest.approx(0, abs=1e-9)
     assert found.weakest_without == 4

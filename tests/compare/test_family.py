@@ -10,11 +10,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rote.compare.families import MOST, Outcome, correct, decide, monte_carlo_interval
+from rote.compare.multiple_testing import (
+    MAX_DIFFERENCES,
+    MAX_PERMUTATIONS,
+    MIN_LAST,
+    Outcome,
+    correct,
+    decide,
+    monte_carlo_interval,
+)
 from rote.compare.permutation import LEVEL, PermutedTest, holm, least_p
 from rote.core.result import Result
 from rote.core.signature import Signature
-from rote.measure._correct import corrected
+from rote.measure.driver.multiple_testing import correct_results
 from tests.examples import dear, drawn, some
 
 Array = np.ndarray
@@ -133,7 +141,7 @@ def test_a_value_that_few_texts_hold_has_few_differences_and_may_not_be_tested()
     some = PermutedTest.of("a", 0.9, np.append(np.linspace(-0.5, 0.5, 97), [0.9, -0.9]), 0.0)
     assert (some.least, some.p) == pytest.approx((0.01, 0.03))
     assert correct([some, tied])[0].tested
-    (result,) = corrected(
+    (result,) = correct_results(
         [
             (
                 _compared("few", "all"),
@@ -232,7 +240,7 @@ def endless(observed: float, seed: int, first: int = 199) -> PermutedTest:
     """A test whose permuted differences are normal, as many of them as are asked for."""
 
     def more(numbers: range) -> Array:
-        every = np.random.default_rng(seed).normal(size=MOST)
+        every = np.random.default_rng(seed).normal(size=MAX_PERMUTATIONS)
         return every[numbers.start : numbers.stop]
 
     return PermutedTest.of("a", observed, more(range(first)), 0.0, more=more)
@@ -252,7 +260,7 @@ def test_clear_tests_are_decided_at_once_and_close_ones_take_more() -> None:
     assert (clear.permutations, none.permutations) == (199, 199)
     assert (clear.p < LEVEL <= none.p, clear.borderline, none.borderline) == (True, False, False)
     (close,) = decide([endless(2.2, 3)])
-    assert 199 < close.permutations < MOST
+    assert 199 < close.permutations < MAX_PERMUTATIONS
     assert not close.borderline
 
 
@@ -261,7 +269,7 @@ def test_what_stays_open_is_borderline_and_no_seed_turns_a_verdict() -> None:
     found = [decide([endless(critical, seed), endless(4.0, 100 + seed)]) for seed in range(5)]
     for close, clear in found:
         assert close.borderline
-        assert close.permutations == MOST
+        assert close.permutations == MAX_PERMUTATIONS
         assert not clear.borderline
         assert clear.permutations == 199
     for observed in (1.5, 1.8, 2.1, 2.4):
@@ -305,12 +313,21 @@ def test_decided_p_values_are_those_of_all_permutations(effects: Array) -> None:
 
 def test_many_undecided_tests_stop_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is held against an open test costs permutations too: there is a limit to all of them."""
-    rng = np.random.default_rng(5)
+    # One draw in twenty is as large as the observed difference: never clear.
+    draws = np.where(
+        np.arange(MAX_PERMUTATIONS) % 20 == 10,
+        3.0 + np.arange(MAX_PERMUTATIONS) / MAX_PERMUTATIONS,
+        0.1,
+    )
 
-    def more(numbers: range) -> Array:
-        return rng.normal(size=len(numbers))
+    def most_permutations(count: int) -> int:
+        test = PermutedTest.of(
+            "same", 2.0, draws[:199], 0.0, more=lambda n: draws[n.start : n.stop]
+        )
+        return max(outcome.permutations for outcome in decide([test] * count))
 
-    tests = [PermutedTest.of(f"{n}", 3.3, rng.normal(size=199), 0.0, more=more) for n in range(60)]
-    without = max(outcome.permutations for outcome in decide(tests))
-    monkeypatch.setattr("rote.compare.families.MOST_IN_ALL", 60 * 500)
-    assert max(outcome.permutations for outcome in decide(tests)) < 1000 < without
+    assert most_permutations(5) == MAX_PERMUTATIONS
+    assert most_permutations(20) == MAX_DIFFERENCES // 20
+    assert most_permutations(60) == MIN_LAST
+    monkeypatch.setattr("rote.compare.multiple_testing.MIN_LAST", 500)
+    assert most_permutations(60) == MAX_DIFFERENCES // 60

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import rote
 from rote.compare.intervals import (
-    Estimate,
-    at_level,
+    ValueEstimate,
+    change_level,
     deviation,
     difference_interval,
-    half_samples,
+    draw_half_samples,
     interval_from_error,
     joint_units,
     mean_error,
@@ -70,7 +70,7 @@ def test_half_samples_of_a_mean_agree_with_the_formula(n: int) -> None:
 
 
 def half_sample_error(reduce: Any, take: Any, keys: Any = None, seed: int = 0) -> float:
-    drawn = half_samples(reduce, take, keyed(take if keys is None else keys), seed=seed)
+    drawn = draw_half_samples(reduce, take, keyed(take if keys is None else keys), seed=seed)
     (column,) = drawn.values()
     return deviation(column)
 
@@ -84,7 +84,7 @@ def test_half_samples_do_not_depend_on_the_number_of_jobs() -> None:
         return {"v": float(take.sum() + rng.random())}
 
     one, two, other = (
-        half_samples(reduce, np.arange(10), keyed(range(10)), seed=seed, jobs=jobs)["v"]
+        draw_half_samples(reduce, np.arange(10), keyed(range(10)), seed=seed, jobs=jobs)["v"]
         for seed, jobs in ((3, 1), (3, 2), (4, 1))
     )
     assert one.tolist() == two.tolist() != other.tolist()
@@ -100,8 +100,8 @@ def test_halves_at_once_are_halves_one_by_one() -> None:
         return {"largest": np.array([data[take].max() for take in takes])}
 
     how: dict[str, Any] = {"take": np.arange(21), "keys": keyed(range(21)), "seed": 3}
-    one = half_samples(reduce, **how)["largest"].tolist()
-    assert half_samples(reduce, **how, many=many, jobs=2)["largest"].tolist() == one
+    one = draw_half_samples(reduce, **how)["largest"].tolist()
+    assert draw_half_samples(reduce, **how, many=many, jobs=2)["largest"].tolist() == one
 
 
 @pytest.mark.parametrize("together", [False, True])
@@ -117,12 +117,12 @@ def test_a_half_holds_half_of_the_texts_or_clusters_whole_and_in_order(together:
         assert half.tolist() == sorted(text for text, kind in zip(take, clusters) if kind in kinds)
         return {"v": 1.0}
 
-    half_samples(reduce, take, keyed(clusters), seed=0)
+    draw_half_samples(reduce, take, keyed(clusters), seed=0)
     assert len(set(found)) > 30
 
 
 def test_one_text_has_no_half() -> None:
-    assert half_samples(lambda take, rng: {"v": 1.0}, np.arange(1), keyed([1]), seed=0) == {}
+    assert draw_half_samples(lambda take, rng: {"v": 1.0}, np.arange(1), keyed([1]), seed=0) == {}
 
 
 def test_every_half_is_as_likely() -> None:
@@ -133,7 +133,7 @@ def test_every_half_is_as_likely() -> None:
         return {"v": 1.0}
 
     for seed in range(50):
-        half_samples(reduce, np.arange(6), keyed(range(6)), seed=seed)
+        draw_half_samples(reduce, np.arange(6), keyed(range(6)), seed=seed)
     assert len(counts) == 20
     # 10,000 draws, 500 of each half expected, with a standard deviation of 22.
     assert all(400 < count < 600 for count in counts.values())
@@ -149,7 +149,7 @@ def test_halves_of_sources_that_share_keys_go_together() -> None:
         return {"mean": float(data[take].mean())}
 
     def drawn(take: Any, keys: Any) -> Any:
-        return half_samples(reduce, take, keyed(keys), seed=1)["mean"]
+        return draw_half_samples(reduce, take, keyed(keys), seed=1)["mean"]
 
     one, other = drawn(np.arange(40), range(40)), drawn(np.arange(40, 80), range(40))
     error = deviation(other - one)
@@ -207,7 +207,7 @@ def test_intervals_of_differences_hold_what_they_promise(
         else:
             values = float(one.mean()), float(other.mean())
             first, second = (
-                Estimate(v, interval_from_error(v, mean_error(x), 0.95, len(x)), len(x))
+                ValueEstimate(v, interval_from_error(v, mean_error(x), 0.95, len(x)), len(x))
                 for v, x in zip(values, (one, other))
             )
             low, high = difference_interval(first, second, 0.95, paired=False)
@@ -221,7 +221,7 @@ def test_the_interval_of_a_difference_is_welchs_of_means_and_newcombes_of_shares
     one, other = rng.normal(2, 3, 9), rng.normal(0, 1, 25)
     values = float(one.mean()), float(other.mean())
     own, theirs = (
-        Estimate(v, interval_from_error(v, mean_error(x), 0.9, len(x)), len(x))
+        ValueEstimate(v, interval_from_error(v, mean_error(x), 0.9, len(x)), len(x))
         for v, x in zip(values, (one, other))
     )
     welch = stats.ttest_ind(one, other, equal_var=False).confidence_interval(0.9)
@@ -229,8 +229,8 @@ def test_the_interval_of_a_difference_is_welchs_of_means_and_newcombes_of_shares
     assert found == pytest.approx((welch.low, welch.high))
     # Newcombe (1998), method 10, example (a): 56 of 70 and 48 of 80.
     halves = rng.multivariate_normal([0.8, 0.6], [[1, 0.6], [0.6, 1]], 200).T
-    own = Estimate(0.8, wilson(56, 70, 0.95), 70, halves[0], counted=True)
-    theirs = Estimate(0.6, wilson(48, 80, 0.95), 80, halves[1], counted=True)
+    own = ValueEstimate(0.8, wilson(56, 70, 0.95), 70, halves[0], counted=True)
+    theirs = ValueEstimate(0.6, wilson(48, 80, 0.95), 80, halves[1], counted=True)
     found = difference_interval(own, theirs, 0.95, paired=False)
     assert found == pytest.approx((0.0524, 0.3339), abs=5e-5)
     # Of shares that go together, as those of paired texts do, less is left to chance.
@@ -297,16 +297,16 @@ def test_an_interval_of_another_level_is_the_one_that_would_have_been_made(
         total = found + more
         for units in (math.inf, 12):
             made = wilson(right, total, was, units)
-            ends = at_level(right / total, made, was, level, units, share=True)
+            ends = change_level(right / total, made, was, level, units, share=True)
             assert ends == pytest.approx(wilson(right, total, level, units), abs=1e-6)
-    normal = at_level(3.0, interval_from_error(3.0, 0.2, was, 7), was, level, 7)
+    normal = change_level(3.0, interval_from_error(3.0, 0.2, was, 7), was, level, 7)
     assert normal == pytest.approx(interval_from_error(3.0, 0.2, level, 7))
 
 
 def test_an_interval_of_another_level_stays_lop_sided_and_a_share_within_its_bounds() -> None:
-    low, high = at_level(2.0, (1.0, 4.0), 0.5, 0.9, 9)
+    low, high = change_level(2.0, (1.0, 4.0), 0.5, 0.9, 9)
     assert (high - 2) / (2 - low) == pytest.approx(2)
-    assert at_level(0.7, (0.4, 1.0), 0.5, 0.99, 9, share=True) == (0, 1)
+    assert change_level(0.7, (0.4, 1.0), 0.5, 0.99, 9, share=True) == (0, 1)
 
 
 def test_a_share_of_independent_texts_is_wilsons() -> None:

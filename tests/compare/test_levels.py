@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rote.compare.levels import ordered_levels
 from rote.core.errors import OptionError, UnknownName
+from rote.studies._factors import ordered_levels
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from rote.compare.log_odds import (
     contrast,
     frequent_enough,
     log_odds,
+    permuted_excess,
     pooled_prior,
-    standing,
     two_sided_p,
 )
 
@@ -137,19 +137,19 @@ def test_correction_like_scipy(p: list[float]) -> None:
 def test_how_far_a_thing_stands_out_by_hand() -> None:
     # Permuted z: 1 and 5 (mean 3, spread 2), 0 and 0 (spread taken as 1), nan counts as 0.
     runs = [np.array([7.0, 2.0, np.nan]), np.array([1.0, 0.0, 4.0]), np.array([5.0, 0.0, -4.0])]
-    found = standing(lambda run: runs[run], 2)
+    found = permuted_excess(lambda run: runs[run], 2)
     assert found.expected.tolist() == [3.0, 0.0, 0.0]
     assert found.excess.tolist() == [2.0, 2.0, 0.0]
     # Run 1 against 7 and 5, 2 and 0, 0 and -4; run 2 against 7 and 1, 2 and 0, 0 and 4.
     assert found.largest.tolist() == [3.0, 1 / 3]
     assert found.p().tolist() == [2 / 3, 2 / 3, 1.0]
     assert found.p(np.array([1.0, 1.0])).tolist() == [1 / 3, 1 / 3, 1.0]
-    both = standing(lambda run: runs[run], 2, two_sided=True)
+    both = permuted_excess(lambda run: runs[run], 2, two_sided=True)
     assert both.largest.tolist() == [5.0, 3.0]
 
 
 def test_without_permutations_nothing_is_certain() -> None:
-    found = standing(lambda run: np.array([9.0]), 0)
+    found = permuted_excess(lambda run: np.array([9.0]), 0)
     assert np.isnan(found.p()).all()
     assert np.isnan(found.excess).all()
 
@@ -166,7 +166,7 @@ def test_things_that_cluster_in_texts_hold_their_level() -> None:
     wrong = by_z = 0
     for _ in range(60):
         z = partial(cut_in_two, rng.negative_binomial(0.3, 0.1, (30, 12)))
-        wrong += bool((standing(z, 19).p() <= 0.05).any())
+        wrong += bool((permuted_excess(z, 19).p() <= 0.05).any())
         by_z += bool((benjamini_hochberg(two_sided_p(z(0))) <= 0.05).any())
     assert by_z > 40
     assert wrong <= 8  # 60 / 20 = 3; more than 8 in one of 300

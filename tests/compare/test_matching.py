@@ -9,28 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.compare.matching import (
+from rote.compare.equal_sizes import (
     DRAWS,
-    ENOUGH,
-    LONGEST,
-    SHORTEST,
-    Order,
+    MANY_TEXTS,
+    MAX_WINDOW,
+    MIN_WINDOW,
+    DrawOrder,
     Unit,
-    planned,
-    unequal,
+    has_unequal_sizes,
+    plan_sizes,
 )
 from rote.core.sample import Take
 
 
-def order_of(strata: list[int], groups: dict[str, list[int]]) -> Order:
+def order_of(strata: list[int], groups: dict[str, list[int]]) -> DrawOrder:
     taken = {source: np.array(own, np.int64) for source, own in groups.items()}
-    return Order.of(np.arange(len(strata)), np.array(strata, np.int64), taken)
+    return DrawOrder.of(np.arange(len(strata)), np.array(strata, np.int64), taken)
 
 
 def test_nine_of_ten_texts_of_every_source_hold_a_window() -> None:
     sizes = np.concatenate((np.arange(100, 200), np.arange(50, 150)))
     groups = {"long": np.arange(100), "short": np.arange(100, 200)}
-    plan = planned(groups, sizes, "words")
+    plan = plan_sizes(groups, sizes, "words")
     assert plan is not None
     assert plan.size == 60
     assert plan.left_out == {"long": 0, "short": 10}
@@ -39,7 +39,7 @@ def test_nine_of_ten_texts_of_every_source_hold_a_window() -> None:
 def test_every_source_gives_as_many_windows_and_short_texts_are_counted() -> None:
     sizes = np.array([5, *range(50, 59), *range(80, 110)])
     groups = {"few": np.arange(10), "many": np.arange(10, 40)}
-    plan = planned(groups, sizes, "words")
+    plan = plan_sizes(groups, sizes, "words")
     assert plan is not None
     assert (plan.size, plan.windows, plan.draws) == (50, 9, DRAWS)
     assert plan.left_out == {"few": 1, "many": 0}
@@ -50,44 +50,44 @@ def test_every_source_gives_as_many_windows_and_short_texts_are_counted() -> Non
 
 def test_of_many_texts_a_draw_takes_one_in_four() -> None:
     groups = {"a": np.arange(400), "b": np.arange(400, 1000)}
-    plan = planned(groups, np.full(1000, 90), "words")
+    plan = plan_sizes(groups, np.full(1000, 90), "words")
     assert plan is not None
     assert (plan.windows, plan.draws) == (100, DRAWS)
-    few = planned({"a": np.arange(90), "b": np.arange(90, 200)}, np.full(200, 90), "words")
+    few = plan_sizes({"a": np.arange(90), "b": np.arange(90, 200)}, np.full(200, 90), "words")
     assert few is not None
-    assert few.windows == ENOUGH
+    assert few.windows == MANY_TEXTS
 
 
 def test_one_draw_is_like_the_next_where_all_texts_are_windows() -> None:
-    plan = planned({"a": np.arange(9), "b": np.arange(9, 18)}, np.full(18, 50), "words")
+    plan = plan_sizes({"a": np.arange(9), "b": np.arange(9, 18)}, np.full(18, 50), "words")
     assert plan is not None
     assert plan.draws == 1
 
 
 def test_whole_texts_are_matched_by_their_number_alone() -> None:
     groups = {"few": np.arange(4), "many": np.arange(4, 20)}
-    plan = planned(groups, np.full(20, 7), "texts")
+    plan = plan_sizes(groups, np.full(20, 7), "texts")
     assert plan is not None
     assert (plan.size, plan.windows, plan.row("few", 4)) == (None, 4, {"texts": 4})
 
 
 def test_a_source_of_short_texts_does_not_prevent_comparing_the_others() -> None:
-    least = SHORTEST["words"]
+    least = MIN_WINDOW["words"]
     sizes = np.concatenate((np.full(20, least - 1), np.full(20, 90), np.full(20, 120)))
     groups = {name: np.arange(20 * n, 20 * n + 20) for n, name in enumerate("abc")}
-    plan = planned(groups, sizes, "words")
+    plan = plan_sizes(groups, sizes, "words")
     assert plan is not None
     assert (plan.size, list(plan.too_short), list(plan.groups)) == (90, ["a"], ["b", "c"])
 
 
 def test_without_two_texts_that_hold_a_window_there_is_no_plan() -> None:
     groups = {"a": np.arange(3), "b": np.arange(3, 6)}
-    assert planned(groups, np.array([4, 9, 9, 4, 5, 9]), "words") is None
+    assert plan_sizes(groups, np.array([4, 9, 9, 4, 5, 9]), "words") is None
 
 
 def test_no_sample_is_larger_than_a_reader_could_see() -> None:
     groups = {"a": np.arange(300), "b": np.arange(300, 600)}
-    plan = planned(groups, np.full(600, 200), "words", 50 * 200)
+    plan = plan_sizes(groups, np.full(600, 200), "words", 50 * 200)
     assert plan is not None
     assert plan.windows == 50
 
@@ -95,19 +95,19 @@ def test_no_sample_is_larger_than_a_reader_could_see() -> None:
 @pytest.mark.parametrize("unit", ["words", "sentences"])
 def test_windows_of_long_texts_are_no_longer_than_it_takes(unit: Unit) -> None:
     groups = {"a": np.arange(20), "b": np.arange(20, 40)}
-    plan = planned(groups, np.full(40, 9_000), unit)
+    plan = plan_sizes(groups, np.full(40, 9_000), unit)
     assert plan is not None
-    assert (plan.size, plan.draws) == (LONGEST[unit], DRAWS)
+    assert (plan.size, plan.draws) == (MAX_WINDOW[unit], DRAWS)
 
 
 def test_sources_of_about_the_same_size_need_no_matching() -> None:
     groups = {"a": np.arange(100), "b": np.arange(100, 200)}
     sizes = np.repeat([300, 303], 100)
-    assert not unequal(groups, sizes, "words")
-    assert unequal(groups, np.repeat([300, 310], 100), "words")
-    assert not unequal(groups, np.repeat([300, 310], 100), "texts")
-    assert unequal({"a": np.arange(90), "b": np.arange(100, 200)}, sizes, "texts")
-    assert not unequal({"a": np.arange(7)}, sizes, "words")
+    assert not has_unequal_sizes(groups, sizes, "words")
+    assert has_unequal_sizes(groups, np.repeat([300, 310], 100), "words")
+    assert not has_unequal_sizes(groups, np.repeat([300, 310], 100), "texts")
+    assert has_unequal_sizes({"a": np.arange(90), "b": np.arange(100, 200)}, sizes, "texts")
+    assert not has_unequal_sizes({"a": np.arange(7)}, sizes, "words")
 
 
 def test_what_all_sources_answer_comes_first_and_one_answer_of_each() -> None:
@@ -136,7 +136,7 @@ def test_every_text_comes_about_equally_often(texts: int, count: int) -> None:
         assert len(set(Counter(np.concatenate(whole).tolist()).values())) <= 1
 
 
-def drawn_one_by_one(order: Order, take: Take, count: int, draws: int) -> list[list[int]]:
+def drawn_one_by_one(order: DrawOrder, take: Take, count: int, draws: int) -> list[list[int]]:
     if len(take) <= count:
         return [take.tolist()] * draws
     blocks: list[list[int]] = []
@@ -162,10 +162,10 @@ def test_who_is_drawn_does_not_depend_on_the_order_of_the_input(seed: int, count
     rng = np.random.default_rng(seed)
     strata, places = rng.integers(-1, 5, 14), np.arange(14)
     groups = {"a": np.arange(8), "b": np.arange(8, 14)}
-    order = Order.of(places, strata, groups)
+    order = DrawOrder.of(places, strata, groups)
     mixed = rng.permutation(14)
     at = np.argsort(mixed)
-    turned = Order.of(mixed, strata[mixed], {s: np.sort(at[t]) for s, t in groups.items()})
+    turned = DrawOrder.of(mixed, strata[mixed], {s: np.sort(at[t]) for s, t in groups.items()})
     for take in groups.values():
         here = [set(block.tolist()) for block in order.blocks(take, count, 3)]
         there = [set(mixed[b].tolist()) for b in turned.blocks(np.sort(at[take]), count, 3)]

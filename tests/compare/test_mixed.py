@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rote.compare.mixed import Mixed, NoFit
+from rote.compare.mixed import MixedModel, NoFit
 
 PROMPTS, LEVELS = 7, 4
 
@@ -59,7 +59,7 @@ def flat(grid: Any) -> tuple[Any, Any, list[int]]:
 
 def test_blocks_without_gaps_have_the_numbers_of_an_analysis_of_variance(blocks: Any) -> None:
     values, design, prompts = flat(blocks)
-    model = Mixed(values, design, {"prompt": prompts})
+    model = MixedModel(values, design, {"prompt": prompts})
     rest = blocks - blocks.mean(axis=0) - blocks.mean(axis=1, keepdims=True) + blocks.mean()
     freedom = (PROMPTS - 1) * (LEVELS - 1)
     error = (rest**2).sum() / freedom
@@ -83,7 +83,7 @@ def test_two_levels_are_a_paired_t_test() -> None:
         0, 0.5, (12, 2)
     )
     values, design, prompts = flat(pairs)
-    found = Mixed(values, design, {"prompt": prompts}).contrast(np.array([-1.0, 1]))
+    found = MixedModel(values, design, {"prompt": prompts}).contrast(np.array([-1.0, 1]))
     by_hand = ttest_rel(pairs[:, 1], pairs[:, 0])
     assert found.p == pytest.approx(by_hand.pvalue, rel=1e-3)
     assert found.interval(0.95) == pytest.approx(tuple(by_hand.confidence_interval()), rel=1e-3)
@@ -93,7 +93,9 @@ def test_crossed_effects_have_the_variances_of_an_analysis_of_variance(blocks: A
     # Prompts and raters cross, every rater rates every prompt once; the mean is all that is fixed.
     ratings = blocks - np.arange(LEVELS) + 1.5 * np.array([0.3, -1, 0.2, 0.9])
     prompts, raters = (number.ravel().tolist() for number in np.indices(ratings.shape))
-    model = Mixed(ratings.ravel(), np.ones((ratings.size, 1)), {"prompt": prompts, "rater": raters})
+    model = MixedModel(
+        ratings.ravel(), np.ones((ratings.size, 1)), {"prompt": prompts, "rater": raters}
+    )
     rest = ratings - ratings.mean(axis=0) - ratings.mean(axis=1, keepdims=True) + ratings.mean()
     error = (rest**2).sum() / ((PROMPTS - 1) * (LEVELS - 1))
     assert model.residual**2 == pytest.approx(error, rel=1e-4)
@@ -107,7 +109,7 @@ def test_an_effect_that_is_not_there_is_0_and_leaves_least_squares() -> None:
     # Prompts that are more alike than chance would have them.
     grid = np.array([[0.0, 3, 1], [3, 0, 1.5], [1, 1, 1.8], [2, 1.9, 0]])
     values, design, prompts = flat(grid)
-    model = Mixed(values, design, {"prompt": prompts})
+    model = MixedModel(values, design, {"prompt": prompts})
     assert model.deviations["prompt"] == 0
     change = model.contrast(np.array([-1.0, 1, 0]))
     pooled = grid.var(axis=0, ddof=1).mean()
@@ -137,7 +139,7 @@ def test_gaps_and_crossed_effects_are_those_of_statsmodels(
 ) -> None:
     values, sources, numbers, prompts, raters = unbalanced()
     random = {"prompt": prompts, **({"rater": raters} if crossed else {})}
-    model = Mixed(values, design_of(sources, numbers), random)
+    model = MixedModel(values, design_of(sources, numbers), random)
     effects, errors, deviations, residual = theirs
     assert model.effects == pytest.approx(effects, rel=1e-4, abs=1e-5)
     assert np.sqrt(np.diag(model.covariance)) == pytest.approx(errors, rel=2e-3)
@@ -177,7 +179,7 @@ def test_intervals_are_those_of_prompts_and_hold_what_is_true() -> None:
     for _ in range(times):
         values = 0.5 * levels + rng.normal(size=8)[prompts]
         values += 0.8 * rng.normal(size=(8, 2))[prompts, levels] + rng.normal(size=len(again))
-        model = Mixed(values, design, random)
+        model = MixedModel(values, design, random)
         low, high = model.contrast(np.array([-1.0, 1])).interval(0.95)
         held += low <= 0.5 <= high
         if all(model.deviations.values()):  # else what is left is pooled
@@ -193,21 +195,21 @@ def test_what_cannot_be_fitted_is_refused() -> None:
     values, sources, numbers, prompts, _ = unbalanced()
     design = design_of(sources, numbers)
     with pytest.raises(NoFit, match="prompt has a single level"):
-        Mixed(values, design, {"prompt": [1] * len(values)})
+        MixedModel(values, design, {"prompt": [1] * len(values)})
     with pytest.raises(NoFit, match="a level for every text"):
-        Mixed(values, design, {"prompt": range(len(values))})
+        MixedModel(values, design, {"prompt": range(len(values))})
     with pytest.raises(NoFit, match="do not vary"):
-        Mixed(np.ones(len(values)), design, {"prompt": prompts})
+        MixedModel(np.ones(len(values)), design, {"prompt": prompts})
     with pytest.raises(NoFit, match="too few texts"):
-        Mixed(values, np.column_stack((design, design[:, 0])), {"prompt": prompts})
+        MixedModel(values, np.column_stack((design, design[:, 0])), {"prompt": prompts})
     with pytest.raises(NoFit, match="nothing is left"):
-        Mixed(np.array(prompts) * 1.7, np.ones((len(values), 1)), {"prompt": prompts})
+        MixedModel(np.array(prompts) * 1.7, np.ones((len(values), 1)), {"prompt": prompts})
 
 
 def test_a_search_that_does_not_end_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     values, sources, numbers, prompts, _ = unbalanced()
 
     noise = np.random.default_rng(1)
-    monkeypatch.setattr(Mixed, "_deviance", lambda self, ratios: noise.random())
+    monkeypatch.setattr(MixedModel, "_deviance", lambda self, ratios: noise.random())
     with pytest.raises(NoFit, match="did not converge"):
-        Mixed(values, design_of(sources, numbers), {"prompt": prompts})
+        MixedModel(values, design_of(sources, numbers), {"prompt": prompts})

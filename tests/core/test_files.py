@@ -12,7 +12,7 @@ import pytest
 import rote
 from rote.core.errors import OptionError
 from rote.core.files import new_file, write_atomically
-from rote.curate.folder import new_folder
+from rote.curate.output_folder import new_folder
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ _WRITES = """
 import os, sys
 from pathlib import Path
 from rote.core.files import write_atomically
-from rote.curate.folder import new_folder
+from rote.curate.output_folder import new_folder
 
 os.umask(int(sys.argv[1], 8))
 
@@ -71,7 +71,8 @@ def test_what_cannot_be_finished_leaves_nothing(tmp_path: Path) -> None:
 
 def test_what_a_killed_run_left_is_removed_and_what_another_writes_is_not(tmp_path: Path) -> None:
     script = (
-        "import os, sys\nfrom pathlib import Path\nfrom rote.curate.folder import new_folder\n"
+        "import os, sys\nfrom pathlib import Path\n"
+        "from rote.curate.output_folder import new_folder\n"
         "with new_folder(Path(sys.argv[1])) as partial:\n"
         "    (partial / 'half').touch()\n    os.kill(os.getpid(), 9)"
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from rote.core import compiling
+from rote.core import kernel_cache
 from rote.core.kernels import njit
 
 
@@ -92,8 +92,8 @@ def test_processes_that_compile_the_same_at_once_compile_it_once(
     assert sum(int(compiled) for _, compiled in said) == 2
     # Whoever comes later finds both.
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    root = compiling.cache_root.__wrapped__()
-    monkeypatch.setattr(compiling, "cache_root", lambda: root)
+    root = kernel_cache.cache_root.__wrapped__()
+    monkeypatch.setattr(kernel_cache, "cache_root", lambda: root)
     monkeypatch.syspath_prepend(tmp_path)
     double = import_module("double").double
     assert [double(x) for x in (1, 2.5)] == [2, 5.0]
@@ -103,7 +103,7 @@ def test_processes_that_compile_the_same_at_once_compile_it_once(
 def test_where_nothing_can_be_locked_kernels_are_compiled_and_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "cache_root", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "cache_root", lambda: tmp_path)
 
     @njit(cache=True)
     def triple(x):  # type: ignore[no-untyped-def]
@@ -112,6 +112,6 @@ def test_where_nothing_can_be_locked_kernels_are_compiled_and_not_kept(
     def refuse(*_: object) -> None:
         raise OSError("no locks available")
 
-    monkeypatch.setattr(compiling.fcntl, "flock", refuse)
+    monkeypatch.setattr(kernel_cache.fcntl, "flock", refuse)
     assert triple(2) == 6
     assert not list(tmp_path.rglob("*.nbi"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import rote
 from rote.core.numbers import format_number
 from rote.core.table import Column
-from rote.report.tables.sheet import shown_number
+from rote.report.cells import format_cell_number
 
 SOURCE = Path(rote.__file__).resolve().parent
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "kept"
@@ -54,7 +54,7 @@ def test_no_cell_of_a_table_signs_a_zero(
     number: float, kind: str, decimals: int | None, model: float | None
 ) -> None:
     column = Column("", kind=kind, decimals=decimals, signed=True)  # type: ignore[arg-type]
-    text = shown_number(number, column, model)
+    text = format_cell_number(number, column, model)
     assert (text[0] in "+-") == (Decimal(text.rstrip("%")) != 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.core.column import Column
+from rote.core.arrays import GrowableArray
 from rote.core.layer import Layer
 from rote.core.metric import members
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
@@ -68,7 +68,7 @@ def test_a_panel_holds_every_measure() -> None:
 def test_a_column_is_the_concatenation_in_memory_or_on_disk(
     parts: list[list[int]], limit: int
 ) -> None:
-    column = Column(np.int32, limit)
+    column = GrowableArray(np.int32, limit)
     for part in parts:
         column.append(np.array(part, np.int32))
     assert column.finish().tolist() == [value for part in parts for value in part]

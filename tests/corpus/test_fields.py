@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -180,3 +181,18 @@ def test_another_input_is_read_alike_unless_something_else_is_said():
         own.beside("body")
     with pytest.raises(OptionError, match="on_error is one of stop, skip, not 'go'"):
         own.beside("on-error=go")
+
+
+def test_the_text_of_a_conversation_is_its_last_turn(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    for suffix, written in (
+        ("jsonl", json.dumps({"id": "1", "messages": turns})),
+        ("json", json.dumps([{"id": "1", "messages": turns}])),
+    ):
+        (tmp_path / f"c.{suffix}").write_text(written)
+        (document,) = open_corpus([tmp_path / f"c.{suffix}"])
+        assert (document.id, document.text) == ("1", "Hello.")
+        assert document.meta["messages"] == turns
+    (tmp_path / "wrong.jsonl").write_text('{"id": "1", "messages": ["Hi"]}')
+    with pytest.raises(InputError, match="no field holds text"):
+        list(open_corpus([tmp_path / "wrong.jsonl"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,12 @@ import pytest
 from rote.core.errors import InputError, UnknownName
 from rote.corpus import ReadOptions
 from rote.corpus.items import Item, read_items, read_records
+from tests.kit import write_jsonl
 
 
 def written(path: Path, *records: Mapping[str, Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(map(json.dumps, records)) + "\n")
-    return path
+    return write_jsonl(path, records)
 
 
 def one(path: Path, **record: Any) -> Item:
@@ -209,7 +208,7 @@ def test_wrong_items_are_named_by_file_and_line(tmp_path: Path) -> None:
 def test_records_keep_their_form_and_fields(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     fields = {"goal": "open it", "sol1": "pull", "sol2": "push", "label": 1, "note": "x"}
-    path.write_text(json.dumps(fields) + "\n", encoding="utf-8")
+    write_jsonl(path, [fields])
     (record,) = read_records([path])
     assert (record.form, record.fields) == ("piqa", fields)
     assert [record.item] == list(read_items([path]))

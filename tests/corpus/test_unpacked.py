@@ -14,7 +14,7 @@ import pytest
 
 from rote.core.errors import InputError
 from rote.corpus import arrow, open_corpus, parquet
-from rote.corpus._page_headers import Malformed, read_pages
+from rote.corpus.parquet import Malformed, read_pages
 
 ROWS = [
     {

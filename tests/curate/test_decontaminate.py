@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import textwrap
 from collections.abc import Callable
@@ -15,11 +14,18 @@ from rote.annotate.folded_words import fold_text
 from rote.core.errors import InputError
 from rote.corpus import open_corpus
 from rote.corpus.items import Item, read_items
-from rote.curate import decontaminate_folder
-from rote.curate.decontaminate import ItemMatch, ItemMatcher
-from rote.curate.decontaminate_folder import LEDGER, Made, decontaminate, without
+from rote.curate.decontaminate import (
+    LEDGER,
+    ItemMatch,
+    ItemMatcher,
+    ShardMatcher,
+    cut_sentences,
+    decontaminate,
+)
+from rote.curate.output_folder import MadeFolder
 from rote.search import part_matcher
 from rote.search.part_matcher import MatchOptions
+from tests.kit import read_jsonl, write_jsonl
 
 from ..killing import assert_whole, calls_of, kill_at, restore, states_at
 
@@ -166,19 +172,17 @@ def test_a_copy_behind_many_beginnings_of_it_is_found() -> None:
 
 def corpus(tmp_path: Path, form: str = "embedded") -> Path:
     documents, _ = planted(form)
-    path = tmp_path / "train.jsonl"
-    path.write_text(
-        "".join(json.dumps({"id": f"d{n}", "text": t}) + "\n" for n, t in enumerate(documents))
+    return write_jsonl(
+        tmp_path / "train.jsonl", ({"id": f"d{n}", "text": t} for n, t in enumerate(documents))
     )
-    return path
 
 
-def made(path: Path, folder: Path, **more: Any) -> Made:
+def made(path: Path, folder: Path, **more: Any) -> MadeFolder:
     return decontaminate(open_corpus(path), ITEMS, folder, **more)
 
 
 def ledger(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    return read_jsonl(folder / LEDGER)
 
 
 def test_documents_are_dropped_or_cut_or_left(tmp_path: Path) -> None:
@@ -204,13 +208,13 @@ def test_documents_are_dropped_or_cut_or_left(tmp_path: Path) -> None:
 def test_sentences_that_hold_a_match_go() -> None:
     text = "It rained. The man who sold the boat went home. She laughed! Then it was over."
     match = ItemMatch(0, 0, 1.0, 1.0, 1, text.index("sold"), text.index("laughed"), None)
-    assert without(text, [match]) == "It rained. Then it was over."
+    assert cut_sentences(text, [match]) == "It rained. Then it was over."
 
 
 @pytest.mark.usefixtures("kept_processes")
 def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
-    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])
     held = []
     for jobs in (1, 2):
         folder = tmp_path / str(jobs)
@@ -224,7 +228,7 @@ def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
 
 def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
     paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
-    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])
     whole = tmp_path / "whole"
 
     def run(folder: Path) -> None:
@@ -269,21 +273,21 @@ def test_what_is_finished_is_not_done_again(
     with pytest.raises(InputError, match=r"more.jsonl, line 1"):
         decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])
     looked: list[str] = []
-    real = decontaminate_folder.Looking.__call__
+    real = ShardMatcher.__call__
 
     def call(self: Any, shard: Any) -> Any:
         looked.append(Path(shard.origin.file).name)
         return real(self, shard)
 
-    monkeypatch.setattr(decontaminate_folder.Looking, "__call__", call)
+    monkeypatch.setattr(ShardMatcher, "__call__", call)
     # The sample, and so the weights, must be the same: the file that is mended adds to it.
     monkeypatch.setattr(part_matcher, "SAMPLE", 1_000)
     paths[1].write_text("no record\n")
     with pytest.raises(InputError):
         decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
-    paths[1].write_text(json.dumps({"id": "m", "text": ITEMS[30].context}) + "\n")
+    write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])
     looked.clear()
     held = decontaminate(open_corpus(paths), ITEMS, tmp_path / "out")
     assert looked == ["more.jsonl"]
@@ -296,7 +300,7 @@ def test_questions_with_answers_and_passages_are_items(tmp_path: Path) -> None:
         {"question": "Who?", "answer": "me", "passage": "Long ago."},
         {"id": 7, "question": "Why?", "answer": ["so", "thus"]},
     ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_jsonl(path, records)
     items = list(read_items([path]))
     assert [(item.id, item.options, item.answer) for item in items] == [
         ("quiz.jsonl:1", ("me",), 0),
@@ -369,8 +373,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_cases_of_another_tool_come_out_right(tmp_path: Path, case: str) -> None:
     text, expected = CASES[case]
-    path = tmp_path / "quiz.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in QUIZ))
+    path = write_jsonl(tmp_path / "quiz.jsonl", QUIZ)
     items = list(read_items([path]))
     matcher = matcher_of(items, [text])
     assert {items[matcher.items[match.part]].id for match in matcher.find([text])} == expected
@@ -384,7 +387,6 @@ def test_a_lower_score_finds_at_least_as_much() -> None:
 
 
 def test_questions_without_answers_are_read_by_name(tmp_path: Path) -> None:
-    path = tmp_path / "quiz.jsonl"
-    path.write_text(json.dumps({"doc_id": 4, "question": ASKED}) + "\n")
+    path = write_jsonl(tmp_path / "quiz.jsonl", [{"doc_id": 4, "question": ASKED}])
     (item,) = read_items([path], "questions")
     assert item.parts() == [("question", ASKED)]

@@ -11,21 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.curate.dedup import DedupOptions, Found, Texts, WordNumbers, find
-from rote.curate.repeats import Room
+from rote.curate.dedup import DedupOptions, DedupTexts, Repetitions, WordNumbers, find_repetitions
+from rote.curate.repeated_runs import ArrayRoom
 from tests.examples import lists, some
 
 Words = list[list[str]]
 SOME = lists(some("abc", 12, 1), 7, 1)
 
 
-def readable(texts: Words, sources: list[str] | None = None, **more: Any) -> Texts:
+def readable(texts: Words, sources: list[str] | None = None, **more: Any) -> DedupTexts:
     """The words numbered in the order in which they occur."""
     numbers: dict[str, int] = {}
     ids = [numbers.setdefault(word, len(numbers)) for text in texts for word in text]
     lengths = np.array([len(text) for text in texts])
     starts = np.cumsum(lengths) - lengths
-    return Texts(
+    return DedupTexts(
         words=WordNumbers(np.array(ids, np.int32), np.empty(0, np.int32), starts, lengths),
         gone=np.zeros(len(texts), np.bool_),
         vocabulary=list(numbers),
@@ -35,12 +35,12 @@ def readable(texts: Words, sources: list[str] | None = None, **more: Any) -> Tex
     )
 
 
-def found_in(texts: Words, memory: int = 1 << 30, **options: object) -> Found:
+def found_in(texts: Words, memory: int = 1 << 30, **options: object) -> Repetitions:
     chosen = DedupOptions(**{"length": 0, "near": 0.0, "shingle": 1, **options})  # type: ignore[arg-type]
-    return find(readable(texts), chosen, Room(memory))
+    return find_repetitions(readable(texts), chosen, ArrayRoom(memory))
 
 
-def left(texts: Words, found: Found) -> Words:
+def left(texts: Words, found: Repetitions) -> Words:
     """What stays of each text."""
     stays = [list(text) for text in texts]
     for cut in reversed(found.cuts):
@@ -114,7 +114,9 @@ def test_documents_are_compared_by_other_words_than_runs(
     texts = [["a", *text] for text in texts]
     plain = [[word.lower() for word in text if word.isalpha()] for text in texts]
     both = replace(readable(texts), folded=readable(plain).words)
-    found = find(both, DedupOptions(length=3, near=least, shingle=shingle), Room(memory))
+    found = find_repetitions(
+        both, DedupOptions(length=3, near=least, shingle=shingle), ArrayRoom(memory)
+    )
     assert list(zip(found.alike.tolist(), found.similar.tolist())) == [
         (number, pytest.approx(share)) for number, share in alike_twin(plain, shingle, least)
     ]
@@ -145,7 +147,7 @@ def test_a_copy_of_all_that_goes_stays(texts: Words, length: int) -> None:
 def test_words_that_other_sets_hold_are_those_of_the_twin(texts: Words, length: int) -> None:
     sources = ["ab"[n % 2] for n in range(len(texts))]
     chosen = DedupOptions(length=length, near=0.0, shingle=1)
-    found = find(readable(texts, sources), chosen)
+    found = find_repetitions(readable(texts, sources), chosen)
     names = list(dict.fromkeys(sources))
     runs = [{tuple(t[i : i + length]) for i in range(len(t) - length + 1)} for t in texts]
     for one, own in enumerate(names):
@@ -172,10 +174,14 @@ def test_the_copy_that_stays_is_the_one_that_is_preferred() -> None:
     newest = found_in(texts, length=3, keep=("newest:year",))
     assert left(texts, newest) == [["x"], ["y", "y"], list("abczzz")]
     chosen = DedupOptions(length=3, near=0.0, shingle=1, keep=("source:b",))
-    assert left(texts, find(readable(texts, ["a", "b", "c"]), chosen))[1] == list("abcyy")
+    assert left(texts, find_repetitions(readable(texts, ["a", "b", "c"]), chosen))[1] == list(
+        "abcyy"
+    )
     # The first rule that tells two copies apart decides.
     both = replace(chosen, keep=("source:b", "longest"))
-    assert left(texts, find(readable(texts, ["a", "b", "b"]), both))[2] == list("abczzz")
+    assert left(texts, find_repetitions(readable(texts, ["a", "b", "b"]), both))[2] == list(
+        "abczzz"
+    )
     with pytest.raises(OptionError, match="not a rule; write first, longest"):
         DedupOptions(keep=("oldest:year",))
 
@@ -193,7 +199,7 @@ def test_held_elsewhere_goes_wherever_it_is() -> None:
     texts = [list("abcd"), list("xbcy")]
     held = np.array([0, 1, 0, 0] * 2, np.uint8)
     chosen = DedupOptions(length=2, near=0.0, shingle=1)
-    found = find(readable(texts, held=(held, held[:0])), chosen)
+    found = find_repetitions(readable(texts, elsewhere=(held, held[:0])), chosen)
     assert left(texts, found) == [["a", "d"], ["x", "y"]]
     assert {cut.kept for cut in found.cuts} == {-2}
 
@@ -230,15 +236,15 @@ def test_sentences_are_those_of_the_twin(texts: list[list[str]], length: int, me
     whole = [" ".join(text).split() for text in texts]
     ends = np.cumsum([len(sentence.split()) for text in texts for sentence in text])
     chosen = DedupOptions(length=length, near=0.0, shingle=1, cut="sentence")
-    found = find(readable(whole, sentence_ends=ends), chosen, Room(memory))
+    found = find_repetitions(readable(whole, sentence_ends=ends), chosen, ArrayRoom(memory))
     assert left(whole, found) == sentences_twin(texts, length)
 
 
 @given(SOME, st.integers(1, 4), st.integers(1, 3))
 def test_neither_memory_nor_threads_change_a_thing(texts: Words, length: int, threads: int) -> None:
     chosen = DedupOptions(length=length, near=0.5, shingle=1)
-    few = find(readable(texts), chosen, Room(64), threads=threads)
-    many = find(readable(texts), chosen)
+    few = find_repetitions(readable(texts), chosen, ArrayRoom(64), threads=threads)
+    many = find_repetitions(readable(texts), chosen)
     assert few.cuts.tolist() == many.cuts.tolist()
     assert few.passages == many.passages
     assert few.alike.tolist() == many.alike.tolist()
@@ -248,7 +254,7 @@ def test_neither_memory_nor_threads_change_a_thing(texts: Words, length: int, th
 def test_places_beyond_31_bits_are_counted_in_64(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [list("abcabcx"), list("yabcz")]
     narrow = found_in(texts, length=3, near=0.9)
-    monkeypatch.setattr("rote.curate.repeats.MAX_POSITIONS", 3)
+    monkeypatch.setattr("rote.curate.repeated_runs.MAX_POSITIONS", 3)
     wide = found_in(texts, length=3, near=0.9)
     assert wide.cuts.tolist() == narrow.cuts.tolist()
     assert len(wide.cuts) == 2
@@ -256,7 +262,7 @@ def test_places_beyond_31_bits_are_counted_in_64(monkeypatch: pytest.MonkeyPatch
 
 def test_of_very_many_sources_the_smaller_ones_are_counted_together() -> None:
     texts = [list("abc")] + [list("abc" + "xyz"[n % 3] * (n + 1)) for n in range(70)]
-    found = find(
+    found = find_repetitions(
         readable(texts, [f"s{n}" for n in range(71)]), DedupOptions(length=3, near=0.0, shingle=1)
     )
     assert len(found.sets) == 64
@@ -283,7 +289,7 @@ def repeated_words(texts: Words, length: int) -> set[tuple[int, int]]:
     }
 
 
-def cut_words(found: Found) -> set[tuple[int, int]]:
+def cut_words(found: Repetitions) -> set[tuple[int, int]]:
     return {(cut.document, place) for cut in found.cuts for place in range(cut.start, cut.end)}
 
 

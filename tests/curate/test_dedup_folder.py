@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
 from rote.corpus.items import Item
-from rote.curate.decontaminate_folder import decontaminate
+from rote.curate.corpus_reader import ShardTokenizer
+from rote.curate.decontaminate import decontaminate
 from rote.curate.dedup import DedupOptions
-from rote.curate.dedup_folder import LEDGER, Made, dedup
-from rote.curate.folder import MANIFEST
-from rote.curate.reading import Tokenizing
+from rote.curate.dedup_folder import LEDGER, dedup
+from rote.curate.output_folder import MANIFEST, MadeFolder
 from rote.index.factory import build_index
 from rote.run.serial import Serial
+from tests.kit import read_jsonl, write_jsonl
 
 from ..examples import lists, some
 from ..killing import assert_whole, calls_of, kill_at, restore, states_at
@@ -51,12 +52,12 @@ TEXTS = [
 SMALL = DedupOptions(length=20, near=0.8, shingle=3)
 
 
-def made(inputs: Any, folder: Path, options: DedupOptions = SMALL, **more: Any) -> Made:
+def made(inputs: Any, folder: Path, options: DedupOptions = SMALL, **more: Any) -> MadeFolder:
     return dedup(open_corpus(inputs), folder, options, **more)
 
 
 def ledger(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / LEDGER).read_text().splitlines()]
+    return read_jsonl(folder / LEDGER)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -75,9 +76,7 @@ def records() -> list[dict[str, Any]]:
 
 
 def as_jsonl(path: Path) -> Path:
-    path = path / "texts.jsonl"
-    path.write_text("".join(json.dumps(record) + "\n" for record in records()))
-    return path
+    return write_jsonl(path / "texts.jsonl", records())
 
 
 def as_json(path: Path) -> Path:
@@ -187,8 +186,9 @@ def test_what_was_made_is_left_alone_and_other_things_are_refused(tmp_path: Path
 
 
 def test_what_another_corpus_holds_goes_too(tmp_path: Path) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"id": "o", "text": f"So {PASSAGE} {prose(9, 8)}"}) + "\n")
+    other = write_jsonl(
+        tmp_path / "other.jsonl", [{"id": "o", "text": f"So {PASSAGE} {prose(9, 8)}"}]
+    )
     build_index(other, tmp_path / "IDX", layers=("lower",))
     path = as_jsonl(tmp_path)
     made(path, tmp_path / "a", against=str(tmp_path / "IDX"))
@@ -218,8 +218,7 @@ def test_to_run_it_again_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], near: float
 ) -> None:
     folder = tmp_path_factory.mktemp("dedup")
-    path = folder / "texts.jsonl"
-    path.write_text("".join(json.dumps({"text": " ".join(text)}) + "\n" for text in texts))
+    path = write_jsonl(folder / "texts.jsonl", ({"text": " ".join(text)} for text in texts))
     options = DedupOptions(length=4, near=near, shingle=2)
     made(path, folder / "one", options)
     again = made(folder / "one" / path.name, folder / "two", options)
@@ -259,8 +258,7 @@ def test_memory_changes_no_byte(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], near: float, cut: Any
 ) -> None:
     folder = tmp_path_factory.mktemp("dedup")
-    path = folder / "texts.jsonl"
-    path.write_text("".join(json.dumps({"text": " ".join(text)}) + "\n" for text in texts))
+    path = write_jsonl(folder / "texts.jsonl", ({"text": " ".join(text)} for text in texts))
     options = DedupOptions(length=4, near=near, shingle=2, cut=cut)
     held = [made(path, folder / str(m), options, memory=m).manifest for m in (10, 4 << 30)]
     assert held[0] == held[1]
@@ -271,8 +269,9 @@ def test_memory_changes_no_byte(
 def test_what_joins_at_a_cut_is_found_in_a_second_stage(tmp_path: Path) -> None:
     start, end = prose(15, 20), prose(15, 21)
     texts = [PASSAGE, f"{start} {PASSAGE} {end} {prose(12, 23)}", f"{start} {end} {prose(9, 22)}"]
-    path = tmp_path / "texts.jsonl"
-    path.write_text("".join(json.dumps({"id": n, "text": t}) + "\n" for n, t in enumerate(texts)))
+    path = write_jsonl(
+        tmp_path / "texts.jsonl", ({"id": n, "text": t} for n, t in enumerate(texts))
+    )
     held = made(path, tmp_path / "out", DedupOptions(length=20, near=0.0, shingle=3)).manifest
     rows = ledger(tmp_path / "out")
     assert held["passes"] == 2
@@ -319,15 +318,15 @@ def test_what_was_read_is_not_read_again(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(InputError, match=r"more.jsonl, line 1"):
         made(paths, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-    paths[1].write_text(json.dumps({"id": "m", "text": PASSAGE}) + "\n")
+    write_jsonl(paths[1], [{"id": "m", "text": PASSAGE}])
     looked: list[str] = []
-    real = Tokenizing.__call__
+    real = ShardTokenizer.__call__
 
     def call(self: Any, shard: Any) -> Any:
         looked.append(Path(shard.origin.file).name)
         return real(self, shard)
 
-    monkeypatch.setattr(Tokenizing, "__call__", call)
+    monkeypatch.setattr(ShardTokenizer, "__call__", call)
     made(paths, tmp_path / "out")
     # The look at the first texts, the new file, and what is left of the texts that were cut.
     assert looked == ["texts.jsonl", "more.jsonl", "texts.jsonl"]
@@ -461,7 +460,7 @@ def test_copies_go_whatever_their_case_and_punctuation(form: str, tmp_path: Path
         for kind, each in (("text", str), ("copy", change))
         for n, text in enumerate(texts)
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_jsonl(path, rows)
     for name, options, expected in (
         ("folded", DedupOptions(), folded),
         ("exact", DedupOptions(exact=True), exact),
@@ -483,7 +482,7 @@ def test_documents_without_a_word_are_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "texts.jsonl"
     texts = ["...", "!!!", "...", "? ! ?", "yes", "Yes!", "no", "\u2764\ufe0f"]
     rows = [{"id": str(n), "text": text} for n, text in enumerate(texts)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_jsonl(path, rows)
     made(path, tmp_path / "out", DedupOptions())
     assert {row["id"]: row["kept"]["id"] for row in ledger(tmp_path / "out")} == {
         "2": "0",
@@ -508,7 +507,7 @@ def test_folded_words_do_not_depend_on_the_tokenizer_of_runs(tmp_path: Path) -> 
     path = tmp_path / "texts.jsonl"
     text = written(150, 1)
     rows = [{"id": "a", "text": text}, {"id": "b", "text": stripped(text)}]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_jsonl(path, rows)
     for tokenizer in ("ud", "whitespace"):
         made(path, tmp_path / tokenizer, DedupOptions(tokenizer=tokenizer))
         (row,) = ledger(tmp_path / tokenizer)

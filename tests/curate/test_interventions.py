@@ -10,22 +10,28 @@ import numpy as np
 import pytest
 
 import rote
-from rote.curate.interventions import edits, frequent, mentions, outcome
-from rote.curate.pairs import Pair, sharing
-from rote.curate.retrieval import K1, B, Bm25
+from rote.curate.pairs import TrainingPair, shares_ngram
+from rote.studies.train_intervene import (
+    edit_documents,
+    find_mentions,
+    frequent_entities,
+    judge_outcome,
+)
+from rote.studies.train_reina import K1, B, Bm25
+from tests.kit import read_jsonl
 
 TRAINING = [f"{name} met Paul Smith in Paris on Monday." for name in ("Anna", "Anna", "Mary")]
 
 
 def test_mentions_are_spans_of_the_text() -> None:
-    (found,) = mentions(["Yesterday Anna Brown met Paul Smith in Paris."])
+    (found,) = find_mentions(["Yesterday Anna Brown met Paul Smith in Paris."])
     assert {"Anna Brown", "Paul Smith", "Paris"} <= {one.text for one in found}
     text = "Yesterday Anna Brown met Paul Smith in Paris."
     assert all(text[one.start : one.end] == one.text for one in found)
 
 
 def test_the_entities_of_most_references_are_known_with_their_type() -> None:
-    known = frequent([*TRAINING, "London is far."], 3)
+    known = frequent_entities([*TRAINING, "London is far."], 3)
     assert known["Paul Smith"] == "PER"
     assert known["Paris"] == "LOC"
     assert "London" not in known
@@ -33,31 +39,31 @@ def test_the_entities_of_most_references_are_known_with_their_type() -> None:
 
 def test_a_fact_is_substituted_where_it_is_and_added_where_it_is_not() -> None:
     known = {"Paris": "LOC", "London": "LOC"}
-    here = Pair("1", "They met in Paris. Parisians saw it: PARIS!", "They met in Paris.")
-    (made,) = edits([here], known, 1, 1, 0)
+    here = TrainingPair("1", "They met in Paris. Parisians saw it: PARIS!", "They met in Paris.")
+    (made,) = edit_documents([here], known, 1, 1, 0)
     assert made.how == "substituted"
     assert made.document == "They met in London. Parisians saw it: London!"
-    absent = Pair("2", "They met.", "They met in Paris on a day.")
-    (made,) = edits([absent], known, 1, 1, 0)
+    absent = TrainingPair("2", "They met.", "They met in Paris on a day.")
+    (made,) = edit_documents([absent], known, 1, 1, 0)
     assert made.how == "added"
     assert made.document == "They met. They met in London on a day."
     assert made.old == "Paris"
     # No other of its type that the document does not hold: no edit.
-    both = Pair("3", "London and Paris.", "They met in Paris.")
-    assert edits([both], known, 1, 1, 0) == []
+    both = TrainingPair("3", "London and Paris.", "They met in Paris.")
+    assert edit_documents([both], known, 1, 1, 0) == []
 
 
 def test_a_summary_is_correct_skipped_or_incorrect() -> None:
-    assert outcome("They met in London.", "Paris", "London") == "correct"
-    assert outcome("They met.", "Paris", "London") == "skipped"
-    assert outcome("They met in paris.", "Paris", "London") == "incorrect"
-    assert outcome("London and Paris.", "Paris", "London") == "incorrect"
-    assert outcome("Parisians in Londonderry.", "Paris", "London") == "skipped"
+    assert judge_outcome("They met in London.", "Paris", "London") == "correct"
+    assert judge_outcome("They met.", "Paris", "London") == "skipped"
+    assert judge_outcome("They met in paris.", "Paris", "London") == "incorrect"
+    assert judge_outcome("London and Paris.", "Paris", "London") == "incorrect"
+    assert judge_outcome("Parisians in Londonderry.", "Paris", "London") == "skipped"
 
 
 def test_neighbours_share_an_n_gram_of_words() -> None:
     texts = ["a b c d e", "b c d", "x a b c d", "e d c b a", "A b c d"]
-    found = sharing(texts, ["z a b c d", "q"], 4)
+    found = shares_ngram(texts, ["z a b c d", "q"], 4)
     assert found.tolist() == [True, False, True, False, False]
 
 
@@ -84,7 +90,7 @@ def test_scores_are_those_of_bm25() -> None:
         assert row == pytest.approx(by_hand(query, documents))
     best = [int(np.argmax(by_hand(query, documents))) for query in queries]
     assert index.nearest(queries).tolist() == best
-    assert (index.nearest(documents, own=range(12)) != np.arange(12)).all()
+    assert (index.nearest(documents, exclude=range(12)) != np.arange(12)).all()
 
 
 def test_the_summary_of_the_nearest_training_document_goes_first(tmp_path: Path) -> None:
@@ -105,8 +111,7 @@ def test_the_summary_of_the_nearest_training_document_goes_first(tmp_path: Path)
     ]
     made = rote.train_reina(records, output=tmp_path / "r.jsonl")
     assert made.about["pairs"] == 5
-    import json
 
-    found = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    found = read_jsonl(tmp_path / "r.jsonl")
     assert found[4]["document"] == "about gold | gold news 5"
     assert [one["retrieved"] for one in found] == ["train2", "train1", "train4", "train3", "train3"]

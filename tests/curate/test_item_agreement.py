@@ -13,6 +13,7 @@ import pytest
 
 import rote
 from tests.item_records import READERS, record, write_records
+from tests.kit import write_jsonl
 
 RNG = random.Random(5)
 WORDS = [
@@ -69,9 +70,7 @@ def test_an_item_is_flagged_if_and_only_if_it_is_taken_out(
     corpus = tmp_path / "corpus.jsonl"
     held = [PLANTED[form](text, rng) for text in texts]
     filler = [prose(120, rng) for _ in range(30)]
-    corpus.write_text(
-        "".join(json.dumps({"id": n, "text": t}) + "\n" for n, t in enumerate([*held, *filler]))
-    )
+    write_jsonl(corpus, ({"id": n, "text": t} for n, t in enumerate([*held, *filler])))
     measured = rote.contamination([items], corpus=str(corpus), permutations=0)
     verdicts = [row["verdict"] for row in measured.tables["items"]]
     flagged = {n for n, verdict in enumerate(verdicts) if verdict in ("contaminated", "near")}

@@ -17,14 +17,22 @@ from hypothesis import strategies as st
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import Problems, ReadOptions, open_corpus
-from rote.curate import limit_elsewhere
-from rote.curate.folder import MANIFEST
-from rote.curate.limit import LimitOptions, Repeats, choose, ranks, repeats, walked
+from rote.curate import limit_folder
+from rote.curate.corpus_reader import ShardTokenizer, TokenizedCorpus
+from rote.curate.limit import (
+    LimitOptions,
+    RepeatedNgrams,
+    choose_subsets,
+    count_repeats,
+    limit_texts,
+    shuffle_ranks,
+)
 from rote.curate.limit_folder import limit
+from rote.curate.output_folder import MANIFEST
 from rote.curate.pairs import SubsetOptions, subset_file
-from rote.curate.reading import Read, Tokenizing
 from rote.run.serial import Serial
 from tests.examples import lists, some
+from tests.kit import read_jsonl, write_jsonl
 
 Parts = list[list[int]]
 """A text: runs of words that no n-gram crosses."""
@@ -64,15 +72,15 @@ def twin_blocked(
     return blocked
 
 
-def read_of(texts: Sequence[Parts]) -> Read:
+def read_of(texts: Sequence[Parts]) -> TokenizedCorpus:
     """Texts as `read` gives them; the keys are made up."""
     parts = [part for text in texts for part in text]
-    return Read(
+    return TokenizedCorpus(
         ids=np.array([word for part in parts for word in part], np.int32),
         vocabulary=("a", "b", "c"),
         part_ends=np.cumsum([len(part) for part in parts], dtype=np.int64),
         last_parts=np.cumsum([len(text) for text in texts], dtype=np.int64),
-        keys=ranks(np.arange(len(texts), dtype=np.uint64), "keys", 0),
+        keys=shuffle_ranks(np.arange(len(texts), dtype=np.uint64), "keys", 0),
         lines=(),
         fingerprint="",
         problems=Problems(),
@@ -80,11 +88,11 @@ def read_of(texts: Sequence[Parts]) -> Read:
 
 
 def walk_order(keys: Any, seed: int) -> list[int]:
-    order: list[int] = np.argsort(ranks(keys, "walk", seed), kind="stable").tolist()
+    order: list[int] = np.argsort(shuffle_ranks(keys, "walk", seed), kind="stable").tolist()
     return order
 
 
-def spelled(found: Repeats, read: Read, gram: int, n: int) -> tuple[int, ...]:
+def spelled(found: RepeatedNgrams, read: TokenizedCorpus, gram: int, n: int) -> tuple[int, ...]:
     place = found.places[gram]
     return tuple(read.ids[place : place + n].tolist())
 
@@ -94,8 +102,8 @@ def test_a_walk_keeps_what_the_definition_keeps(
     texts: list[Parts], n: int, least: int, more: int, seed: int
 ) -> None:
     read, most = read_of(texts), least + more
-    found = repeats(read, n, least)
-    subset = walked(found, read.keys, most, seed)
+    found = count_repeats(read, n, least)
+    subset = limit_texts(found, read.keys, most, seed)
     order = walk_order(read.keys, seed)
     assert np.flatnonzero(subset.texts).tolist() == twin_walk(texts, n, most, order)
     blocked = twin_blocked(texts, n, most, order)
@@ -105,10 +113,56 @@ def test_a_walk_keeps_what_the_definition_keeps(
     assert sorted(shown.values(), reverse=True) == sorted(blocked.values(), reverse=True)[:10]
 
 
+def twin_paper_walk(
+    texts: Sequence[Parts], n: int, most: int, order: Sequence[int]
+) -> tuple[list[int], Counter[tuple[int, ...]]]:
+    """As the definition, but texts that are not kept count as well; how many texts each n-gram
+    kept out."""
+    kept, seen, blocked = [], Counter[tuple[int, ...]](), Counter[tuple[int, ...]]()
+    for number in order:
+        ngrams = twin_ngrams(texts[number], n)
+        seen += ngrams
+        over = [gram for gram in ngrams if seen[gram] > most]
+        blocked.update(over)
+        if not over:
+            kept.append(number)
+    return sorted(kept), blocked
+
+
+@given(sets, st.integers(1, 3), st.integers(1, 4), st.integers(0, 3), st.integers(0, 9))
+def test_the_papers_walk_counts_texts_that_it_drops(
+    texts: list[Parts], n: int, least: int, more: int, seed: int
+) -> None:
+    read, most = read_of(texts), least + more
+    counted = count_repeats(read, n, least)
+    subset = limit_texts(counted, read.keys, most, seed, count_dropped=True)
+    kept, blocked = twin_paper_walk(texts, n, most, walk_order(read.keys, seed))
+    assert np.flatnonzero(subset.texts).tolist() == kept
+    assert subset.blocking == len(blocked)
+    shown = {spelled(counted, read, gram, n): texts for gram, texts in subset.blockers}
+    assert all(blocked[gram] == count for gram, count in shown.items())
+    assert sorted(shown.values(), reverse=True) == sorted(blocked.values(), reverse=True)[:10]
+
+
+def test_the_variant_paper_drops_what_repeats_a_dropped_text(tmp_path: Path) -> None:
+    """Of three texts the second repeats the first, the third only the second."""
+    lines = ["a b c d", "a b c d e f g h", "e f g h"]
+    path = write_jsonl(tmp_path / "train.jsonl", ({"text": line} for line in lines))
+    sizes = {}
+    for variant in ("exact", "paper"):
+        options = LimitOptions(max=(1,), seeds=6, variant=variant)  # type: ignore[arg-type]
+        manifest = limit(open_corpus(path), tmp_path / variant, options).manifest
+        assert manifest["settings"]["variant"] == variant
+        sizes[variant] = [subset["texts"] for subset in manifest["subsets"]]
+    # The middle one first: 1 text in both. Else: it is dropped, and blocks the other only on paper.
+    assert {*sizes["exact"], *sizes["paper"]} <= {1, 2}
+    assert sum(sizes["paper"]) < sum(sizes["exact"])
+
+
 @given(sets, st.integers(1, 3), st.integers(1, 4))
 def test_frequencies_are_those_of_counting(texts: list[Parts], n: int, least: int) -> None:
     read = read_of(texts)
-    found = repeats(read, n, least)
+    found = count_repeats(read, n, least)
     own = [twin_ngrams(text, n) for text in texts]
     everywhere: Counter[tuple[int, ...]] = sum(own, Counter())
     assert found.inside.tolist() == [max(each.values(), default=0) for each in own]
@@ -125,13 +179,13 @@ def test_other_subsets_are_as_large_and_samples_lie_inside(
     texts: list[Parts], most: int, seed: int
 ) -> None:
     read = read_of(texts)
-    found = repeats(read, 2, most)
-    plain = walked(found, read.keys, most, seed)
+    found = count_repeats(read, 2, most)
+    plain = limit_texts(found, read.keys, most, seed)
     sizes = tuple(size for size in (1, 2) if size <= len(plain))
     options = LimitOptions(
         (most,), n=2, seeds=1, seed=seed, random=True, most_repeated=True, sizes=sizes
     )
-    subsets = {(each.kind, each.size): each for each in choose(found, read.keys, options)}
+    subsets = {(each.kind, each.size): each for each in choose_subsets(found, read.keys, options)}
     assert len(subsets) == 3 * (1 + len(sizes))
     for kind in ("limited", "random", "most-repeated"):
         whole = subsets[kind, None]  # type: ignore[index]
@@ -153,11 +207,11 @@ def test_other_subsets_are_as_large_and_samples_lie_inside(
 
 def test_ranks_shuffle_evenly_and_differ_by_seed_and_purpose() -> None:
     keys = np.random.default_rng(0).integers(0, 2**63, 20_000).astype(np.uint64)
-    first, second = (np.argsort(np.argsort(ranks(keys, "walk", seed))) for seed in (0, 1))
-    other = np.argsort(np.argsort(ranks(keys, "random", 0)))
+    first, second = (np.argsort(np.argsort(shuffle_ranks(keys, "walk", seed))) for seed in (0, 1))
+    other = np.argsort(np.argsort(shuffle_ranks(keys, "random", 0)))
     for one, two in ((first, second), (first, other), (first, np.arange(len(keys)))):
         assert abs(np.corrcoef(one, two)[0, 1]) < 0.03
-    assert (ranks(keys[::-1], "walk", 0)[::-1] == ranks(keys, "walk", 0)).all()
+    assert (shuffle_ranks(keys[::-1], "walk", 0)[::-1] == shuffle_ranks(keys, "walk", 0)).all()
 
 
 # By hand
@@ -168,7 +222,7 @@ def rows(*texts: str, **meta: Any) -> list[Document]:
 
 
 def kept(folder: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+    return read_jsonl(folder / name)
 
 
 def made(texts: Sequence[Document], folder: Path, **options: Any) -> dict[str, Any]:
@@ -260,7 +314,7 @@ def train(folder: Path, count: int = 60) -> Path:
 
 def test_records_come_out_as_they_were_read_in_the_order_of_the_input(tmp_path: Path) -> None:
     path = train(tmp_path)
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records = read_jsonl(path)
     options = LimitOptions(max=(2,), seeds=2, random=True)
     held = limit(open_corpus([path]), tmp_path / "dir", options).manifest
     assert held["settings"]["field"] == "reference"
@@ -304,8 +358,8 @@ def test_ngrams_without_room_for_all_are_the_same(
     for folder in ("room", "little"):
         corpus = open_corpus(files, ReadOptions(on_error="skip"))
         limit(corpus, tmp_path / folder, LimitOptions(**options))
-        monkeypatch.setattr("rote.measure._ngram_kernels.room", lambda: 5_000.0)
-        monkeypatch.setattr("rote.core.column.room", lambda: 5_000.0)
+        monkeypatch.setattr("rote.core.ngrams.room", lambda: 5_000.0)
+        monkeypatch.setattr("rote.core.arrays.room", lambda: 5_000.0)
     assert contents(tmp_path / "room") == contents(tmp_path / "little")
 
 
@@ -335,11 +389,11 @@ def test_ngrams_counted_elsewhere_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also where most n-grams share their hash with others."""
-    monkeypatch.setattr(limit_elsewhere, "_WORDS_A_PART", parts)
-    digest = limit_elsewhere._digest
+    monkeypatch.setattr(limit_folder, "_WORDS_A_PART", parts)
+    digest = limit_folder._word_digest
     monkeypatch.setattr(
-        limit_elsewhere,
-        "_digest",
+        limit_folder,
+        "_word_digest",
         lambda word: (int.from_bytes(digest(word), "little") % hashes).to_bytes(8, "little"),
     )
     files = [train(tmp_path), tmp_path / "more.jsonl"]
@@ -363,24 +417,24 @@ def test_ngrams_counted_elsewhere_are_the_same(
 
 def test_words_that_no_repeated_ngram_holds_stay_elsewhere() -> None:
     corpus = open_corpus(["one two three four five", "six two three four", "seven. Two three six"])
-    work = Tokenizing(None, "word", "ud", skip=False)
-    thin = limit_elsewhere.thinning(corpus, work, 3, 1, Elsewhere(), words=13)
+    work = ShardTokenizer(None, "word", "ud", skip=False)
+    thin = limit_folder.find_frequent(corpus, work, 3, 1, Elsewhere(), words=13)
     pieces = [thin(shard) for shard in corpus.shards()]
     assert {word for piece in pieces for word in piece.layer.vocabulary} == {"two", "three", "four"}
-    assert [words for piece in pieces for words in piece.beside[limit_elsewhere.WORDS]] == [5, 4, 5]
+    assert [words for piece in pieces for words in piece.beside[limit_folder.WORDS]] == [5, 4, 5]
 
 
 def test_a_file_that_changes_between_its_readings_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = train(tmp_path)
-    first = limit_elsewhere._counted
+    first = limit_folder._count_hashes
 
     def changed(*given: Any) -> Any:
         yield from first(*given)
         file.write_text(file.read_text().replace("a", "b"))
 
-    monkeypatch.setattr(limit_elsewhere, "_counted", changed)
+    monkeypatch.setattr(limit_folder, "_count_hashes", changed)
     with pytest.raises(InputError, match="has changed since it was read first"):
         limit(open_corpus(file), tmp_path / "subsets", LimitOptions(n=2), engine=Elsewhere())
 
@@ -558,7 +612,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def interrupted(*_: object) -> Iterator[list[bytes]]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rote.curate.limit_folder.lines_at", interrupted)
+    monkeypatch.setattr("rote.curate.limit_folder.read_lines_at", interrupted)
     with pytest.raises(KeyboardInterrupt):
         made(rows("a b c d"), tmp_path / "dir")
     assert nothing_left(tmp_path)
@@ -569,8 +623,11 @@ def test_a_file_that_changes_while_it_is_read_is_noticed(
 ) -> None:
     path = train(tmp_path)
     monkeypatch.setattr(
-        "rote.curate.limit_folder.choose",
-        lambda *given, **more: (path.write_text(path.read_text()[:900]), choose(*given, **more))[1],
+        "rote.curate.limit_folder.choose_subsets",
+        lambda *given, **more: (
+            path.write_text(path.read_text()[:900]),
+            choose_subsets(*given, **more),
+        )[1],
     )
     with pytest.raises(InputError, match="has changed since"):
         limit(open_corpus([path]), tmp_path / "dir")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import rote
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
+from rote.curate import neighbours
 from rote.curate.neighbours import ByIndex, ByLexicon, ByMaskedModel, neighbour_maker
-from rote.models import masked
 
 TEXT = "The boys bought a big automobile and drove it home."
 
@@ -94,6 +94,6 @@ def test_what_cannot_be_made_is_refused(index: Path) -> None:
 
 
 def test_a_masked_model_without_torch_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(masked, "find_spec", lambda name: None if name == "torch" else object())
+    monkeypatch.setattr(neighbours, "find_spec", lambda name: None if name == "torch" else object())
     with pytest.raises(MissingExtra, match=r"torch.*\.\[lm\]"):
         neighbour_maker("masked:bert", 3, corpus=None, seed=0)

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from rote.annotate.lemmas import lemma_of
 from rote.core.errors import OptionError, UnknownName
 from rote.corpus.items import Item
-from rote.curate._perturb import lexicons
-from rote.curate._perturb.inflection import (
-    agreeing,
-    fitting_tag,
-    in_case_of,
-    inflected,
-    vowel_first,
-)
-from rote.curate._perturb.lexicons import Sense
 from rote.curate.perturb import Perturbed, PerturbOptions, perturb
+from rote.curate.synonyms import lexicons
+from rote.curate.synonyms.lexicons import Sense
+from rote.curate.synonyms.words import (
+    agree_article,
+    fitting_tag,
+    inflect,
+    match_case,
+    starts_with_vowel,
+)
 
 SENTENCES = (
     "The woman bought a car and drove to the city.",
@@ -115,7 +115,7 @@ def test_proper_nouns_auxiliaries_and_modals_stay() -> None:
 def test_verbs_that_stand_for_a_tense_or_a_modal_stay(text: str) -> None:
     made = perturb([item("", text, "No.")], exact())
     assert made.items[0].options[0].startswith(text[: -len("walk.")])
-    assert made.kept["made up"]["auxiliary"] == 1
+    assert made.unreplaced["made up"]["auxiliary"] == 1
 
 
 def test_a_word_in_both_options_is_replaced_alike() -> None:
@@ -178,7 +178,7 @@ def test_the_draw_is_uniform_over_the_other_lemmas_and_in_the_paper_over_all() -
     ):
         made = perturb(items, exact(variant=variant, sense="order", pos=("noun",)))  # type: ignore[arg-type]
         drawn = [row.choice for row in made.replacements]
-        drawn += ["car"] * made.kept["made up"]["drawn itself"]
+        drawn += ["car"] * made.unreplaced["made up"]["drawn itself"]
         assert set(drawn) == expected
         mean = len(drawn) / len(expected)
         assert all(abs(drawn.count(word) - mean) < 5 * mean**0.5 for word in expected)
@@ -187,7 +187,7 @@ def test_the_draw_is_uniform_over_the_other_lemmas_and_in_the_paper_over_all() -
 def test_a_synset_with_one_lemma_keeps_its_word_and_the_reason_is_counted() -> None:
     made = perturb([item("", "The window.", "No.")], exact(sense="order"))
     assert made.items[0].options == ("The window.", "No.")
-    assert made.kept == {"made up": {"no synonym": 1}}
+    assert made.unreplaced == {"made up": {"no synonym": 1}}
 
 
 def test_words_of_a_fixed_expression_stay() -> None:
@@ -225,7 +225,7 @@ def test_words_whose_sense_is_not_sure_stay_where_asked_for() -> None:
     all_words, sure = every_sentence(), every_sentence(sure=0.9)
     assert 0 < len(sure.replacements) < len(all_words.replacements)
     assert all(row.share >= 0.9 for row in sure.replacements)
-    assert sure.kept["made up"]["sense not sure"] > 0
+    assert sure.unreplaced["made up"]["sense not sure"] > 0
 
 
 def test_a_past_that_looks_like_a_participle_stays_a_past() -> None:
@@ -272,7 +272,7 @@ def test_nothing_is_found_in_an_item_without_words() -> None:
     ],
 )
 def test_forms_worked_out_by_hand(lemma: str, pos: Any, tag: str, form: str) -> None:
-    assert inflected(lemma, pos, tag) == form
+    assert inflect(lemma, pos, tag) == form
 
 
 def test_a_tag_that_a_form_cannot_have_gives_way() -> None:
@@ -282,9 +282,9 @@ def test_a_tag_that_a_form_cannot_have_gives_way() -> None:
 
 
 def test_capitals_are_those_of_the_word_that_was_there() -> None:
-    assert in_case_of("best seller", "Bestseller") == "Best seller"
-    assert in_case_of("best seller", "BESTSELLER") == "BEST SELLER"
-    assert in_case_of("TV", "television") == "TV"
+    assert match_case("best seller", "Bestseller") == "Best seller"
+    assert match_case("best seller", "BESTSELLER") == "BEST SELLER"
+    assert match_case("TV", "television") == "TV"
 
 
 @pytest.mark.parametrize(
@@ -306,21 +306,23 @@ def test_capitals_are_those_of_the_word_that_was_there() -> None:
     ],
 )
 def test_first_sounds_of_words(word: str, vowel: bool) -> None:
-    assert vowel_first(word) is vowel
+    assert starts_with_vowel(word) is vowel
 
 
 def test_an_article_agrees_as_much_as_before() -> None:
-    assert agreeing("He saw a ", "car", "automobile") == "He saw an "
-    assert agreeing("An ", "automobile", "car") == "A "
-    assert agreeing("He saw an ", "car", "automobile") == "He saw a "  # wrong before, wrong after
-    assert agreeing("plan a ", "car", "machine") == "plan a "
-    assert agreeing("the data ", "car", "automobile") == "the data "
-    assert agreeing("America ", "car", "automobile") == "America "
+    assert agree_article("He saw a ", "car", "automobile") == "He saw an "
+    assert agree_article("An ", "automobile", "car") == "A "
+    assert (
+        agree_article("He saw an ", "car", "automobile") == "He saw a "
+    )  # wrong before, wrong after
+    assert agree_article("plan a ", "car", "machine") == "plan a "
+    assert agree_article("the data ", "car", "automobile") == "the data "
+    assert agree_article("America ", "car", "automobile") == "America "
 
 
 @given(st.text(alphabet="ab AN'\"\n", max_size=12), st.sampled_from(["apple", "pear"]))
 def test_nothing_but_an_article_ever_changes(before: str, word: str) -> None:
-    found = agreeing(before, "pear", word)
+    found = agree_article(before, "pear", word)
     if found != before:
         # A quotation mark stands between words as well as a space does.
         old, new = (re.findall(r'[^\s"]+', text) for text in (before, found))

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.core import plugins
 from rote.corpus.items import Item
-from rote.corpus.items._read import Source
-from rote.curate._perturb.replacing import UNLIKE, Replacement
+from rote.corpus.items._read import Source, benchmark_names, item_reader
 from rote.curate.perturb import PerturbOptions, perturb
+from rote.curate.synonyms.replacement import UNLIKE, Replacement
 
 SENTENCES = (
     "The crack in the wall was wider than the crevice.",
@@ -97,7 +96,7 @@ RECORDS = {
 
 
 def made_of(form: str, record: dict[str, Any], variant: Any = "exact") -> tuple[Item, Item, Any]:
-    before = plugins.load("corpus.items", form).item(record, 0, Source("made.jsonl", "made"))
+    before = item_reader(form).item(record, 0, Source("made.jsonl", "made"))
     made = perturb([before], exact(variant=variant))
     return before, made.items[0], made
 
@@ -152,7 +151,7 @@ def test_a_word_is_replaced_alike_everywhere_or_nowhere(form: str, data: st.Data
 
 def test_every_benchmark_has_its_property() -> None:
     others = {"choices", "lm-eval", "questions", "texts"}
-    assert set(plugins.members("corpus.items")) == RECORDS.keys() | others
+    assert set(benchmark_names()) == RECORDS.keys() | others
 
 
 @pytest.mark.parametrize(
@@ -170,7 +169,7 @@ def test_an_option_that_is_another_word_in_the_sentence_stays_in_both(
     _, after, made = made_of("winogrande", record)
     assert after.options[0] == option
     assert stands_in(option, after.context)
-    assert made.kept["winogrande"][UNLIKE] or made.kept["winogrande"]["capitalized"]
+    assert made.unreplaced["winogrande"][UNLIKE] or made.kept["winogrande"]["capitalized"]
     assert after.options[1] != "automobile"
 
 

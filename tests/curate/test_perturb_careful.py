@@ -6,17 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from rote.cli.main import rote
 from rote.corpus.items import Item
-from rote.curate._perturb import lexicons
-from rote.curate._perturb.bounds import same_clauses, same_prepositions
-from rote.curate._perturb.care import NEAR_SHARED, fitting, shared
-from rote.curate._perturb.lexicons import Pos
-from rote.curate._perturb.senses.context import nearness, rarities
-from rote.curate._perturb.words import Word
 from rote.curate.perturb import Perturbed, PerturbOptions, perturb
+from rote.curate.synonyms import lexicons
+from rote.curate.synonyms.lexicons import Pos
+from rote.curate.synonyms.replacement import NEAR_SHARED, fitting_lemmas, shared_senses
+from rote.curate.synonyms.senses.context import nearness, rarities
+from rote.curate.synonyms.words import Word, take_same_clauses, take_same_prepositions
+from tests.kit import invoke, write_jsonl
 
 
 def made_of(*options: str, context: str = "") -> Perturbed:
@@ -31,12 +29,14 @@ def word(lemma: str, pos: Pos, tag: str = "", form: str = "", **more: object) ->
 def lemmas(lemma: str, pos: Pos, number: int = 0, **more: object) -> tuple[str, ...]:
     lexicon = lexicons.get()
     sense = lexicon.senses(lemma, pos)[number]
-    return fitting([word(lemma, pos, **more)], sense, lexicon)[0]
+    return fitting_lemmas([word(lemma, pos, **more)], sense, lexicon)[0]
 
 
 def why(lemma: str, pos: Pos, number: int = 0, **more: object) -> str:
     lexicon = lexicons.get()
-    return fitting([word(lemma, pos, **more)], lexicon.senses(lemma, pos)[number], lexicon)[1]
+    return fitting_lemmas([word(lemma, pos, **more)], lexicon.senses(lemma, pos)[number], lexicon)[
+        1
+    ]
 
 
 def test_care_is_the_default_and_signed() -> None:
@@ -78,7 +78,7 @@ def test_words_that_mean_the_same_are_exchanged(text: str, new: str) -> None:
     ],
 )
 def test_what_is_bound_to_its_surroundings_stays(text: str, reason: str) -> None:
-    kept = made_of(text, "It rained all day long, and then it stopped.").kept["own"]
+    kept = made_of(text, "It rained all day long, and then it stopped.").unreplaced["own"]
     assert kept[reason] >= 1, kept
 
 
@@ -89,10 +89,10 @@ def test_a_clause_or_a_preposition_asks_for_verbs_that_take_the_same() -> None:
         "talk", "verb", bound="preposition"
     )
     assert why("buy", "verb", bound="preposition") == "other complement"
-    assert same_clauses("want", "desire")
-    assert not same_clauses("want", "attempt")
-    assert same_prepositions("gaze", "stare")
-    assert not same_prepositions("gaze", "talk")
+    assert take_same_clauses("want", "desire")
+    assert not take_same_clauses("want", "attempt")
+    assert take_same_prepositions("gaze", "stare")
+    assert not take_same_prepositions("gaze", "talk")
 
 
 def test_the_object_of_a_verb_and_the_article_of_a_noun_have_to_fit() -> None:
@@ -109,7 +109,7 @@ def test_the_object_of_a_verb_and_the_article_of_a_noun_have_to_fit() -> None:
 def test_a_lemma_has_to_fit_wherever_the_word_occurs() -> None:
     lexicon = lexicons.get()
     both = [word("answer", "verb", frame=frame) for frame in ("alone", "object")]
-    assert "reply" not in fitting(both, lexicon.senses("answer", "verb")[0], lexicon)[0]
+    assert "reply" not in fitting_lemmas(both, lexicon.senses("answer", "verb")[0], lexicon)[0]
 
 
 def test_rare_archaic_and_short_lemmas_are_refused() -> None:
@@ -143,7 +143,7 @@ def test_a_tag_that_is_hardly_ever_right_is_not_believed() -> None:
 
 def test_what_two_words_share_is_a_product_of_shares() -> None:
     lexicon = lexicons.get()
-    there, back = shared("car", "automobile", "noun", lexicon)
+    there, back = shared_senses("car", "automobile", "noun", lexicon)
     senses = lexicon.senses("car", "noun")
     usual = [sense.count + 0.5 * 0.7**n for n, sense in enumerate(senses)]
     held = [share for share, s in zip(usual, senses) if "automobile" in s.lemmas]
@@ -152,7 +152,7 @@ def test_what_two_words_share_is_a_product_of_shares() -> None:
     verb = sum(sense.count for sense in lexicon.senses("automobile", "verb")) + 0.5
     assert back == pytest.approx(met / (met + verb))
     assert there * back >= NEAR_SHARED[1]
-    assert shared("car", "dog", "noun", lexicon) == (0.0, 0.0)
+    assert shared_senses("car", "dog", "noun", lexicon) == (0.0, 0.0)
 
 
 def test_nearness_and_rarity_come_from_the_vectors() -> None:
@@ -170,7 +170,7 @@ def test_what_options_of_a_minimal_pair_differ_in_stays() -> None:
     made = made_of("The doctor bought the car.", "The lawyer bought the car.")
     assert made.items[0].options[0].startswith("The doctor ")
     assert made.items[0].options[1].startswith("The lawyer ")
-    assert made.kept["own"]["options differ in it"] == 2
+    assert made.unreplaced["own"]["options differ in it"] == 2
     assert "purchased" in made.items[0].options[0]
     # Options of one word or two are answers: they stay in the context as well.
     winograd = perturb(
@@ -214,14 +214,13 @@ def test_the_output_counts_items_words_and_reasons(tmp_path: Path) -> None:
         {"id": "1", "context": "The doctor left. ", "options": ["It rained.", "He slept."]},
         {"id": "2", "context": "It was so. ", "options": ["It rained.", "He slept."]},
     ]
-    path = tmp_path / "items.jsonl"
-    path.write_text("".join(json.dumps({**record, "answer": 0}) + "\n" for record in records))
-    found = CliRunner().invoke(rote, ["perturb", str(path), "--json", "-q"])
+    path = write_jsonl(tmp_path / "items.jsonl", ({**record, "answer": 0} for record in records))
+    found = invoke("perturb", str(path), "--json", "-q")
     assert found.exit_code == 0, found.exception
     tables = json.loads(found.stdout)["tables"]
     [row] = tables["counts"]
     assert (row["items"], row["changed"], row["replaced"]) == (2, 1, 1)
     assert row["stay"] == sum(each["words"] for each in tables["kept"])
-    shown = CliRunner().invoke(rote, ["perturb", str(path), "-q"]).stdout
+    shown = invoke("perturb", str(path), "-q").stdout
     assert "Items that changed" in shown
     assert "Words that stay, and why" in shown

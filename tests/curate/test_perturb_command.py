@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from click.testing import Result as Outcome
 
-from rote.cli.main import rote
 from rote.core.errors import InputError, MissingExtra, OptionError
+from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 FORMS: dict[str, list[dict[str, Any]]] = {
     "copa": [
@@ -68,31 +67,20 @@ FORMS: dict[str, list[dict[str, Any]]] = {
 KEPT = {"id", "answer", "label", "asks_for", "target", "paradigm", "phenomenon", "pair_id", "task"}
 
 
-def invoke(*arguments: str) -> Outcome:
-    return CliRunner().invoke(rote, ["perturb", *arguments])
+def run(*arguments: str) -> Outcome:
+    return invoke("perturb", *arguments)
 
 
 def done(*arguments: str) -> Outcome:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
-
-
-def written(path: Path, records: list[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return str(path)
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return succeeded(run(*arguments))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_items_come_out_in_the_form_in_which_they_came(form: str, tmp_path: Path) -> None:
-    source = written(tmp_path / "items.jsonl", FORMS[form])
+    source = write_jsonl(tmp_path / "items.jsonl", FORMS[form])
     target = tmp_path / "new.jsonl"
     done(source, "--write", str(target), "--log", str(tmp_path / "log.jsonl"), "-q")
-    [old], [new] = FORMS[form], read(target)
+    [old], [new] = FORMS[form], read_jsonl(target)
     if form == "choices":
         old = {name: value for name, value in old.items() if name != "acc"}
         assert new["answer"] == new["options"][1]
@@ -102,7 +90,7 @@ def test_items_come_out_in_the_form_in_which_they_came(form: str, tmp_path: Path
         name: old[name] for name in old if name in KEPT
     }
     assert new != old
-    rows = read(tmp_path / "log.jsonl")
+    rows = read_jsonl(tmp_path / "log.jsonl")
     assert all(row["replacement"] != row["original"] for row in rows)
     # What was written can be compared with what it was made from.
     compared = done(source, "--perturbed", str(target), "--json", "-q")
@@ -120,9 +108,9 @@ def test_items_of_sample_logs_come_out_as_choices(tmp_path: Path) -> None:
         ],
         "acc": 1.0,
     }
-    source = written(tmp_path / "samples_mine_2024-01-01T00-00-00.jsonl", [log])
+    source = write_jsonl(tmp_path / "samples_mine_2024-01-01T00-00-00.jsonl", [log])
     done(source, "--write", str(tmp_path / "new.jsonl"), "-q")
-    [new] = read(tmp_path / "new.jsonl")
+    [new] = read_jsonl(tmp_path / "new.jsonl")
     assert list(new) == ["id", "task", "context", "options", "ending", "answer"]
     assert (new["id"], new["task"], new["answer"]) == ("7", "mine", 0)
     assert "automobile" not in new["context"]
@@ -130,7 +118,7 @@ def test_items_of_sample_logs_come_out_as_choices(tmp_path: Path) -> None:
 
 
 def test_the_result_says_how_far_items_moved(tmp_path: Path) -> None:
-    source = written(tmp_path / "items.jsonl", FORMS["copa"])
+    source = write_jsonl(tmp_path / "items.jsonl", FORMS["copa"])
     result = json.loads(done(source, "--json", "-q").stdout)
     values = result["sources"]["copa"]["values"]
     assert values["changed"] == 1
@@ -161,8 +149,8 @@ def answered(tmp_path: Path) -> tuple[str, str]:
     before = records("car", [1, 1, 1, 1, 1, 1, 0, 0, 0, 0])
     after = records("motorcar", [0, 0, 0, 1, 1, 1, 1, 0, 0, 0])
     return (
-        written(tmp_path / "before.jsonl", before),
-        written(tmp_path / "after.jsonl", after[::-1]),
+        write_jsonl(tmp_path / "before.jsonl", before),
+        write_jsonl(tmp_path / "after.jsonl", after[::-1]),
     )
 
 
@@ -189,8 +177,8 @@ def test_popularity_falls_where_the_corpus_knows_the_original(
         for n in range(10)
     ]
     index = str(tmp_path / "idx")
-    built = CliRunner().invoke(
-        rote, ["index", "build", written(tmp_path / "texts.jsonl", texts), "-o", index, "-q"]
+    built = invoke(
+        "index", "build", write_jsonl(tmp_path / "texts.jsonl", texts), "-o", index, "-q"
     )
     assert built.exit_code == 0, built.exception
     found = done(
@@ -228,11 +216,11 @@ def test_popularity_falls_where_the_corpus_knows_the_original(
 
 def test_items_that_do_not_match_up_are_listed(answered: tuple[str, str], tmp_path: Path) -> None:
     before, after = answered
-    records = read(Path(after))
+    records = read_jsonl(Path(after))
     records[0] = {**records[0], "id": "other"}
     records[1] = {**records[1], "options": ["It was red."]}
     records[2] = {**records[2], "answer": 1}
-    error = invoke(before, "--perturbed", written(tmp_path / "x.jsonl", records)).exception
+    error = run(before, "--perturbed", write_jsonl(tmp_path / "x.jsonl", records)).exception
     assert isinstance(error, InputError)
     for said in (
         "own 9 is not among the perturbed",
@@ -244,15 +232,15 @@ def test_items_that_do_not_match_up_are_listed(answered: tuple[str, str], tmp_pa
 
 
 def test_items_with_the_same_id_are_refused(tmp_path: Path) -> None:
-    source = written(tmp_path / "items.jsonl", FORMS["copa"] * 2)
-    error = invoke(source).exception
+    source = write_jsonl(tmp_path / "items.jsonl", FORMS["copa"] * 2)
+    error = run(source).exception
     assert isinstance(error, InputError)
     assert "copa c1" in str(error)
 
 
 def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
-    copa = written(tmp_path / "copa.jsonl", FORMS["copa"])
-    piqa = written(tmp_path / "piqa.jsonl", FORMS["piqa"])
+    copa = write_jsonl(tmp_path / "copa.jsonl", FORMS["copa"])
+    piqa = write_jsonl(tmp_path / "piqa.jsonl", FORMS["piqa"])
     for arguments, said in (
         ((copa, "--perturbed", piqa, "--write", str(tmp_path / "x")), "nothing to write"),
         ((copa, "--perturbed", piqa, "--seed", "3"), "settled when they were made"),
@@ -261,7 +249,7 @@ def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
         ((copa, piqa, "--write", str(tmp_path / "x")), "several forms"),
         ((copa, "--pos", "adverb"), "noun, verb"),
     ):
-        error = invoke(*arguments).exception
+        error = run(*arguments).exception
         assert isinstance(error, OptionError), (arguments, error)
         assert said in str(error)
 
@@ -272,8 +260,8 @@ def test_a_lexicon_of_wn_names_the_extra_where_it_is_missing(
     import sys
 
     monkeypatch.setitem(sys.modules, "wn", None)
-    source = written(tmp_path / "items.jsonl", FORMS["copa"])
-    error = invoke(source, "--lexicon", "wn:oewn:2024").exception
+    source = write_jsonl(tmp_path / "items.jsonl", FORMS["copa"])
+    error = run(source, "--lexicon", "wn:oewn:2024").exception
     assert isinstance(error, MissingExtra)
     assert ".[wordnet]" in str(error)
 
@@ -281,12 +269,12 @@ def test_a_lexicon_of_wn_names_the_extra_where_it_is_missing(
 def test_perturbed_items_may_be_a_task_of_their_own() -> None:
     from rote.core.errors import InputError
     from rote.corpus.items import Item
-    from rote.curate._perturb.records import matched
+    from rote.curate.perturb import match_items
 
     def items(task: str, *ids: str) -> list[Item]:
         return [Item(id=id, task=task, context="", options=("a", "b"), answer=0) for id in ids]
 
-    found = matched(items("copa", "1", "2"), items("copa_perturbed", "2", "1"))
+    found = match_items(items("copa", "1", "2"), items("copa_perturbed", "2", "1"))
     assert [item.id for item in found] == ["1", "2"]
     with pytest.raises(InputError, match="copa 2 is not among the perturbed"):
-        matched(items("copa", "1", "2"), items("copa_perturbed", "1"))
+        match_items(items("copa", "1", "2"), items("copa_perturbed", "1"))

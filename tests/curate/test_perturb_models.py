@@ -11,22 +11,21 @@ import pytest
 
 from rote.core.errors import OptionError
 from rote.core.progress import Silent
-from rote.corpus.items import Item, Record
-from rote.curate._perturb import lexicons, senses
-from rote.curate._perturb.senses.model import ByModel
-from rote.curate._perturb.senses.model import prompt as sense_prompt
+from rote.corpus.items import Item, ItemRecord
 from rote.curate.perturb import PerturbOptions, perturb
+from rote.curate.synonyms import lexicons, senses
+from rote.curate.synonyms.senses.model import ModelChooser, sense_prompt
 from rote.models.backends.fake import Fake
-from rote.studies._perturb.checks import (
+from rote.studies._perturb_checks import (
     ORIGINAL,
+    ItemPairs,
     JudgeOptions,
-    Pairs,
-    ask,
-    drawn,
-    in_place,
-    judged,
-    prompt,
-    verdict,
+    ask_models,
+    judge_items,
+    judge_prompt,
+    parse_verdict,
+    replace_items,
+    sample_changed,
 )
 
 exact = partial(PerturbOptions, variant="exact")
@@ -65,10 +64,10 @@ def test_files_of_another_wordnet_are_refused(tmp_path: Path) -> None:
         lexicons.get(f"wordnet:{tmp_path}")
 
 
-def question(lexicon: lexicons.Lexicon) -> senses.Question:
+def question(lexicon: lexicons.SynonymLexicon) -> senses.SenseQuestion:
     text = "The car stopped."
     found = lexicon.senses("car", "noun")[:2]
-    return senses.Question("car", "noun", "NN", found, (), text, 4, 7)
+    return senses.SenseQuestion("car", "noun", "NN", found, (), text, 4, 7)
 
 
 def test_a_model_chooses_by_the_number_of_the_definition(wordnet: str) -> None:
@@ -81,7 +80,7 @@ def test_a_model_chooses_by_the_number_of_the_definition(wordnet: str) -> None:
         "2) a wheeled vehicle on rails\n"
         "Answer with the number of the meaning:"
     )
-    chooser = ByModel(Fake({"meaning:": {"1)": 0.2, "2)": 0.6}}))
+    chooser = ModelChooser(Fake({"meaning:": {"1)": 0.2, "2)": 0.6}}))
     [answer] = chooser([asked], lexicon, Silent())
     assert (answer.number, answer.share) == (1, pytest.approx(0.75))
     assert chooser.signature.startswith("model/1/fake/1-")
@@ -107,14 +106,14 @@ def test_the_model_decides_what_a_word_is_replaced_by(wordnet: str, tmp_path: Pa
     assert made.items[0].options != item.options
 
 
-def changed(count: int, task: str = "own") -> Pairs:
+def changed(count: int, task: str = "own") -> ItemPairs:
     before = [Item(str(n), task, f"The car {n}. ", ("Yes.", "No."), 1) for n in range(count)]
     after = [Item(str(n), task, f"The auto {n}. ", ("Yes.", "No."), 1) for n in range(count)]
-    return Pairs(before, after)
+    return ItemPairs(before, after)
 
 
 def test_the_judge_reads_the_instructions_of_the_paper_and_both_sentences() -> None:
-    text = prompt("The car 1. No.", " The auto 1. No. ")
+    text = judge_prompt("The car 1. No.", " The auto 1. No. ")
     assert text.startswith("You are a strict semantic evaluator.")
     assert 'Sentence A: "The car 1. No." Sentence B: "The auto 1. No."' in text
     assert text.endswith("Respond with only one word: same or different.")
@@ -126,26 +125,28 @@ def test_the_judge_says_same_or_different(by: str) -> None:
     options = JudgeOptions(judge_by=by)  # type: ignore[arg-type]
     agreeing = Fake({"different.": {"same": 0.6, "different": 0.4}})
     strict = Fake({"different.": {"same": 0.4, "different": 0.6}})
-    assert judged(pairs, agreeing, options, Silent()).tolist() == [1, 1, 1]
-    assert judged(pairs, strict, options, Silent()).tolist() == [0, 0, 0]
+    assert judge_items(pairs, agreeing, options, Silent()).tolist() == [1, 1, 1]
+    assert judge_items(pairs, strict, options, Silent()).tolist() == [0, 0, 0]
 
 
 def test_what_a_judge_writes_is_read_by_its_first_word() -> None:
-    assert verdict(" Same.") == 1
-    assert verdict("different, since") == 0
-    assert math.isnan(verdict("I think so"))
-    assert math.isnan(verdict(""))
+    assert parse_verdict(" Same.") == 1
+    assert parse_verdict("different, since") == 0
+    assert math.isnan(parse_verdict("I think so"))
+    assert math.isnan(parse_verdict(""))
 
 
 def test_only_changed_items_are_judged_so_many_of_each_task() -> None:
     one, other = changed(20), changed(20, "other")
-    pairs = Pairs([*one.before, *other.before], [*one.before[:15], *one.after[15:], *other.after])
-    places = drawn(pairs, 8, seed=0)
+    pairs = ItemPairs(
+        [*one.before, *other.before], [*one.before[:15], *one.after[15:], *other.after]
+    )
+    places = sample_changed(pairs, 8, seed=0)
     assert sum(place < 20 for place in places) == 5
     assert sum(place >= 20 for place in places) == 8
-    assert places == drawn(pairs, 8, seed=0) != drawn(pairs, 8, seed=1)
-    assert len(drawn(pairs, 0, seed=0)) == 25
-    found = judged(pairs, Fake({}), JudgeOptions(judge_items=8), Silent())
+    assert places == sample_changed(pairs, 8, seed=0) != sample_changed(pairs, 8, seed=1)
+    assert len(sample_changed(pairs, 0, seed=0)) == 25
+    found = judge_items(pairs, Fake({}), JudgeOptions(judge_items=8), Silent())
     assert np.flatnonzero(np.isfinite(found)).tolist() == places
     with pytest.raises(OptionError, match="negative"):
         JudgeOptions(judge_items=-1)
@@ -155,10 +156,10 @@ def test_models_are_asked_before_and_after_in_the_same_way() -> None:
     fields = {"goal": "use the car", "sol1": "now", "sol2": "then", "label": 0, "acc": 1}
     item = Item("1", "piqa", "use the car ", ("now", "then"), 0)
     new = Item("1", "piqa", "use the auto ", ("now", "so"), 0)
-    records = [Record("piqa", fields, item)]
-    other = in_place(records, [new])
+    records = [ItemRecord("piqa", fields, item)]
+    other = replace_items(records, [new])
     model = Fake({"Answer:": {"now": 0.4, "then": 0.3, "so": 0.5}})
-    found = ask({"m": model}, records, {"noun": other}, Silent())
+    found = ask_models({"m": model}, records, {"noun": other}, Silent())
     [told] = found.told
     assert (told.source, told.pos, told.before.tolist(), told.after.tolist()) == (
         "m",

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 
-from rote.cli.main import rote
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
-from rote.curate._sentence_kernels import most_shared
-from rote.curate.pseudo_summaries import Pair, pairs, pseudo_summaries
+from rote.curate.pseudo_summaries import SummaryPair, _most_shared, make_pairs, pseudo_summaries
 from tests.examples import lists, some
+from tests.kit import invoke, read_jsonl, write_jsonl
 
 Sentences = list[list[int]]
 
@@ -48,7 +44,7 @@ def test_the_best_sentence_is_the_one_that_counting_finds(texts: list[Sentences]
             character += 1
         text_ends.append(len(ids))
         last.append(len(starts))
-    best, shared = most_shared(
+    best, shared = _most_shared(
         np.array(ids, np.int32),
         np.array(places, np.int32),
         np.array(text_ends, np.int64),
@@ -59,9 +55,9 @@ def test_the_best_sentence_is_the_one_that_counting_finds(texts: list[Sentences]
     assert list(zip(best.tolist(), shared.tolist())) == [twin_best(text) for text in texts]
 
 
-def pair(text: str) -> Pair:
-    (found,) = pairs([text])
-    assert isinstance(found, Pair)
+def pair(text: str) -> SummaryPair:
+    (found,) = make_pairs([text])
+    assert isinstance(found, SummaryPair)
     return found
 
 
@@ -69,7 +65,7 @@ def test_a_pair_by_hand() -> None:
     text = "The cat sat. A dog saw the cat. Rain fell."
     # Shared with the rest: {the, cat} of the first and of the second, nothing of the third.
     found = pair(text)
-    assert found == Pair("A dog saw the cat. Rain fell.", "The cat sat.", 2 * 2 / 10)
+    assert found == SummaryPair("A dog saw the cat. Rain fell.", "The cat sat.", 2 * 2 / 10)
 
 
 def test_a_word_is_shared_as_often_as_both_have_it() -> None:
@@ -100,8 +96,8 @@ def test_scores_are_those_of_rouge_score() -> None:
         for _ in range(200)
     ]
     seen = 0
-    for found in pairs(texts):
-        if isinstance(found, Pair):
+    for found in make_pairs(texts):
+        if isinstance(found, SummaryPair):
             expected = scorer.score(found.document, found.summary)["rouge1"].fmeasure
             assert found.score == pytest.approx(expected, abs=1e-12)
             seen += 1
@@ -109,19 +105,15 @@ def test_scores_are_those_of_rouge_score() -> None:
 
 
 def test_texts_that_give_no_pair_say_why() -> None:
-    assert pairs(["Only one sentence here.", "Да. Нет.", "Yes. No."]) == [
+    assert make_pairs(["Only one sentence here.", "Да. Нет.", "Yes. No."]) == [
         "one sentence",
         "no words",
-        Pair("No.", "Yes.", 0.0),
+        SummaryPair("No.", "Yes.", 0.0),
     ]
-    assert pairs([]) == []
+    assert make_pairs([]) == []
 
 
 # Files
-
-
-def written(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_pairs_keep_other_fields_and_what_they_replace_is_counted(tmp_path: Path) -> None:
@@ -133,7 +125,7 @@ def test_pairs_keep_other_fields_and_what_they_replace_is_counted(tmp_path: Path
     made = pseudo_summaries(open_corpus(texts), tmp_path / "out.jsonl")
     assert (made.pairs, made.left_out, made.unrelated) == (2, {"one sentence": 1}, 1)
     assert made.replaced == {"reference": 1}
-    assert written(tmp_path / "out.jsonl") == [
+    assert read_jsonl(tmp_path / "out.jsonl") == [
         {
             "id": "a",
             "text": "The cat sat.",
@@ -150,11 +142,11 @@ def test_pairs_keep_other_fields_and_what_they_replace_is_counted(tmp_path: Path
 def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
     rows = [{"text": f"A cat {n}. The cat is {n % 3}. Is {n} a cat?"} for n in range(50)]
-    path.write_text("\n".join(map(json.dumps, rows)))
+    write_jsonl(path, rows)
     for jobs in (1, 2):
         pseudo_summaries(open_corpus([path]), tmp_path / str(jobs), jobs=jobs)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-    assert len(written(tmp_path / "1")) == 50
+    assert len(read_jsonl(tmp_path / "1")) == 50
 
 
 def test_a_bad_record_leaves_no_file_or_is_skipped(tmp_path: Path) -> None:
@@ -180,11 +172,7 @@ def test_the_documents_are_not_written_over(tmp_path: Path) -> None:
     source = tmp_path / "docs.jsonl"
     source.write_text('{"id": "1", "text": "One fish. Two fish."}\n', encoding="utf-8")
     held = source.read_bytes()
-    error = (
-        CliRunner()
-        .invoke(rote, ["train", "pseudo-summaries", str(source), "-o", str(source)])
-        .exception
-    )
+    error = invoke("train", "pseudo-summaries", str(source), "-o", str(source)).exception
     assert isinstance(error, OptionError)
     assert "would write over what is read" in str(error)
     assert source.read_bytes() == held

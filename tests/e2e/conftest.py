@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from tests.e2e import written
 from tests.e2e.serving import Running, served, serving
 from tests.e2e.watching import TIMEOUT, Watch, as_new, watched
+from tests.kit import write_jsonl
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -64,10 +65,10 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from rote.cli.main import rote
 
     folder = tmp_path_factory.mktemp("given")
-    written.write(folder / "answers.jsonl", written.answers())
-    written.write(folder / "many.jsonl", written.many_answers())
-    written.write(folder / written.HARMFUL_NAME, written.hostile_answers())
-    source = written.write(folder / "tales.jsonl", written.documents())
+    write_jsonl(folder / "answers.jsonl", written.answers())
+    write_jsonl(folder / "many.jsonl", written.many_answers())
+    write_jsonl(folder / written.HARMFUL_NAME, written.hostile_answers())
+    source = write_jsonl(folder / "tales.jsonl", written.documents())
     build = ["index", "build", str(source), "-o", str(folder / "tales"), "-q"]
     CliRunner().invoke(rote, build, catch_exceptions=False)
     return folder

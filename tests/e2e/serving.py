@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from rote.core.progress import Silent
+from tests.kit import PATIENCE
 
 COMMAND = (sys.executable, "-c", "from rote.cli.main import main; main()")
-PATIENCE = 60.0
-"""Seconds: the first call of a kernel compiles it, and others may use this machine too."""
 
 
 @dataclass(slots=True)
@@ -71,8 +70,8 @@ def served(store: Path, *arguments: str | Path, **settings: Any) -> Iterator[Run
     processes would import anew what is here by now."""
     import uvicorn
 
-    from rote.web.jobs.queue import Jobs
-    from rote.web.serving import ServeOptions, serve
+    from rote.web.job_queue import JobQueue
+    from rote.web.server import ServeOptions, serve
     from tests.golden.app import Worker
 
     started: list[Any] = []
@@ -96,7 +95,7 @@ def served(store: Path, *arguments: str | Path, **settings: Any) -> Iterator[Run
     given = (list(map(str, arguments)), options, Reporter())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uvicorn, "Server", Server)
-        patch.setattr(Jobs, "_process", lambda jobs, folder: Worker())
+        patch.setattr(JobQueue, "_process", lambda jobs, folder: Worker())
         thread = threading.Thread(target=serve, args=given)
         thread.start()
         assert ready.wait(PATIENCE), "the server did not start"

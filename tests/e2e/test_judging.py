@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rote
 from tests.e2e.serving import served
 from tests.e2e.watching import expect, watched
+from tests.kit import read_jsonl, write_jsonl
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -89,12 +89,39 @@ def test_a_judge_marks_answers_stops_and_goes_on(browser: Browser, tmp_path: Pat
     assert whole.value.suggested_filename == "ann.jsonl"
     whole.value.save_as(tmp_path / "ann.jsonl")
     context.close()
-    answers = [json.loads(line) for line in (tmp_path / "ann.jsonl").read_text().splitlines()]
+    answers = read_jsonl(tmp_path / "ann.jsonl")
     assert [one["kind"] for one in answers].count("summary") == 4
     assert answers[0]["texts"] == ["miller"]
     found = rote.judge_agreement(tmp_path / "ann.jsonl", key=tmp_path / "page.key.json")
     assert {name: one.texts for name, one in found.by_source.items()} == {"all": 2, "few": 2}
     assert sum(2 * one.values["made_up"] for one in found.by_source.values()) == 3
+
+
+def test_an_answer_can_be_taken_back(browser: Browser, tmp_path: Path) -> None:
+    record = {"id": "1", "doc_id": "d", "source": "all", "text": "A miller."}
+    path = tmp_path / "page.html"
+    rote.judge_page([{**record, "document": "The miller lost a lamp."}], output=path)
+    context = browser.new_context(accept_downloads=True)
+    page = context.new_page()
+    begin(page, path, "ann")
+    expect(page.locator("#back")).to_have_count(0)
+    mark(page)
+    say(page, 2)
+    expect(page.locator("h2")).to_have_text("Done")
+    page.locator("#back").click()
+    # It is shown as it was given, and can be given otherwise.
+    expect(page.locator("#made_up")).to_have_value("2")
+    page.locator("#back").click()
+    expect(page.locator("mark")).to_have_text("miller")
+    page.locator("#done").click()
+    say(page, 1)
+    with page.expect_download() as answers:
+        page.locator("#download").click()
+    answers.value.save_as(tmp_path / "ann.jsonl")
+    context.close()
+    rows = read_jsonl(tmp_path / "ann.jsonl")
+    assert [row["kind"] for row in rows] == ["highlights", "summary"]
+    assert rows[1]["made_up"] == 1
 
 
 def test_the_page_runs_in_the_app(browser: Browser, tmp_path: Path) -> None:
@@ -106,7 +133,7 @@ def test_the_page_runs_in_the_app(browser: Browser, tmp_path: Path) -> None:
         "text": "A miller.",
         "document": "The miller lost a lamp.",
     }
-    file.write_text(json.dumps(record) + "\n")
+    write_jsonl(file, [record])
     with served(tmp_path / "store", file) as app, watched(browser) as (page, _):
         page.goto(app.at("/"))
         page.get_by_role("link", name="judge its summaries").click()

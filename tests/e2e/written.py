@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-
 COPIED = "the grey heron waited beside the frozen mill until the miller had gone home"
 """Stands in one document of the index, and in the text that is traced."""
 
@@ -86,8 +82,3 @@ def many_answers() -> list[dict[str, str]]:
         for number in range(100)
         for one in answers()
     ]
-
-
-def write(path: Path, records: Iterable[Mapping[str, str]]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path

@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pytest
 from rote.corpus import open_corpus
 from tests.cli.calls import World
 from tests.golden import plain
+from tests.kit import ended_job
 
 _BY = {"by": "source", "reference": "plain", "permutations": "9"}
 _FORM = "/compare"
@@ -31,7 +31,7 @@ class Worker:
         self.stdin, self.stdout = io.StringIO(), self
 
     def __iter__(self) -> Iterator[str]:
-        from rote.web.jobs.worker import PipeReporter, run
+        from rote.web.job_worker import PipeReporter, run_job
         from rote.web.workspace import Workspace
 
         order = json.loads(self.stdin.getvalue())
@@ -42,7 +42,7 @@ class Worker:
         opened = Workspace(indexes, files, Path(given["store"]), jobs=given["jobs"])
         told: list[Mapping[str, Any]] = []
         reporter = PipeReporter(told.append, files=files)
-        address = run(order["kind"], order["settings"], opened, reporter)
+        address = run_job(order["kind"], order["settings"], opened, reporter)
         return (json.dumps(one) for one in [*told, {"result": address}])
 
     def close(self) -> None:
@@ -111,8 +111,7 @@ class App:
     def worked(self, place: str, name: str) -> str:
         """Wait for a job; where its result is."""
         id = self.known_as(place.rpartition("/")[2], f"JOB-{name}")
-        while (job := self.client.get(f"/api/jobs/{id}").json())["open"]:
-            time.sleep(0.05)
+        job = ended_job(self.client, f"/api/jobs/{id}")
         assert job["state"] == "done", job["error"]
         self.known_as(re.split(r"[/?]", job["result"])[3], f"RESULT-{name}")
         return str(job["result"])

@@ -7,7 +7,6 @@ another folder's name.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from tests.cli.calls import HUMAN, World, commands, writing
@@ -163,8 +162,7 @@ def sections(name: str, world: World) -> Sections:
     for cases in (FIRST, WIDER):
         if name in cases:
             found |= cases[name](world)
-    here = str(Path.cwd())
-    return {title: text.replace(here, "HERE") for title, text in found.items()}
+    return {title: plain.without_place(text) for title, text in found.items()}
 
 
 CASES = tuple(dict.fromkeys((*FIRST, *WIDER)))

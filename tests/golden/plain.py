@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import rote
@@ -63,11 +64,17 @@ def beside(text: str, known: str) -> str:
 
 
 def of_json(text: str) -> str:
-    return of_text("\n".join(_lines("", json.loads(text), "")))
+    return of_text("\n".join(_lines("", json.loads(without_place(text)), "")))
 
 
 def of_json_lines(text: str) -> str:
-    return of_text("\n".join(_lines("", [json.loads(x) for x in text.splitlines()], "")))
+    lines = [json.loads(line) for line in without_place(text).splitlines()]
+    return of_text("\n".join(_lines("", lines, "")))
+
+
+def without_place(text: str) -> str:
+    """Where the files are differs: what fits in one line must not depend on it."""
+    return text.replace(str(Path.cwd()), "HERE")
 
 
 def _lines(name: str, value: Any, pad: str) -> Iterator[str]:

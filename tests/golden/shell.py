@@ -88,7 +88,7 @@ def drawn(*words: str, one: bool = False) -> Sections:
     Path("figures").mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "rote.report.figures.draw.svg_file", lambda spec: plain.of_figure(json.loads(spec))
+            "rote.report.charts.render_svg", lambda spec: plain.of_figure(json.loads(spec))
         )
         printed = plain.of_text(done(*words, *to))
     found = {f"text rote {shlex.join(words)}": printed}

@@ -31,8 +31,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         patch.chdir(tmp_path_factory.mktemp("golden"))
         patch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
         # Nobody reads pictures here: half a header saves drawing them.
-        patch.setattr("rote.report._svg.png", lambda spec: b"IHDR" + bytes(8))
-        patch.setattr("rote.report.figures.draw.png", lambda spec: b"IHDR" + bytes(8))
+        patch.setattr("rote.report.svg.render_png", lambda spec: b"IHDR" + bytes(8))
+        patch.setattr("rote.report.charts.render_png", lambda spec: b"IHDR" + bytes(8))
         # All forms show the same results.
         measure_once(patch, {})
         Path("data").mkdir()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rote.corpus import open_corpus
 from tests.cli.calls import HUMAN, NAMES, World
+from tests.cli.test_perturb import PAIRS
 from tests.golden.shell import Sections, drawn, forms, remarks, written
 
 BOTH = ("text", "json")
@@ -15,16 +16,6 @@ FEW = ("--permutations", "19")
 SAME = [
     {"id": "l1", "context": "He bought the automobile. He liked his", "target": "hat"},
     {"id": "l2", "context": "She purchased the automobile. She wore her", "target": "hat"},
-]
-PAIRS = [
-    {
-        "paradigm": "p",
-        "phenomenon": "agreement",
-        "pair_id": n,
-        "sentence_good": f"The automobile {verb}.",
-        "sentence_bad": f"The automobile {verb} {verb}.",
-    }
-    for n, verb in enumerate(("is", "was"))
 ]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 
 from rote.annotate import annotators
 from rote.core.document import Document
-from rote.core.progress import Advance
 from rote.corpus import Corpus, ReadOptions, open_corpus
 from rote.index.factory import open_index
 from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions
@@ -138,19 +136,3 @@ def characters(path: Path, *, lowercase: bool = False) -> str:
         tokenizer.normalizer = tokenizers.normalizers.Lowercase()
     tokenizer.save(str(path))
     return f"subwords:{path}"
-
-
-class Heard:
-    """A reporter that remembers what was said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.stages: list[str] = []
-
-    @contextmanager
-    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
-        self.stages.append(title)
-        yield lambda amount: None
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.layer import Layer, number
 from rote.corpus import Batch
 from rote.index.columns.layer_column import LayerColumn

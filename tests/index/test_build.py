@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rote.annotate import annotators, store
-from rote.annotate.annotators.rote import Rote
-from rote.annotate.pieces import PieceWork
+from rote.annotate.annotators.rote import RoteAnnotator
+from rote.annotate.pieces import AnnotateShard
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.index.factory import open_index
@@ -22,7 +22,6 @@ from rote.index.folders.source import estimate_build
 from rote.index.folders.transaction import PIECES
 from tests.index.folders import (
     MEMORY,
-    Heard,
     assert_holds,
     characters,
     corpus,
@@ -30,6 +29,7 @@ from tests.index.folders import (
     tree,
     write_files,
 )
+from tests.kit import Heard
 
 LAYERS = ("lower", "pos")
 
@@ -213,7 +213,7 @@ def test_another_annotator_is_refused_with_both_signatures(
     path = tmp_path / "idx"
     build_index(corpus(files[:2]), path, options())
     before, made_by = tree(path), read_manifest(path).signature
-    monkeypatch.setattr(Rote, "signature", "rote-en/ud99")
+    monkeypatch.setattr(RoteAnnotator, "signature", "rote-en/ud99")
     for change in (
         lambda: add_to_index(path, corpus(files[2:])),
         lambda: add_layer(path, "lemma"),
@@ -340,7 +340,7 @@ def test_a_piece_and_a_segment_made_twice_are_made_once(tmp_path: Path) -> None:
     build_index(corpus(files[:1]), path, options())
     manifest = read_manifest(path)
     (path / PIECES).mkdir(exist_ok=True)
-    work = PieceWork(path / PIECES, recipe_of(path, manifest))
+    work = AnnotateShard(path / PIECES, recipe_of(path, manifest))
     shards = list(corpus(files[1:]).shards())
     pieces, again = ([work(shard) for shard in shards] for _ in range(2))
     assert pieces == again

@@ -22,7 +22,6 @@ from rote.index.folders.manifest import MANIFEST, read_manifest
 from rote.index.segments import part
 from tests.index.folders import (
     MEMORY,
-    Heard,
     corpus,
     options,
     tree,
@@ -30,6 +29,7 @@ from tests.index.folders import (
     write_files,
 )
 from tests.killing import KILLED, fork, status
+from tests.kit import Heard
 
 pytestmark = pytest.mark.usefixtures("no_waiting_for_the_disk")
 
@@ -122,7 +122,7 @@ def test_files_are_read_in_full_once(index: Path, monkeypatch: pytest.MonkeyPatc
     def stages(path: Path) -> list[str]:
         heard = Heard()
         open_index(path, heard)
-        return heard.stages
+        return [title for title, _ in heard.stages]
 
     assert stages(index) == []
     copy = index.with_name("copy")

@@ -39,7 +39,8 @@ _TOGETHER = 25
 def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("hostile")
     files = write_files(home / "in", 0, 6)
-    build_index(corpus(files[:4]), home / "idx", options(memory=2**30, layers=("lower", "pos")))
+    chosen = options(memory=2**30, layers=("lower", "pos", "meaning:static"))
+    build_index(corpus(files[:4]), home / "idx", chosen)
     add_to_index(home / "idx", corpus(files[4:]))
     return home / "idx"
 
@@ -228,12 +229,12 @@ def test_what_leads_nowhere_is_named_on_opening_and_by_verify(
             lambda held: held["segments"].append({**held["segments"][0], "name": "./copy"}),
             r"segments\[2\]\.name': is './copy', which can name neither",
         ),
-        (lambda held: double(held["segments"][0]["record"]["parts"]), r"parts\[4\]\.folder"),
+        (lambda held: double(held["segments"][0]["record"]["parts"]), r"parts\[5\]\.folder"),
         (
             lambda held: held["segments"][0]["record"]["parts"].append(
                 {**held["segments"][0]["record"]["parts"][1], "folder": "other"}
             ),
-            r"parts\[4\]\.name",
+            r"parts\[5\]\.name",
         ),
         (lambda held: double(held["layers"]), r"layers\[3\]"),
         (lambda held: double(held["sorted_layers"]), r"sorted_layers\[2\]"),

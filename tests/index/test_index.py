@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import glyphs
-from rote.annotate.annotators.rote import Rote
+from rote.annotate.annotators.rote import RoteAnnotator
 from rote.annotate.glyphs import fold
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
@@ -310,7 +310,7 @@ def test_an_index_of_an_older_tokenizer_is_read_as_it_is(tmp_path: Path) -> None
     source.write_text(SPELLINGS[0])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(glyphs, "fold_texts", lambda texts: Unfolded(texts))
-        patch.setattr(Rote, "signature", "rote-en/ud1")
+        patch.setattr(RoteAnnotator, "signature", "rote-en/ud1")
         build_index(source, path, layers=("lower",))
     index = open_index(path)
     assert not index.plain_glyphs

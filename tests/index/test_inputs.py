@@ -21,7 +21,8 @@ from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import read_manifest
 from rote.index.folders.source import estimate_build
 from rote.run import get
-from tests.index.folders import MEMORY, Heard, assert_holds, corpus, options, tree, write_files
+from tests.index.folders import MEMORY, assert_holds, corpus, options, tree, write_files
+from tests.kit import Heard, write_jsonl
 
 LAYERS = ("lower", "pos")
 
@@ -35,7 +36,7 @@ def test_ids_that_are_there_are_refused_or_skipped(tmp_path: Path, files: list[P
     before = tree(path)
     mixed = tmp_path / "mixed.jsonl"
     lines = [{"id": "new", "text": "A new text."}, {"id": "1-1", "text": "Another ferry."}]
-    mixed.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_jsonl(mixed, lines)
     with pytest.raises(InputError, match=r"mixed.jsonl, line 2.* id '1-1' already.*--on-error"):
         add_to_index(path, corpus([mixed]))
     assert tree(path) == before
@@ -51,8 +52,7 @@ def test_ids_that_are_there_are_refused_or_skipped(tmp_path: Path, files: list[P
 
 
 def test_an_id_is_held_once_whichever_file_it_is_in(tmp_path: Path, files: list[Path]) -> None:
-    again = tmp_path / "again.jsonl"
-    again.write_text(json.dumps({"id": "1-1", "text": "Another ferry."}) + "\n")
+    again = write_jsonl(tmp_path / "again.jsonl", [{"id": "1-1", "text": "Another ferry."}])
     both, path = [*files[:3], again], tmp_path / "idx"
     place = r"again.jsonl, line 1, field 'id': the input holds .* id '1-1' already"
     with pytest.raises(InputError, match=rf"{place}.*--id-field.*--on-error skip"):
@@ -73,7 +73,7 @@ def test_an_id_is_held_once_whichever_file_it_is_in(tmp_path: Path, files: list[
         with pytest.raises(InputError, match=r"id '1-1' already.*rote annotate"):
             build_index(made, tmp_path / "stored", options(memory=1))
     more = write_files(tmp_path / "in", 7, 8)
-    again.write_text(json.dumps({"id": "7-2", "text": "Another ferry."}) + "\n")
+    write_jsonl(again, [{"id": "7-2", "text": "Another ferry."}])
     with pytest.raises(InputError, match=r"the input holds .* id '7-2' already"):
         add_to_index(path, corpus([*more, again]))
     assert read_manifest(path) == written.manifest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import random
 import resource
@@ -42,6 +41,7 @@ from tests.killing import (
     states_at,
     status,
 )
+from tests.kit import write_jsonl
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -57,21 +57,24 @@ class Work:
 
     def __init__(self, home: Path, name: str) -> None:
         files = write_files(home / "in", 0, 4)
-        lower = options(layers=("lower",))
+        plain = options(layers=("lower",))
+        lower = options(layers=("lower", "meaning:static"))
         changed = home / "changed.jsonl"
         texts = {"0-1": "The ferry sank.", "3-2": "Nobody sang.", "9-9": "A new letter."}
-        changed.write_text("\n".join(json.dumps({"id": i, "text": texts[i]}) for i in texts))
+        write_jsonl(changed, ({"id": i, "text": texts[i]} for i in texts))
         self.path, before, after = home / "idx", home / "before", home / "after"
         self.run: Callable[[Path], Any] = {
             "build": lambda path: build_index(corpus(files), path, lower),
             "add": lambda path: add_to_index(path, corpus(files[2:]), memory=MEMORY),
             "merge": lambda path: merge_index(path),
             "add-layer": lambda path: add_layer(path, "shape"),
+            "add-meanings": lambda path: add_layer(path, "meaning:static"),
             "remove": lambda path: remove_documents(path, ["0-1", "2-0"], missing="skip"),
             "replace": lambda path: replace_documents(path, corpus([changed]), memory=MEMORY),
         }[name]
         if name != "build":
-            build_index(corpus(files[:2] if name == "add" else files), before, lower)
+            made_with = plain if name == "add-meanings" else lower
+            build_index(corpus(files[:2] if name == "add" else files), before, made_with)
             shutil.copytree(before, after)
         self.run(after)
         assert verify_index(after) == []
@@ -117,7 +120,10 @@ def _sealed(path: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-@pytest.fixture(params=["build", "add", "merge", "add-layer", "remove", "replace"], scope="module")
+_COMMANDS = ["build", "add", "merge", "add-layer", "add-meanings", "remove", "replace"]
+
+
+@pytest.fixture(params=_COMMANDS, scope="module")
 def work(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Work:
     return Work(tmp_path_factory.mktemp(request.param), request.param)
 

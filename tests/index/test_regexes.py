@@ -13,6 +13,7 @@ from rote.core.errors import OptionError
 from rote.index import query
 from rote.index.query import tree
 from rote.index.query.conditions import check_test, compile_regex, match_strings
+from tests.kit import PATIENCE
 
 EVIL = [
     "(a+)+",
@@ -102,7 +103,7 @@ def test_no_expression_runs_for_ever() -> None:
         input=given,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     answers = dict(zip(EVIL, map(json.loads, done.stdout.splitlines()), strict=True))

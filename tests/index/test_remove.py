@@ -26,8 +26,9 @@ from rote.index.folders.maintenance import (
 )
 from rote.index.folders.manifest import read_manifest
 from rote.search.trace.trace import trace
-from tests.index.folders import MEMORY, Heard, assert_holds, characters, corpus, options, tree
+from tests.index.folders import MEMORY, assert_holds, characters, corpus, options, tree
 from tests.index.test_forms import answers
+from tests.kit import Heard
 
 LAYERS = ("lower", "pos")
 WORDS = "the The THE old OLD ferry Ferry was late near Near quay . , and And".split()

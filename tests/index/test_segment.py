@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import JsonObject
 from rote.corpus import Batch

@@ -13,9 +13,14 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.index.columns.layer_column import LayerColumn, Vocabulary
 from rote.index.columns.packed_array import ItemStream, bits_for, pack
-from rote.index.counts import frequent_ngrams
 from rote.index.counts import frequent_ngrams as top
-from rote.index.counts.frequent_ngrams import count_by_hashing, count_by_order, find_frequent
+from rote.index.counts.frequent_ngrams import (
+    count_by_order,
+    count_by_sorting,
+    count_in_table,
+    find_frequent,
+)
+from rote.index.factory import index_texts
 from tests.examples import lists, some
 from tests.index import twins
 
@@ -67,7 +72,7 @@ def without_suffixes(texts: twins.Texts) -> LayerColumn:
 
 
 @given(short_texts, lengths, st.integers(1, 4), st.none() | st.integers(0, 20))
-def test_both_ways_equal_counting_one_by_one(
+def test_all_ways_equal_counting_one_by_one(
     texts: twins.Texts, n: int, least: int, most: int | None
 ) -> None:
     column = twins.column(texts)
@@ -77,34 +82,31 @@ def test_both_ways_equal_counting_one_by_one(
     if most != 0 and column.items:
         assert column.suffixes
         assert shown(column, n, count_by_order(column, column.suffixes, n, least, most)) == expected
+        if n * column.ids.bits <= top._TABLE_BITS:
+            assert shown(column, n, count_in_table(column, n, least, most)) == expected
         if n * column.ids.bits <= top.KEY_BITS:
-            hashed = count_by_hashing(column, n, least, most, part_bits=0, room=1000)
-            assert shown(column, n, hashed) == expected
+            by_sorting = count_by_sorting(column, n, least, most, room=1000)
+            assert shown(column, n, by_sorting) == expected
 
 
-@given(
-    short_texts,
-    st.integers(1, 8),
-    st.none() | st.integers(1, 20),
-    st.integers(1, 5),
-    st.integers(0, 60),
-)
-def test_parts_counted_in_several_rounds_give_the_same(
-    texts: twins.Texts, n: int, most: int | None, part_bits: int, room: int
+@given(short_texts, st.integers(1, 8), st.none() | st.integers(1, 20), st.integers(0, 60))
+def test_keys_sorted_in_several_rounds_give_the_same(
+    texts: twins.Texts, n: int, most: int | None, room: int
 ) -> None:
     column = twins.column(texts)
-    found = count_by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
-    assert shown(column, n, found) == twin(texts, n, 1, most)
+    if column.items:
+        found = count_by_sorting(column, n, 1, most, room=room)
+        assert shown(column, n, found) == twin(texts, n, 1, most)
 
 
 @settings(max_examples=8)
 @given(st.integers(0, 2**32), st.integers(1, 3), st.none() | st.integers(1, 9000))
-def test_tables_and_lists_that_have_to_grow(seed: int, n: int, most: int | None) -> None:
+def test_more_windows_than_are_read_at_a_time(seed: int, n: int, most: int | None) -> None:
     numbers = np.random.default_rng(seed).zipf(1.1, 9000) % 8191
     texts = [[f"{number:04}" for number in numbers]]
     column, expected = without_suffixes(texts), twin(texts, n, 1, most)
-    for part_bits, room in [(0, 0), (1, 5000), (6, 10**6)]:
-        places, counts = count_by_hashing(column, n, 1, most, part_bits=part_bits, room=room)
+    for room in (5000, 10**6):
+        places, counts = count_by_sorting(column, n, 1, most, room=room)
         grams = [tuple(texts[0][place : place + n]) for place in places.tolist()]
         assert list(zip(grams, counts.tolist(), strict=True)) == expected
 
@@ -120,10 +122,12 @@ def test_ties_with_the_last_all_belong_to_the_most_frequent() -> None:
 
 
 def test_counts_beyond_those_that_are_tallied_one_by_one() -> None:
-    texts = [["a"] * 1500 + ["b"] * 1400, ["c"] * 1400 + ["d"] * 1300 + ["e"] * 5]
-    column = without_suffixes(texts)
+    items = ["a"] * 1500 + ["b"] * 1400 + ["c"] * 1400 + ["d"] * 1300 + ["e"] * 5
+    texts = [np.random.default_rng(1).permutation(items).tolist()]
+    (column,) = index_texts([" ".join(texts[0])], ("word",)).columns("word")
     for most in (1, 2, 3, 4, 5):
-        found = count_by_hashing(column, 1, 1, most, part_bits=0, room=0)
+        assert column.suffixes
+        found = count_by_order(column, column.suffixes, 1, 1, most)
         assert shown(column, 1, found) == twin(texts, 1, 1, most)
 
 
@@ -147,18 +151,12 @@ def test_numbers_that_fill_all_64_bits() -> None:
     texts = [items, items[240:], items[:9] * 2]
     column = dataclasses.replace(twins.column(texts), suffixes=None)
     assert column.ids.bits * 8 == 64
-    for part_bits in (0, 3):
-        found = count_by_hashing(column, 8, 1, None, part_bits=part_bits, room=100)
+    for room in (20, 1000):
+        found = count_by_sorting(column, 8, 1, None, room=room)
         assert shown(column, 8, found) == twin(texts, 8)
 
 
-def test_hashes_can_be_turned_back() -> None:
-    assert frequent_ngrams.SCATTER * frequent_ngrams.GATHER % 2**64 == 1
-
-
-def test_memory_only_changes_the_number_of_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(top, "_PART_WINDOWS", 4)
-    monkeypatch.setattr(top, "_FEW_NGRAMS", 0)
+def test_memory_only_changes_the_number_of_rounds() -> None:
     texts = [list("abracadabra" * 3), [], list("abc"), ["d"]]
     column = dataclasses.replace(twins.column(texts), suffixes=None)
     for memory in (0, 80, 200, 10_000):

@@ -11,7 +11,7 @@ import numpy as np
 from rote.annotate import words
 from rote.annotate.embeddings import Vectors
 from rote.core.sample import RawText, Sample
-from rote.measure._meaning import WORD
+from rote.measure._sentences import WORD
 
 
 @dataclass

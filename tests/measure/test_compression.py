@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import zstandard
 
+from rote.compare.clusters import error_of_sum
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Values, Work
 from rote.measure import compression
@@ -199,25 +200,37 @@ def test_the_standard_error_is_that_of_texts_drawn_again(monkeypatch: pytest.Mon
         options = Options()
         rows, take = rows_of(stories(seed, 90, 1), options), np.arange(90)
         ratios.append(METRIC.reduce(rows, take, options, np.random.default_rng(0))["gzip"])
-        errors.append(compression.standard_errors(rows, take, options)["gzip"])
+        errors.append(error_of_sum(compression.text_errors(rows, take, options)["gzip"], None))
     assert 0.75 < np.mean(errors) / np.std(ratios, ddof=1) < 1.35
     inside = np.abs(np.array(ratios) - np.mean(ratios)) < 1.96 * np.array(errors)
     assert inside.mean() >= 0.87
 
 
-def test_half_samples_give_the_same_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rote.compare.intervals import deviation, half_samples
+@pytest.mark.parametrize("together", [1, 5])
+def test_half_samples_give_the_same_standard_error(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    from rote.compare.intervals import deviation, draw_half_samples
 
     monkeypatch.setattr(compression, "GZIP_LEVEL", 1)
-    options, take = Options(), np.arange(500)
-    rows = rows_of(stories(7, 500, 1), options)
-    keys = take.astype(np.uint64)
-    halves = half_samples(
+    options, take, clusters = Options(), np.arange(500), np.arange(500) // together
+    texts = stories(7, 500, 1)
+    if together > 1:  # the texts of an author have a word of his own
+        texts = [
+            f"{text} {'so ' * 30}" if cluster % 2 else text
+            for text, cluster in zip(texts, clusters)
+        ]
+    rows = rows_of(texts, options)
+    keys = clusters.astype(np.uint64)
+    halves = draw_half_samples(
         lambda own, rng: METRIC.reduce(rows, own, options, rng), take, keys, seed=0
     )
-    found = compression.standard_errors(rows, take, options)
-    assert found["gzip"] == pytest.approx(deviation(halves["gzip"]), rel=0.3)
-    assert compression.standard_errors(rows, take[:100], options) == {}  # too small to go by
+    errors = compression.text_errors(rows, take, options)["gzip"]
+    spread = deviation(halves["gzip"])
+    assert error_of_sum(errors, clusters) == pytest.approx(spread, rel=0.3)
+    if together > 1:
+        assert error_of_sum(errors, None) < 0.7 * spread
+    assert compression.text_errors(rows, take[:100], options) == {}  # too small to go by
 
 
 def test_tests_by_the_stand_in_find_differences_and_hold_their_level() -> None:

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from rote.core.errors import OptionError
-from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
-from rote.measure._compute import compute
 from rote.measure.contamination import Options
+from rote.measure.driver.compute import compute
 from tests.item_records import READERS, record, write_records
+from tests.kit import Heard, write_jsonl
 
 PAGE = (
     "In the spring the millers met at the bridge to settle who might draw water first, and when "
@@ -31,14 +31,6 @@ def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "mill", "author": "Ada", "text": "Before. ' + PAGE + ' After."}\n')
     return path
-
-
-class Told(Silent):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 def run(texts: Any, against: Path | str, **own: Any) -> Result:
@@ -168,7 +160,7 @@ def test_planted_items_of_every_reader_are_found_and_others_are_not(
     corpus = tmp_path / "corpus.jsonl"
     planted = [text.replace("the", "that", 1) if changed else text for text in BIRDS[:2]]
     lines = [{"id": f"d{n}", "text": f"{OTHER} {text}. {PAGE}"} for n, text in enumerate(planted)]
-    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_jsonl(corpus, lines)
     found = items(run([path], corpus))
     assert [row["found"] for row in found] == (
         ["near", "near", None] if changed else ["exact", "exact", None]
@@ -200,7 +192,7 @@ def test_a_word_changed_or_marks_left_out_make_an_item_near_and_not_clean(tmp_pa
     lines = [
         {"id": f"d{n}", "text": f"{a} {t} {a}"} for n, (t, a) in enumerate(zip(spoilt, around))
     ]
-    corpus.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_jsonl(corpus, lines)
     result = run(texts, corpus)
     found = items(result)
     assert [row["verdict"] for row in found[:40]] == ["near"] * 40
@@ -225,7 +217,7 @@ def test_a_field_that_is_named_is_looked_up_as_it_is(tmp_path: Path, corpus: Pat
 
 def test_items_without_a_source_are_not_said_to_have_one(tmp_path: Path, corpus: Path) -> None:
     path = benchmark("winogrande", tmp_path)
-    told = Told()
+    told = Heard()
     measures = {"contamination": Options(corpus=str(corpus))}
     compute(measures, [path], settings=Settings(permutations=0), reporter=told)
     assert any(line.startswith("items of winogrande") for line in told.lines)

@@ -19,24 +19,28 @@ import pytest
 
 from rote.core import plugins
 from rote.core.document import Document
+from rote.core.errors import UnknownName
 from rote.core.metric import Metric
 from rote.core.registry import title_of
 from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
 from rote.index.factory import build_index
-from rote.measure import Settings, _collect, panel, style
-from rote.measure._compute import compute
-from rote.measure._matched import compared_names
-from rote.report._grid import grid
-from rote.report._svg import spec
-from rote.report.figures.draw import panel_figures
-from rote.report.markdown import markdown
+from rote.measure import Settings, panel, style
+from rote.measure.driver import collection
+from rote.measure.driver.compute import compute
+from rote.measure.driver.equal_lengths import compared_names
+from rote.report import result_tables as tables
+from rote.report.charts import draw_panel_figures
+from rote.report.export import results_csv, results_latex
+from rote.report.grid import make_grid
+from rote.report.output import render_report_markdown
 from rote.report.summary import summary
-from rote.report.tables import results as tables
-from rote.report.tables.written import as_csv, as_latex
-from rote.report.verdicts import verdicts
+from rote.report.svg import chart_spec
+from rote.report.value_tables import across_sheet
+from rote.report.verdicts import judge_facets
 from rote.run.processes import Processes
+from tests.kit import write_jsonl
 from tests.spellings import PLAIN, typeset
 
 from ..report.made_results import study as made_study
@@ -251,6 +255,55 @@ def test_json_round_trip(name: str) -> None:
     assert again != result.to_dict()
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_value_has_its_place_in_a_two_way_table(name: str) -> None:
+    """Two tasks with the same two sources: each value once in each row and column, with its
+    difference from the reference of its task."""
+    settings = Settings(reference="a", permutations=9, per_text=True)
+    result = run(name, {"a": VARIED, "b": REPEATED}, settings)
+    tasks, named = ("x", "y"), ("source", "reference", "other")
+
+    def rows(some: Sequence[Any]) -> list[dict[str, Any]]:
+        groups = [{n: row[n] for n in named if row.get(n)} for row in some]
+        return [
+            {**row, **{n: f"{task}|{group}" for n, group in own.items()}}
+            for task in tasks
+            for row, own in zip(some, groups)
+        ]
+
+    tables = {name: result.tables.get(name, ()) for name in ("values", "matched")}
+    result = replace(
+        result,
+        by=("task", "source"),
+        by_source={f"{task}|{n}": own for task in tasks for n, own in result.by_source.items()},
+        comparisons=rows(result.comparisons),
+        tables={"values": tables["values"], "matched": rows(tables["matched"])},
+    )
+    sheet = across_sheet(result, "task")
+    assert sheet is not None
+    lines = [row for row in sheet.data if not row["value"].endswith("at equal length")]
+    titles = [value["title"] for value in result.tables["values"]]
+    assert [(row["value"], row["source"]) for row in lines] == [
+        (t, s) for t in titles for s in "ab"
+    ]
+    for row, value in zip(lines[1::2], result.tables["values"]):
+        a, b = (result.by_source[f"x|{n}"].values[value["value"]] for n in "ab")
+        for task in tasks:
+            assert row[f"{task}_estimate"] == pytest.approx(b, nan_ok=True)
+            if not math.isnan(row[f"{task}_delta"]):
+                assert row[f"{task}_delta"] == pytest.approx((b - a) / abs(a))
+    for written in (
+        result.table(across="task"),
+        result.to_latex(across="task"),
+        result.to_markdown(across="task"),
+        result.to_html(across="task"),
+    ):
+        shown = [cell.text for cell in sheet.make(lines[0])[2:]]
+        assert all(text in written for text in shown if text != "–")
+    with pytest.raises(UnknownName, match="'colour'"):
+        result.table(across="colour")
+
+
 NOT_SHARES = {
     *("ngram_diversity", "mtld", "entropy", "creativity", "longest", "perplexity", "cosine"),
     *("sentence_length", "nearest", "vendi", "mean_distance", "gzip", "self_repetition"),
@@ -323,11 +376,11 @@ def told(results: Sequence[Result]) -> str:
     study = made_study(results)
     return "\n".join(
         (
-            tables.as_text(results),
-            as_csv(results),
-            as_latex(results),
+            tables.results_text(results),
+            results_csv(results),
+            results_latex(results),
             *(statement.text for statement in summary(study)),
-            markdown(study),
+            render_report_markdown(study),
         )
     )
 
@@ -357,12 +410,12 @@ def test_what_could_not_be_found_is_never_called_no_difference(
     assert not re.search(r"no difference|,not found|\\(up|down)arrow", said, re.I)
     kinds = {statement.kind for statement in summary(made_study([one]))}
     assert kinds <= {"found"}
-    cells = [cell for row in grid(one) for cell in row.cells.values()]
+    cells = [cell for row in make_grid(one) for cell in row.cells.values()]
     assert {mark for cell in cells for mark in (cell.mark, cell.matched_mark)} <= {"", "?"}
     if any(not math.isnan(row["difference"]) for row in result.comparisons):
-        assert "?" in tables.as_text([one])
+        assert "?" in tables.results_text([one])
         assert "not tested" in said
-    assert {made.state for facet in verdicts([one]) for made in facet.comparisons} <= {
+    assert {made.state for facet in judge_facets([one]) for made in facet.comparisons} <= {
         "not tested",
         "circular",
     }
@@ -379,15 +432,15 @@ def test_values_of_each_text_are_in_every_form_or_said_to_be_missing(name: str) 
     assert [row["source"] for row in rows] == ["a"] * 6 + ["b"] * 6
     columns = set(rows[0]) - {"source", "id", "file", "words"}
     assert columns
-    assert "Values of each text" in tables.as_text([result])
-    lines = list(csv.DictReader(io.StringIO(as_csv([result]))))
+    assert "Values of each text" in tables.results_text([result])
+    lines = list(csv.DictReader(io.StringIO(results_csv([result]))))
     texts = [line for line in lines if line["table"] == "texts"]
     assert len(texts) == 12
     for line, row in zip(texts, rows):
         assert (line["id"], line["source"]) == (row["id"], row["source"])
         for column in columns:
             assert float(line[column] or "nan") == row[column] or math.isnan(row[column])
-    assert f"% {name}: texts\n\\begin{{tabular}}" in as_latex([result])
+    assert f"% {name}: texts\n\\begin{{tabular}}" in results_latex([result])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -454,18 +507,19 @@ def test_an_aspect_has_one_name_in_help_figure_table_heading_and_json(name: str)
     for row in rows:
         assert row["aspect"] == headlines.get(row["value"], title)
     aspects = {headlines[row["value"]] for row in rows if row["value"] in headlines}
-    shown = {aspect.name for facet in verdicts([result]) for aspect in facet.aspects}
+    shown = {aspect.name for facet in judge_facets([result]) for aspect in facet.aspects}
     assert shown <= aspects
     if len([one for one in metric.headlines if not one.detail]) == 1:
         assert title == metric.title
         assert plugins.summary("measure", name).startswith(title)
         heading = (DOCS / f"{name}.md").read_text(encoding="utf-8").splitlines()[0]
         assert heading.removeprefix("# ").removeprefix(f"{name}: ").lower() == title.lower()
-    assert f"{title}: values" in markdown(made_study([result]))
-    assert f" {title}:" in tables.as_text([result])
+    assert f"{title}: values" in render_report_markdown(made_study([result]))
+    assert f" {title}:" in tables.results_text([result])
     # Long titles are lists of lines.
     figures = {
-        name: spec(one).replace('", "', " ") for name, one in panel_figures([result]).items()
+        name: chart_spec(one).replace('", "', " ")
+        for name, one in draw_panel_figures([result]).items()
     }
     assert title in figures["values"]
     assert all(name in figures.get("verdicts", name) for name in shown)
@@ -609,10 +663,10 @@ def test_results_are_byte_identical_at_any_number_of_jobs(
             yield pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(function))(item)))
 
     monkeypatch.setattr(Processes, "map", sent)
-    monkeypatch.setattr(_collect, "_SMALL", 0)
+    monkeypatch.setattr(collection, "_SMALL", 0)
     for number, texts in enumerate((VARIED, REPEATED, VARIED[::-1])):
         records = [{"text": text, "source": "one", **beside} for text in texts]
-        (tmp_path / f"{number}.jsonl").write_text("\n".join(map(json.dumps, records)))
+        write_jsonl(tmp_path / f"{number}.jsonl", records)
     results = [
         compute(
             {name: metric_of(name).options()},
@@ -649,7 +703,7 @@ def test_equal_sizes_are_given_for_what_moves_with_length(name: str) -> None:
 def test_a_value_that_moves_with_the_length_of_texts_has_a_partner_or_a_reason(name: str) -> None:
     metric = metric_of(name)
     moving = [v for v in metric.values(metric.options()) if v.moves_with_length and not v.size]
-    assert not moving or metric.match in ("words", "sentences") or metric.whole
+    assert not moving or metric.match in ("words", "sentences") or metric.uncut_reason
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import Metric
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.measure._compute import compute
-from rote.measure._study import AS_MANY, TURNED
+from rote.measure.driver.compute import compute
+from rote.measure.driver.resampling import BALANCED_NOTE, BORDERLINE_NOTE
 
 from .test_contract import NAMES, StandIn, bounds, corpus_options, fields_beside, metric_of
 
@@ -177,7 +177,7 @@ def test_unequal_numbers_of_answers_are_tested_on_as_many(
         assert row["tested_texts"] == row["tested_reference_texts"] == sum(fewer)
         own, other = (found.by_source[source].values[row["value"]] for source in "ba")
         assert row["difference"] == pytest.approx(own - other, nan_ok=True)
-    assert AS_MANY.format("doc_id") in found.notes
+    assert BALANCED_NOTE.format("doc_id") in found.notes
 
 
 def test_what_is_tested_depends_on_neither_order_nor_jobs() -> None:
@@ -336,5 +336,5 @@ def test_what_turns_around_with_as_many_of_each_prompt_is_not_claimed() -> None:
         templates_found = [row["p_corrected"] for row in templates.tables["distinctive"]]
         assert (min(templates_found) < 0.05) is claimed
         assert len(said) == 2 or not claimed
-        says = TURNED.format("a", "b", "mattr, mtld, hdd", "doc_id")
+        says = BORDERLINE_NOTE.format("a", "b", "mattr, mtld, hdd", "doc_id")
         assert (says in lexical.notes) is not claimed

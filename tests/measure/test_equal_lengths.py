@@ -18,19 +18,20 @@ from rote.core.metric import Work
 from rote.core.result import Result
 from rote.core.sample import Sample, Take
 from rote.measure import Settings, syntactic
-from rote.measure._compute import compute
 from rote.measure._sentences import Sentences, sentences_of
-from rote.measure._trees.histograms import Histograms, histograms
-from rote.measure._trees.sums import (
+from rote.measure._tree_histograms import (
     BANDS,
     LENGTHS,
-    EqualLengths,
+    EqualLengthSentences,
+    Histograms,
     band_weights,
     bands_of,
     by_band,
     common_shares,
     equal_lengths,
+    histograms,
 )
+from rote.measure.driver.compute import compute
 from rote.measure.syntactic import HEAD, UPOS, WORD, Options
 
 from ..examples import dear
@@ -292,7 +293,7 @@ def similarities(rng: np.random.Generator, mean: float) -> Floats:
     return np.asarray(means @ means.T)
 
 
-def fixed_error(rows: EqualLengths, take: Take) -> float:
+def fixed_error(rows: EqualLengthSentences, take: Take) -> float:
     """The jackknife with the weights left as they are."""
     weights = band_weights(rows.target, rows.counts(take).sum(axis=0))
     without = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,9 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.measure.lexical import Options
+from tests.kit import write_jsonl
 
 WORDS = "heron water letter clock uncle rain cellar train coast orange lamp loaf".split()
 
@@ -134,7 +134,7 @@ def test_within_needs_sets() -> None:
 def test_a_record_without_the_field_of_the_sets_is_named(tmp_path: Path) -> None:
     file = tmp_path / "texts.jsonl"
     lines = [{"text": "one two", "doc_id": 1}, {"text": "three four"}]
-    file.write_text("\n".join(json.dumps(line) for line in lines))
+    write_jsonl(file, lines)
     with pytest.raises(InputError, match=r"texts.jsonl, line 2, field 'doc_id'.*within"):
         rote.lexical(file, within="doc_id")
 

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 
 import rote
-from rote.compare.families import CORRECTIONS, Correction
+from rote.compare.multiple_testing import CORRECTIONS, Correction
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.measure.lexical import Options
-from rote.report.family import corrected
-from rote.report.tables.results import as_text
-from rote.report.tables.written import as_csv, as_latex, as_markdown
+from rote.report.export import results_csv, results_latex, results_markdown
+from rote.report.result_tables import results_text
+from rote.report.wording import describe_correction
 
 from .test_contract import NAMES, REPEATED, VARIED, metric_of, no_weights, run
 
@@ -70,7 +70,7 @@ def test_every_measure_corrects_over_all_its_values(name: str, correction: Corre
         for family in families:
             if family["tests"] > 1:
                 said = f"{CORRECTIONS[correction]} over {family['tests']} tests"
-                assert said in " ".join(as_text([result]).split())
+                assert said in " ".join(results_text([result]).split())
 
 
 def test_a_panel_is_one_family_with_a_name() -> None:
@@ -81,8 +81,8 @@ def test_a_panel_is_one_family_with_a_name() -> None:
     values = {(result.signature, row["value"]) for result in found for row in result.comparisons}
     assert len(rows) == 2 * len(values)
     said = f"Holm over {len(rows)} tests: {len(values)} values × 2 sources"
-    assert corrected(found) == said
-    assert f"corrected: {said}" in as_text(found)
+    assert describe_correction(found) == said
+    assert f"corrected: {said}" in results_text(found)
     # Enough permutations that something can be found.
     assert all(row["permutations"] >= 40 * len(rows) - 1 for row in rows)
     assert all(row["tested"] for row in rows)
@@ -98,7 +98,7 @@ def test_facets_are_families_of_their_own() -> None:
         ("story", "verdicts"): 2,
         ("story", "details"): 14,
     }
-    assert corrected([result]) == (
+    assert describe_correction([result]) == (
         "verdicts: Westfall-Young over 2 tests: 1 value × 2 sources, in each facet; "
         "details: Westfall-Young over 14 tests: 7 values × 2 sources, in each facet"
     )
@@ -138,15 +138,15 @@ def test_every_measure_tests_equivalence(name: str) -> None:
 def test_alike_is_said_only_where_it_was_tested() -> None:
     texts = documents("bcd", texts=40)
     plain = lexical(texts, reference="b", matched=False)
-    assert "≈" not in as_text([plain])
-    assert "No difference found" in as_text([plain])
+    assert "≈" not in results_text([plain])
+    assert "No difference found" in results_text([plain])
     wide = lexical(texts, reference="b", matched=False, equivalent="50%")
     known = [row for row in wide.comparisons if not math.isnan(row["equivalence_p"])]
     assert {row["equivalent"] for row in known} == {True}
-    for shown in (as_text([wide]), as_markdown([wide])):
+    for shown in (results_text([wide]), results_markdown([wide])):
         assert "≈" in shown
-    assert r"\approx" in as_latex([wide])
-    assert "≈ within 50% of b: two one-sided tests" in as_text([wide])
+    assert r"\approx" in results_latex([wide])
+    assert "≈ within 50% of b: two one-sided tests" in results_text([wide])
     tight = lexical(texts, reference="b", matched=False, equivalent="0.001%")
     assert {row["equivalent"] for row in tight.comparisons} == {False}
     far = lexical(documents("ab", texts=40), reference="b", matched=False, equivalent="5%")
@@ -191,10 +191,10 @@ def test_every_measure_tests_every_two_sources_or_says_that_it_does_not(name: st
     # What is written comes from the JSON as well.
     again = Result.from_json(result.to_json())
     assert again == result
-    assert "a − b" in as_text([again])
-    assert "\npairs," in as_csv([again])
+    assert "a − b" in results_text([again])
+    assert "\npairs," in results_csv([again])
     if any(not math.isnan(row["difference"]) for row in result.comparisons):
-        assert " − " in as_markdown([again])
+        assert " − " in results_markdown([again])
 
 
 def test_a_pair_is_tested_as_against_one_reference() -> None:
@@ -213,7 +213,7 @@ def test_a_pair_is_tested_as_against_one_reference() -> None:
     for row in every.comparisons:
         assert not row["p_corrected"] < row["p"]
     assert {family["pairs"] for family in every.tables["family"]} == {3}
-    assert "× 3 pairs" in corrected([every])
+    assert "× 3 pairs" in describe_correction([every])
 
 
 def test_pairs_stay_within_the_values_of_the_other_fields() -> None:
@@ -225,7 +225,7 @@ def test_pairs_stay_within_the_values_of_the_other_fields() -> None:
         for task in ("news", "story")
         for a, b in combinations("abc", 2)
     }
-    shown = as_text([result])
+    shown = results_text([result])
     assert "story" in shown
     assert "a − b" in shown
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.measure._sentences import sentences_of
-from rote.measure._trees.histograms import Histograms, histograms
-from rote.measure._trees.sums import square_of, text_sums
+from rote.measure._tree_histograms import Histograms, histograms, square_of, text_sums
 
 from ..examples import dear
 from .trees import Tree, grown, layers_of, texts_of_trees

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.measure import _lexical_kernels, _ngram_kernels
+from rote.core import ngrams as numbered_ngrams
+from rote.measure import _lexical_kernels
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
 
@@ -106,7 +107,7 @@ def test_distinct_among_drawn(drawn: tuple[Texts, list[int]], limit: int, seed: 
     texts, take = drawn
     ids, starts, ends = columns(texts)
     chosen = np.array(take, np.int64)
-    for n, numbers, repeated, _ in _ngram_kernels.number_ngrams(ids, starts, ends, 4, 3):
+    for n, numbers, repeated, _ in numbered_ngrams.number_ngrams(ids, starts, ends, 4, 3):
         where = (starts, ends, chosen, n, limit, np.uint64(seed))
         every = [gram for text in take for gram in ngrams(texts[text], n)]
         ranks = twin_draw(len(every), limit, seed) if len(every) > limit else range(len(every))
@@ -193,7 +194,7 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
 @given(texts_of_ids(), st.integers(1, 5))
 def test_sets_of_ngrams(texts: Texts, longest: int) -> None:
     ids, starts, ends = columns(texts)
-    for n, numbers, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 4, longest):
+    for n, numbers, repeated, once in numbered_ngrams.number_ngrams(ids, starts, ends, 4, longest):
         every = Counter(gram for text in texts for gram in ngrams(text, n))
         assert repeated == sum(count > 1 for count in every.values())
         assert once == len(every) - repeated
@@ -201,11 +202,11 @@ def test_sets_of_ngrams(texts: Texts, longest: int) -> None:
         for text, start in zip(texts, starts):
             for step, gram in enumerate(ngrams(text, n)):
                 number = int(numbers[start + step])
-                assert (number == _ngram_kernels.ONCE) == (every[gram] == 1)
+                assert (number == numbered_ngrams.ONCE) == (every[gram] == 1)
                 assert every[gram] == 1 or known.setdefault(number, gram) == gram
         assert sorted(known) == list(range(repeated))
         assert len(set(known.values())) == repeated
-    shared, counts, shared_ends, shared_kinds = _ngram_kernels.shared_sets(
+    shared, counts, shared_ends, shared_kinds = numbered_ngrams.shared_sets(
         numbers, starts, ends, longest, repeated
     )
 
@@ -223,11 +224,11 @@ def test_sets_of_ngrams(texts: Texts, longest: int) -> None:
     assert len(set(names.values())) == len(names)
 
 
-def postings_of(texts: Texts, n: int, *, counted: bool) -> _ngram_kernels.Postings:
+def postings_of(texts: Texts, n: int, *, counted: bool) -> numbered_ngrams.Postings:
     columns_ = ids, starts, ends = columns(texts)
     kinds = int(ids.max(initial=0)) + 1
-    *_, (_, numbers, repeated, _) = _ngram_kernels.number_ngrams(*columns_, kinds, n)
-    return _ngram_kernels.Postings.build(numbers, starts, ends, n, repeated, counted=counted)
+    *_, (_, numbers, repeated, _) = numbered_ngrams.number_ngrams(*columns_, kinds, n)
+    return numbered_ngrams.Postings.build(numbers, starts, ends, n, repeated, counted=counted)
 
 
 def some_groups(texts: int, count: int, seed: int) -> list[list[int]]:
@@ -237,8 +238,8 @@ def some_groups(texts: int, count: int, seed: int) -> list[list[int]]:
     return [[text for text in range(texts) if chance.random() < share] for share in shares]
 
 
-def text_groups(takes: list[list[int]]) -> _ngram_kernels.TextGroups:
-    return _ngram_kernels.TextGroups.of([np.array(take, np.int64) for take in takes])
+def text_groups(takes: list[list[int]]) -> numbered_ngrams.TextGroups:
+    return numbered_ngrams.TextGroups.of([np.array(take, np.int64) for take in takes])
 
 
 @relaxed
@@ -249,7 +250,7 @@ def test_postings_list_the_texts_of_each_ngram(texts: Texts, n: int, counted: bo
     total = sum(sets, Counter[tuple[int, ...]]())
     held = {gram: [t for t, grams in enumerate(sets) if gram in grams] for gram in total}
     listed = {gram for gram in held if (total[gram] > 1 if counted else len(held[gram]) > 1)}
-    assert found.own.tolist() == [len(grams.keys() - listed) for grams in sets]
+    assert found.alone.tolist() == [len(grams.keys() - listed) for grams in sets]
     lists = np.split(found.texts, found.ends[:-1])
     assert sorted(map(list, lists if len(found.ends) else [])) == sorted(held[g] for g in listed)
     if counted:
@@ -258,7 +259,7 @@ def test_postings_list_the_texts_of_each_ngram(texts: Texts, n: int, counted: bo
         rows = [list(zip(own.tolist(), counts.tolist())) for own, counts in both]
         assert sorted(rows) == sorted([(t, sets[t][g]) for t in held[g]] for g in listed)
         totals = [sum(count for _, count in row) for row in rows]
-        rare = _ngram_kernels.RARE
+        rare = numbered_ngrams.RARE
         assert [count <= rare for count in totals] == [n < found.rare for n in range(len(totals))]
 
 
@@ -313,7 +314,7 @@ def test_many_ngrams_of_many_groups(words: int) -> None:
 
 def test_groups_of_very_many_texts_have_fewer_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [[text % 7, text % 3, text % 5] for text in range(40)]
-    monkeypatch.setattr(_ngram_kernels, "COLUMN_BYTES", 40 * 12 * 3)
+    monkeypatch.setattr(numbered_ngrams, "COLUMN_BYTES", 40 * 12 * 3)
     compare_groups(texts, 2, some_groups(40, 10, 1))
 
 
@@ -328,7 +329,7 @@ def test_ngram_table_grows_without_losing_any() -> None:
     ids = rng.integers(0, 500, 150_000).astype(np.int32)
     starts, ends = np.array([0, 70_000]), np.array([70_000, 150_000])
     both = [ids[:70_000].tolist(), ids[70_000:].tolist()]
-    for n, _, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 500, 3):
+    for n, _, repeated, once in numbered_ngrams.number_ngrams(ids, starts, ends, 500, 3):
         every = Counter(gram for text in both for gram in ngrams(text, n))
         assert repeated == sum(count > 1 for count in every.values())
         assert once == len(every) - repeated
@@ -346,13 +347,13 @@ def test_ngrams_that_do_not_fit_are_numbered_alike(
 
     def found() -> list[object]:
         made = []
-        for n, numbers, repeated, once in _ngram_kernels.number_ngrams(ids, starts, ends, 60, 5):
+        for n, numbers, repeated, once in numbered_ngrams.number_ngrams(ids, starts, ends, 60, 5):
             held = [numbers[a : max(a, b - n + 1)].tolist() for a, b in zip(starts, ends)]
-            sets = _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated)
+            sets = numbered_ngrams.shared_sets(numbers, starts, ends, n, repeated)
             made.append((n, held, repeated, once, [np.asarray(part).tolist() for part in sets]))
         return made
 
     whole = found()
-    monkeypatch.setattr(_ngram_kernels, "room", lambda: bytes_free)
-    monkeypatch.setattr("rote.core.column.room", lambda: bytes_free)
+    monkeypatch.setattr(numbered_ngrams, "room", lambda: bytes_free)
+    monkeypatch.setattr("rote.core.arrays.room", lambda: bytes_free)
     assert found() == whole

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rote.measure import _ngram_kernels, _pair_kernels, _spelling
+from rote.core import ngrams
+from rote.measure import _pair_kernels, compression
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
 
@@ -121,8 +122,8 @@ def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
     ids, starts, ends = columns(texts)
     chosen = np.array(take, np.int64)
     sets = [
-        _ngram_kernels.shared_sets(numbers, starts, ends, n, repeated)
-        for n, numbers, repeated, _ in _ngram_kernels.number_ngrams(ids, starts, ends, 4, 4)
+        ngrams.shared_sets(numbers, starts, ends, n, repeated)
+        for n, numbers, repeated, _ in ngrams.number_ngrams(ids, starts, ends, 4, 4)
     ]
     some = [texts[text] for text in take]
     if not some:
@@ -177,13 +178,13 @@ def test_texts_are_written_with_separators(drawn: tuple[Texts, list[int]]) -> No
     word_ends = np.cumsum([len(word) for word in encoded])
     written = [b" ".join(encoded[word] for word in text) for text in texts]
     column = columns(texts)
-    lengths = _spelling.spelled_lengths(*column, word_ends)
+    lengths = compression.spelled_lengths(*column, word_ends)
     assert lengths.tolist() == [len(text) for text in written]
     chosen = np.array(take, np.int64)
     expected = b"".join(written[text] + b"\n" for text in take)
-    spelled = _spelling.spelled_texts(*column, letters, word_ends, chosen, len(expected), 10)
+    spelled = compression.spelled_texts(*column, letters, word_ends, chosen, len(expected), 10)
     assert spelled.tobytes() == expected
     data = np.frombuffer(bytearray(b"".join(written)), np.uint8)
     ends = np.cumsum(lengths)
-    raw = _spelling.raw_texts(data, ends - lengths, ends, chosen, len(expected), 10)
+    raw = compression.raw_texts(data, ends - lengths, ends, chosen, len(expected), 10)
     assert raw.tobytes() == expected

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import rote
 from rote.annotate.annotators import get
 from rote.core.document import Document
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.measure.keyness import Options
 
 # Model-like sentences are all of one mould; people also ask, shout and break off.
@@ -192,3 +194,12 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     for given in ({"lengths": (0,)}, {"min_texts": 0}, {"top": -1}):
         with pytest.raises(OptionError, match=next(iter(given))):
             Options(**given)
+
+
+def test_a_missing_reference_is_refused_before_texts_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text('{"id": "1", "source": "a", "text": "A dog."}\n{"broken\n')
+    with pytest.raises(OptionError, match="reference names one of the sources"):
+        rote.keyness(path, by="source", of="patterns")
+    with pytest.raises(InputError, match="line 2"):
+        rote.keyness(path, by="source", of="patterns", reference="a")

@@ -17,9 +17,10 @@ from rote.core.metric import Metric
 from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus import open_corpus
-from rote.measure import Settings, _languages, panel
-from rote.measure._compute import compute
-from rote.measure._languages import UnknownLanguage, needs_language
+from rote.measure import Settings, panel
+from rote.measure.driver import languages
+from rote.measure.driver.compute import compute
+from rote.measure.driver.languages import UnknownLanguage, needs_language
 from tests.german import TEXTS as GERMAN
 from tests.german import save_pipeline
 
@@ -228,10 +229,10 @@ def test_a_store_says_who_read_its_texts(tmp_path: Path, german: str) -> None:
 
 
 def test_most_texts_are_not_asked_for_their_language(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rote.measure._prepare.languages", lambda documents: 1 / 0)
+    monkeypatch.setattr("rote.measure.driver.preparation.languages", lambda documents: 1 / 0)
     own = {"lexical": metric_of("lexical").options()}
     assert compute(own, GERMAN, settings=Settings(permutations=0))[0].by_source
-    assert not _languages.needs_language(metric_of("lexical"), metric_of("lexical").options())
+    assert not languages.needs_language(metric_of("lexical"), metric_of("lexical").options())
 
 
 def test_vectors_of_each_language_are_made_by_its_own_embedder(

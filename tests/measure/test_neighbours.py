@@ -15,29 +15,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.metric import Work
-from rote.measure._neighbours import points
-from rote.measure._neighbours.ball_kernels import nearest, squared_distances
-from rote.measure._neighbours.balls import SCORES, Effort, Pair, Rule, pair
-from rote.measure._neighbours.points import (
-    Members,
-    Points,
-    VectorPoints,
-    different,
-    projected,
-    same,
-    tree_points,
-)
-from rote.measure._neighbours.samples import (
+from rote.measure import _neighbour_points
+from rote.measure._neighbour_balls import (
+    SCORES,
+    Effort,
+    Pair,
+    Rule,
     equal_size,
     matching_half,
     members_of,
     of_equal_size,
     outside,
+    pair,
     scores_of_texts,
     strange_halves,
 )
-from rote.measure._sentences import Sentences
-from rote.measure._trees.histograms import Histograms
+from rote.measure._neighbour_points import (
+    Members,
+    Points,
+    VectorPoints,
+    different,
+    nearest,
+    projected,
+    same,
+    squared_distances,
+    tree_points,
+)
+from rote.measure._sentences import Sentences, ranks
+from rote.measure._tree_histograms import Histograms
 from tests.examples import Maker, dear, drawn, some
 
 Distance = Callable[[Any, Any], Any]
@@ -99,7 +104,10 @@ def members(number: Sequence[int], texts: Sequence[int] | None = None) -> Member
     points, which = np.unique(np.array(number, np.int64), return_inverse=True)
     order = np.arange(len(number))
     return Members(
-        points, which.astype(np.int64), order if texts is None else np.array(texts), order
+        points,
+        which.astype(np.int64),
+        order if texts is None else np.array(texts),
+        order,
     )
 
 
@@ -115,7 +123,7 @@ def made_histograms(every: Sequence[Histogram]) -> Histograms:
 
 
 def tree_space(every: Sequence[Histogram], common: float) -> tuple[Points, list[int]]:
-    with mock.patch.object(points, "_COMMON", common):
+    with mock.patch.object(_neighbour_points, "_COMMON", common):
         space, number = tree_points(made_histograms(every), np.arange(len(every)))
     return space, number.tolist()
 
@@ -163,7 +171,7 @@ def test_scores_of_trees_are_those_of_the_definition(
     every, size, ours, theirs = made
     space, number = tree_space(every, common)
     # Few kept neighbours: in a half, many centres have to be measured again.
-    with mock.patch.object(Rule, "kept", max(kept, rule.k)):
+    with mock.patch.object(Rule, "neighbours_kept", max(kept, rule.k)):
         found = paired(space, number[:size], number[size:], rule)
     _compare(found, every[:size], every[size:], (ours, theirs), tree_distance)
 
@@ -175,7 +183,7 @@ def test_scores_of_vectors_are_those_of_the_definition(
 ) -> None:
     every, size, ours, theirs = made
     space, number = vector_space(every)
-    with mock.patch.object(Rule, "kept", max(kept, rule.k)):
+    with mock.patch.object(Rule, "neighbours_kept", max(kept, rule.k)):
         found = paired(space, number[:size], number[size:], rule)
     _compare(found, every[:size], every[size:], (ours, theirs), square_distance)
 
@@ -398,23 +406,29 @@ def test_what_a_source_does_not_reach_lies_outside_every_ball(
     assert 1 - len(exchanged) / size == pytest.approx(back)
 
 
-def test_permuted_samples_draw_the_same_sentences_first() -> None:
+def test_what_is_tested_is_one_sample_whatever_the_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five sentences a text, three texts a side; seven sentences of each side are compared."""
     rng = np.random.default_rng(3)
     every = [dict(zip(rng.permutation(9)[:3].tolist(), [1, 2, 3])) for _ in range(30)]
     sentences = sentences_in(np.repeat(np.arange(6), 5).tolist())
     groups = {"model": np.arange(3), "human": np.arange(3, 6)}
     work = Work(groups=groups, reference="human", ids=list("abcdef"))
-    permuted = np.array([0, 4, 5]), np.array([1, 2, 3])
-    made, rule = made_histograms(every), Rule(1, strict=False)
-    runs = {"model": [(groups["model"], groups["human"]), permuted]}
-    both = outside(made, sentences, work, runs, rule=rule, count=7)
-    other = Work(
-        groups={"model": permuted[0], "human": permuted[1]}, reference="human", ids=work.ids
+    here, permuted = tuple(groups.values()), (np.array([0, 4, 5]), np.array([1, 2, 3]))
+    drawn: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(
+        "rote.measure._neighbour_balls._missed",
+        lambda histograms, pool, runs, rule, effort: drawn.extend(runs),
     )
-    alone = outside(made, sentences, other, {"model": [permuted]}, rule=rule, count=7)
-    assert both.by_source["model"][1].tolist() == alone.by_source["model"][0].tolist()
-    assert both.by_source["model"][0].tolist() != alone.by_source["model"][0].tolist()
+    made, rule = made_histograms(every), Rule(1, strict=False)
+    outside(made, sentences, work, {"model": [here, here, permuted]}, rule=rule, count=7)
+    rank = ranks(sentences, np.arange(30), work)
+    sample = np.argsort(rank)[:14]
+    for groups_of_run, (ours, theirs) in zip((here, permuted), drawn[1:], strict=True):
+        of_sides = [[n for n in sample if sentences.texts[n] in take] for take in groups_of_run]
+        fewest = min(map(len, of_sides))
+        assert [sorted(side[:fewest]) for side in of_sides] == [ours.tolist(), theirs.tolist()]
+    # What is shown without a test is as much as there is of either side.
+    assert [len(side) for side in drawn[0]] == [7, 7]
 
 
 # Halves

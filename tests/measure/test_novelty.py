@@ -17,9 +17,14 @@ from rote.core.result import Result
 from rote.index.factory import build_index
 from rote.index.index import Index
 from rote.measure import Settings
-from rote.measure._against import annotator_signature, check_against, longest_in, open_against
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.measure.novelty import COVERING, MOST, Options, covered_words, held_ngrams
+from rote.search.reference_corpus import (
+    annotator_signature,
+    check_reference_corpus,
+    longest_matches,
+    open_reference_index,
+)
 from tests.examples import drawn, some
 from tests.index.twins import index_layers
 from tests.search import trace_twins as twins
@@ -51,7 +56,7 @@ def test_counts_of_held_ngrams_and_covered_words_equal_the_slow_way(
     layer = twins.layer_of(texts)
     names = ("word", "lower")
     index = index_layers({name: twins.layer_of(documents, name) for name in names})
-    runs = longest_in(index, layer)
+    runs = longest_matches(index, layer)
     held, covered = held_ngrams(runs, layer.text_ends), covered_words(runs, layer.text_ends)
     for t, text in enumerate(texts):
         for n in range(1, MOST + 1):
@@ -203,9 +208,9 @@ def test_what_does_not_compare_is_refused_before_any_text_is_read(
         run([OLD], tmp_path / "IDX")
     assert run([OLD], tmp_path / "IDX", tags="").by_source["texts"].values["longest"] == 18
     with pytest.raises(OptionError, match="their layers do not compare"):
-        check_against(str(tmp_path / "IDX"), ["lower"], "other/1")
+        check_reference_corpus(str(tmp_path / "IDX"), ["lower"], "other/1")
     with pytest.raises(OptionError, match="build an index of"):
-        check_against(str(corpus), ["lower"], "other/1")
+        check_reference_corpus(str(corpus), ["lower"], "other/1")
     with pytest.raises(InputError):
         run([OLD], tmp_path / "nothing.txt")
     with pytest.raises(OptionError, match="n must be at most 30"):
@@ -222,7 +227,7 @@ def test_words_alone_count_as_those_of_the_default_annotator() -> None:
 def test_a_file_is_an_index_with_documents_and_authors(tmp_path: Path) -> None:
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "a", "author": "Ada", "text": "one two three"}\n')
-    index = open_against(str(path), ("lower", "lemma"))
+    index = open_reference_index(str(path), ("lower", "lemma"))
     assert index.authors("two three") == {"Ada": 1}
     assert index.sorted_layers == ("lower", "lemma")
     assert isinstance(index, Index)

@@ -15,7 +15,7 @@ from rote.core.document import Document
 from rote.core.metric import Metric
 from rote.corpus.items import Item
 from rote.measure import Settings
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.models.backends.fake import Fake
 from tests.studies.test_popularity import backend
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,14 +23,15 @@ from rote.corpus import open_corpus
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
 from rote.measure import Settings
+from rote.measure import _originality_tables as bleus
 from rote.measure import originality as measure
-from rote.measure._compute import compute
-from rote.measure._originality import bleu as bleus
+from rote.measure.driver.compute import compute
 from rote.measure.originality import Options
 from rote.search.model.back_off import BackOff
 from rote.search.originality.reach import GroundTruth
 from rote.search.originality.sources import sources_of
 from tests.examples import lists, some
+from tests.kit import write_jsonl
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
 
@@ -50,9 +50,7 @@ GROUND: Truth = [
 
 
 def written(folder: Path, records: Truth, name: str = "ground.jsonl") -> Path:
-    path = folder / name
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
+    return write_jsonl(folder / name, records)
 
 
 def run(texts: Any, against: Path, settings: Settings = QUICK, **options: Any) -> Result:
@@ -458,7 +456,7 @@ def rows_of(
     """The rows of texts against an index in memory."""
     options, index = Options(corpus="idx", relax=relax, **ANY), twins.index_of(truth)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rote.measure._against.open_against", lambda *_: index)
+        patch.setattr("rote.search.reference_corpus.open_reference_index", lambda *_: index)
         return measure.rows(sample_of(texts), options, Work()), options
 
 
@@ -545,9 +543,9 @@ several = lists(some("a b c the of".split(), 9, least=1), 5, least=1)
 
 def of_sentences(hypotheses: list[list[str]], references: list[list[str]]) -> float:
     ground, text = ground_of([[Text(None, references)]]), twins.layers([hypotheses])["lower"]
-    found = bleus.matches(ground, text, ground.reach(text).known)
+    found = bleus.match_sentences(ground, text, ground.reach(text).known)
     assert found.lengths.tolist() == [len(sentence) for sentence in hypotheses]
-    sums = (found.found.sum(0), found.total.sum(0), found.lengths.sum(0), found.nearest.sum(0))
+    sums = (found.matched.sum(0), found.total.sum(0), found.lengths.sum(0), found.nearest.sum(0))
     return float(bleus.bleu(*(np.asarray(each, np.float64) for each in sums)))
 
 
@@ -624,10 +622,10 @@ def test_bleu_takes_the_sentences_of_all_documents_and_segments_as_references(
 ) -> None:
     references = [[*twins.lower(s)] for part in truth for text in part for s in text.sentences]
     ground, text = ground_of(truth), twins.layers([hypotheses])["lower"]
-    found = bleus.matches(ground, text, ground.reach(text).known)
+    found = bleus.match_sentences(ground, text, ground.reach(text).known)
     lengths = bleus.reference_lengths(ground).tolist()
     assert lengths == sorted({len(reference) for reference in references})
-    sums = (found.found.sum(0), found.total.sum(0), found.lengths.sum(0), found.nearest.sum(0))
+    sums = (found.matched.sum(0), found.total.sum(0), found.lengths.sum(0), found.nearest.sum(0))
     score = float(bleus.bleu(*(np.asarray(each, np.float64) for each in sums)))
     expected = plain_bleu(hypotheses, references) if references else math.nan
     assert score == pytest.approx(expected, nan_ok=True)

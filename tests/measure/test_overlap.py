@@ -12,29 +12,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from rote.cli.main import rote
 from rote.compare.ranks import rank_estimate
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
 from rote.index.factory import build_index
 from rote.measure import Settings
-from rote.measure._compute import compute
-from rote.measure._overlap.partition import (
+from rote.measure._overlap_partition import (
     NO_BIN,
+    Wanted,
     log_ratio,
     partition,
     rank_test,
     ratio,
 )
-from rote.measure._overlap.training import Wanted
+from rote.measure.driver.compute import compute
 from rote.measure.overlap import Options, settled, values
 from tests.examples import drawn, each, one_of, some
+from tests.kit import invoke, write_jsonl
 from tests.measure.samples import layer_of
 
 TEXTS = some(some("abc", 10), 6)
@@ -56,19 +55,19 @@ def test_ngrams_are_found_as_by_a_set_of_tuples(
     for shard in shards:
         wanted.meet(layer_of(shard))
     together = [text for shard in shards for text in shard]
-    assert wanted.found().tolist() == slow(texts, together, n)
+    assert wanted.found_ngrams().tolist() == slow(texts, together, n)
 
 
 def test_words_that_no_item_holds_do_not_hide_those_beside_them() -> None:
     wanted = Wanted(layer_of([["b", "c"]]), 2)
     wanted.meet(layer_of([["x", "b", "c", "y"], ["b"], ["c"]]))
-    assert wanted.found().tolist() == [True, False]
+    assert wanted.found_ngrams().tolist() == [True, False]
 
 
 def test_no_ngram_reaches_over_the_end_of_a_training_text() -> None:
     wanted = Wanted(layer_of([["a", "b"]]), 2)
     wanted.meet(layer_of([["x", "a"], ["b", "y"]]))
-    assert not wanted.found().any()
+    assert not wanted.found_ngrams().any()
 
 
 # -- bins -----------------------------------------------------------------------------------
@@ -239,9 +238,7 @@ HALF = "the ferry left the harbour in fog"
 
 @pytest.fixture
 def train(tmp_path: Path) -> str:
-    path = tmp_path / "train.jsonl"
-    path.write_text(json.dumps({"id": "pier", "text": OLD}) + "\n")
-    return str(path)
+    return str(write_jsonl(tmp_path / "train.jsonl", [{"id": "pier", "text": OLD}]))
 
 
 def records(source: str, rises: bool) -> list[Document]:
@@ -397,8 +394,7 @@ def test_a_placebo_that_is_the_training_set_leaves_no_excess(train: str) -> None
 
 def test_the_excess_over_a_placebo_that_holds_other_items(train: str, tmp_path: Path) -> None:
     """By the placebo the items of NEW are the similar ones, whose grades are low."""
-    other = tmp_path / "placebo.jsonl"
-    other.write_text(json.dumps({"id": "gulls", "text": NEW}) + "\n")
+    other = write_jsonl(tmp_path / "placebo.jsonl", [{"id": "gulls", "text": NEW}])
     result = overlapping({"a": varied("a")}, train, placebo=str(other))
     (row,) = result.tables["trends"]
     assert row["train_ratio"] > 1 > row["placebo_ratio"]
@@ -546,15 +542,15 @@ def test_an_index_without_the_layer_says_how_to_add_it(train: str, tmp_path: Pat
 # -- the command ----------------------------------------------------------------------------
 
 
-def invoke(*arguments: str) -> Any:
-    return CliRunner().invoke(rote, ["overlap", *arguments])
+def run(*arguments: str) -> Any:
+    return invoke("overlap", *arguments)
 
 
 def test_the_command_looks_up_the_reference_where_there_is_one(train: str, tmp_path: Path) -> None:
     path = tmp_path / "test.jsonl"
     lines = [{"id": d.id, "text": d.text, **d.meta} for d in records("a", True)]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    found = invoke(str(path), "--train", train, "--min-samples", "2", "--json", "-q")
+    write_jsonl(path, lines)
+    found = run(str(path), "--train", train, "--min-samples", "2", "--json", "-q")
     assert found.exit_code == 0, found.exception
     result = json.loads(found.stdout)
     assert "on:reference|scores:rouge_1,rouge_2,rouge_l" in result["signature"]

@@ -12,10 +12,10 @@ import pytest
 import rote
 from rote.core.model import Continuation
 from rote.core.result import Result
-from rote.measure._templates.perplexity import within
+from rote.measure._template_corpus import within
 from rote.models.backends.fake import Fake
-from rote.report.figures.draw import figures
-from rote.report.tables import results as tables
+from rote.report import result_tables as tables
+from rote.report.charts import draw_figures
 
 TABLE = {
     "": {"The": 1.0},
@@ -101,8 +101,8 @@ def test_models_keep_their_order_and_the_figure_shows_them(model: str, tmp_path:
     result = templates(model, f"fake:{second}")
     names = list(dict.fromkeys(row["model"] for row in result.tables["perplexity"]))
     assert names == ["table.json", "other.json"]
-    assert "perplexity" in figures(Result.from_json(result.to_json()))
-    assert "table.json" in tables.as_text([result])
+    assert "perplexity" in draw_figures(Result.from_json(result.to_json()))
+    assert "table.json" in tables.results_text([result])
 
 
 def test_draws_depend_on_the_seed_alone(model: str) -> None:

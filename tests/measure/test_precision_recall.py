@@ -17,10 +17,10 @@ from rote.core.document import Document
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.measure import _meaning as meaning
-from rote.measure._compute import compute
+from rote.measure import _sentences as meaning
 from rote.measure._sentences import sentences_of
-from rote.measure._trees.histograms import histograms
+from rote.measure._tree_histograms import histograms
+from rote.measure.driver.compute import compute
 from rote.measure.precision_recall import Options, check
 
 from .embedding import FakeEmbedder

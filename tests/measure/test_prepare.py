@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -16,28 +15,29 @@ from rote.core.errors import InputError
 from rote.core.progress import Silent
 from rote.core.sample import SEVERAL, Need, Sample
 from rote.corpus import ReadOptions, open_corpus
-from rote.measure._collect import Collected, collect
-from rote.measure._prepare import Fields, Piece, Preparation, Words
+from rote.measure.driver.collection import CollectedTexts, collect_texts
+from rote.measure.driver.preparation import FieldSettings, Preparation, PreparedShard, WordSettings
+from tests.kit import write_jsonl
 
 WORD = Need("word", "whitespace", field="reference", several=True)
 ONE = Need("word", "whitespace", field="reference")
 
 
-def collected(path: Path, *needs: Need, on_error: Any = "stop", jobs: int = 1) -> Collected:
-    return collect(
+def collected(path: Path, *needs: Need, on_error: Any = "stop", jobs: int = 1) -> CollectedTexts:
+    return collect_texts(
         open_corpus(path, ReadOptions(on_error=on_error)),
         needs,
-        words=Words("ud", "rote"),
-        fields=Fields(),
+        words=WordSettings("ud", "rote"),
+        fields=FieldSettings(),
         engine=run.get(jobs=jobs),
         reporter=Silent(),
     )
 
 
 def written(tmp_path: Path, *records: dict[str, Any]) -> Path:
-    path = tmp_path / "texts.jsonl"
-    path.write_text("\n".join(json.dumps({"text": "a text", **record}) for record in records))
-    return path
+    return write_jsonl(
+        tmp_path / "texts.jsonl", ({"text": "a text", **record} for record in records)
+    )
 
 
 def words(sample: Sample, need: Need) -> list[list[str]]:
@@ -59,7 +59,7 @@ def test_a_small_file_is_read_in_this_process_on_as_many_threads_as_jobs(
 ) -> None:
     seen: list[int] = []
 
-    def piece(self: Preparation, *given: Any) -> Piece:
+    def piece(self: Preparation, *given: Any) -> PreparedShard:
         seen.append(run.threads())
         return prepared(self, *given)
 

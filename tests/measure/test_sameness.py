@@ -16,10 +16,9 @@ from scipy.cluster.hierarchy import linkage
 import rote
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
-from rote.measure._likeness import Pairs
-from rote.measure._likeness_kernels import rouge_pairs, run_pairs, set_means
-from rote.measure._ngram_kernels import number_ngrams
-from rote.measure._sameness import by_set, estimate, leaves, left_out, tree
+from rote.core.ngrams import number_ngrams
+from rote.measure._likeness import TextPairs, rouge_pairs, run_pairs, set_means
+from rote.measure.sameness import by_set, estimate, leaves, left_out, tree
 from tests.examples import drawn, some
 
 from .strategies import columns
@@ -60,7 +59,7 @@ def test_kernels_are_their_plain_twins(texts: list[list[int]], n: int) -> None:
     assert found == pytest.approx(plain, nan_ok=True)
 
 
-def means_by_hand(pairs: Pairs, scores: Sequence[float], held: Sequence[int]) -> list[float]:
+def means_by_hand(pairs: TextPairs, scores: Sequence[float], held: Sequence[int]) -> list[float]:
     found = []
     for kind in (1, 2):
         by_set_: dict[int, list[float]] = {}
@@ -72,14 +71,14 @@ def means_by_hand(pairs: Pairs, scores: Sequence[float], held: Sequence[int]) ->
     return found
 
 
-def some_pairs(seed: int, texts: int = 12, sets: int = 4) -> tuple[Pairs, Any]:
+def some_pairs(seed: int, texts: int = 12, sets: int = 4) -> tuple[TextPairs, Any]:
     rng = np.random.default_rng(seed)
     number = np.sort(rng.integers(0, sets, texts))
     found = [(a, b) for a, b in combinations(range(texts), 2) if number[a] == number[b]]
     first, second = (np.array(column, np.int64) for column in zip(*found))
     scores = rng.random(len(found))
     scores[rng.random(len(found)) < 0.1] = np.nan
-    return Pairs(first, second, number[first]), scores
+    return TextPairs(first, second, number[first]), scores
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -239,7 +238,7 @@ def test_intervals_over_prompts_hold_their_level() -> None:
     rng = np.random.default_rng(8)
     held, draws, prompts = 0, 400, 30
     first = np.arange(0, 2 * prompts, 2)
-    pairs = Pairs(first, first + 1, np.arange(prompts))
+    pairs = TextPairs(first, first + 1, np.arange(prompts))
     for _ in range(draws):
         scores = rng.beta(2, 5, prompts) * rng.beta(5, 2, prompts)
         found = estimate(pairs, scores, np.ones(prompts, bool))

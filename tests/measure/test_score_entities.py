@@ -15,9 +15,15 @@ from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
 from rote.core.sample import Sample
 from rote.measure import Settings
-from rote.measure._compute import compute
-from rote.measure._score.entities import STOP_WORDS, entities, needs, says_something, values
-from rote.measure._score.options import Options
+from rote.measure.driver.compute import compute
+from rote.measure.reference_scores.entities import (
+    STOP_WORDS,
+    entities,
+    needs,
+    says_something,
+    values,
+)
+from rote.measure.reference_scores.options import Options
 from tests.examples import drawn, each, one_of, some
 from tests.measure.samples import layer_of
 

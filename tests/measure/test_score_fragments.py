@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import rote
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.measure._fragment_kernels import fragments
+from rote.measure.reference_scores.fragments import _count_fragments
 from tests.examples import drawn, each, some
 
 from .strategies import columns
@@ -49,7 +49,7 @@ def test_the_kernel_is_the_procedure(pairs: list[Any], printed: bool) -> None:
     words, starts, ends = columns([text for text, _ in pairs])
     others, other_starts, other_ends = columns([document for _, document in pairs])
     wide = words.astype(np.int64)
-    found = fragments(wide, starts, ends, others, other_starts, other_ends, 3, printed)
+    found = _count_fragments(wide, starts, ends, others, other_starts, other_ends, 3, printed)
     expected = [plain(text, document, printed) for text, document in pairs]
     assert list(zip(*(column.tolist() for column in found))) == expected
 

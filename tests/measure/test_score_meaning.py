@@ -18,8 +18,7 @@ import rote
 from rote.annotate import embeddings
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.result import Result
-from rote.measure._score import bertscore
-from rote.measure._score import comet as comet_models
+from rote.measure.reference_scores import neural
 
 VECTORS = {
     "east": (1.0, 0.0),
@@ -188,11 +187,11 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Scorer]]:
     utils.model2layers = {"known": 9, "broken": 9}
     monkeypatch.setitem(sys.modules, "bert_score", module)
     monkeypatch.setitem(sys.modules, "bert_score.utils", utils)
-    monkeypatch.setattr(bertscore, "version", lambda name: "0")
+    monkeypatch.setattr(neural, "version", lambda name: "0")
     monkeypatch.setattr(Scorer, "calls", [])
-    bertscore._scorer.cache_clear()
+    neural._load_bertscore.cache_clear()
     yield Scorer
-    bertscore._scorer.cache_clear()
+    neural._load_bertscore.cache_clear()
 
 
 @pytest.mark.usefixtures("package")
@@ -217,7 +216,7 @@ def test_bertscore_alone_and_of_the_best_reference_and_without_empty_fields() ->
 def test_bertscore_in_parts_gives_every_text_its_own_score(
     package: type[Scorer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bertscore, "PAIRS_AT_A_TIME", 2)
+    monkeypatch.setattr(neural, "PAIRS_AT_A_TIME", 2)
     texts = documents([("abcd", "a"), ("a", "a"), ("ab", "a"), ("abc", "a"), ("abcde", "a")])
     found = columns(texts, scores="bertscore", bertscore="known")
     assert found["bertscore_precision"] == pytest.approx([1 / 4, 1, 1 / 2, 1 / 3, 1 / 5])
@@ -238,12 +237,12 @@ def test_a_model_that_bertscore_does_not_know_needs_its_layer() -> None:
 
 @pytest.mark.usefixtures("package")
 def test_a_tokenizer_without_a_limit_gets_that_of_its_model() -> None:
-    assert bertscore._scorer("known", None)._tokenizer.model_max_length == 128
+    assert neural._load_bertscore("known", None)._tokenizer.model_max_length == 128
 
 
 def test_bertscore_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "bert_score", None)
-    bertscore._scorer.cache_clear()
+    neural._load_bertscore.cache_clear()
     with pytest.raises(MissingExtra, match=r"\.\[bertscore\]"):
         similarity(documents([("east", "north")]), scores="bertscore", bertscore="known")
 
@@ -269,7 +268,7 @@ def test_bertscore_by_the_package_itself_with_a_model_in_a_folder(tmp_path: Path
     tokenizer = BertTokenizer(str(tmp_path / "vocab.txt"), model_max_length=510)
     tokenizer.save_pretrained(tmp_path)
     pairs = [("a ferry left", "the boat sailed"), ("it rained", ["rain came down", "it rained"])]
-    bertscore._scorer.cache_clear()
+    neural._load_bertscore.cache_clear()
     found = columns(
         documents(pairs), scores="bertscore", bertscore=str(tmp_path), bertscore_layer=2
     )
@@ -302,10 +301,10 @@ def comet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module: Any = ModuleType("comet")
     module.load_from_checkpoint, module.download_model = loaded, lambda name: f"hub/{name}"
     monkeypatch.setitem(sys.modules, "comet", module)
-    monkeypatch.setattr(comet_models, "version", lambda name: "0")
-    comet_models._scorer.cache_clear()
+    monkeypatch.setattr(neural, "version", lambda name: "0")
+    neural._load_comet.cache_clear()
     yield
-    comet_models._scorer.cache_clear()
+    neural._load_comet.cache_clear()
 
 
 @pytest.mark.usefixtures("comet")
@@ -324,6 +323,6 @@ def test_comet_reads_what_was_translated_and_takes_the_best_reference() -> None:
 
 def test_comet_without_its_package_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "comet", None)
-    comet_models._scorer.cache_clear()
+    neural._load_comet.cache_clear()
     with pytest.raises(MissingExtra, match=r"\.\[comet\]"):
         similarity(documents([("east", "north")]), scores="comet", comet="wmt")

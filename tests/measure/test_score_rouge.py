@@ -17,9 +17,14 @@ from rote.annotate import words
 from rote.compare.intervals import wilson
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.sample import SEVERAL, RawText
-from rote.measure._rouge_kernels import NEW_LINE, NEW_TEXT, breaks, common_subsequences
-from rote.measure._score import rouge as scores
-from rote.measure._score.rouge import Side
+from rote.measure.reference_scores import rouge as scores
+from rote.measure.reference_scores.rouge import (
+    NEW_LINE,
+    NEW_TEXT,
+    Side,
+    breaks,
+    common_subsequences,
+)
 from tests.examples import drawn, each, some, string
 
 PEER = {

@@ -18,14 +18,12 @@ from rote.annotate import embeddings
 from rote.compare.intervals import left_out_error
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import Values, Work
-from rote.measure import Settings, _vendi, lexical, semantic
-from rote.measure import _meaning as meaning
-from rote.measure import _nearest as nearest
-from rote.measure._compute import compute
-from rote.measure._meaning import Embedded
-from rote.measure._nearest import Neighbours, nearest_among
-from rote.measure._sentences import Sentences
-from rote.measure.semantic import METRIC, Options, Rows, arranged
+from rote.measure import Settings, lexical, semantic
+from rote.measure import _sentences as meaning
+from rote.measure import semantic as nearest
+from rote.measure._sentences import Embedded, Sentences
+from rote.measure.driver.compute import compute
+from rote.measure.semantic import METRIC, NearestIndex, Options, Rows, arranged, nearest_among
 from tests.examples import Maker, drawn, some
 
 from .embedding import FakeEmbedder
@@ -45,7 +43,7 @@ def embedded(texts: Points, dimensions: int = 3) -> Embedded:
         vectors=vectors.astype(np.float32),
         sentences=Sentences(places, places + 1, np.repeat(np.arange(len(texts)), counts)),
         cut=np.zeros(len(points), np.bool_),
-        found=counts,
+        sentence_counts=counts,
         unfinished=np.zeros_like(counts),
         without=np.zeros_like(counts),
         looks={},
@@ -193,7 +191,10 @@ def test_a_vector_is_not_its_own_neighbour() -> None:
     assert nearest_among(vectors, everyone, everyone).tolist() == [1, 1, 1]
     assert nearest_among(vectors, everyone, np.array([1, 2])).tolist() == [1, 1, 1]
     assert nearest_among(np.vstack((vectors, vectors)), everyone, np.arange(6)).tolist() == [0] * 3
-    assert Neighbours(vectors, np.zeros(3, np.int64)).distances(np.array([0, 2])).tolist() == [1, 1]
+    assert NearestIndex(vectors, np.zeros(3, np.int64)).distances(np.array([0, 2])).tolist() == [
+        1,
+        1,
+    ]
 
 
 @given(texts=drawn(texts_of(7)))
@@ -223,11 +224,11 @@ def test_the_vendi_score_without_each_text_is_that_of_the_others(count: int) -> 
     )
     vectors = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
     vectors[5] = vectors[0]
-    found = _vendi.vendi_without(vectors, texts)
-    expected = [_vendi.vendi(vectors[texts != text]) for text in np.unique(texts)]
+    found = semantic.vendi_without(vectors, texts)
+    expected = [semantic.vendi(vectors[texts != text]) for text in np.unique(texts)]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     assert np.std(expected) > 0.01
-    assert math.isnan(_vendi.vendi_without(vectors, np.zeros(count))[0])
+    assert math.isnan(semantic.vendi_without(vectors, np.zeros(count))[0])
 
 
 def test_intervals_of_the_vendi_score_cover_what_they_should() -> None:
@@ -239,12 +240,12 @@ def test_intervals_of_the_vendi_score_cover_what_they_should() -> None:
         points = topics[texts] + rng.normal(size=(len(texts), 24)) * np.linspace(1.2, 0.3, 24)
         return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32), texts
 
-    target = np.mean([_vendi.vendi(drawn()[0]) for _ in range(400)])
+    target = np.mean([semantic.vendi(drawn()[0]) for _ in range(400)])
     covered = []
     for _ in range(150):
         vectors, texts = drawn()
-        error = left_out_error(_vendi.vendi_without(vectors, texts))
-        covered.append(abs(_vendi.vendi(vectors) - target) <= 1.96 * error)
+        error = left_out_error(semantic.vendi_without(vectors, texts))
+        covered.append(abs(semantic.vendi(vectors) - target) <= 1.96 * error)
     # The share of 150 has itself a standard error of 2 points; the jackknife errs on the safe side.
     assert np.mean(covered) >= 0.9
 
@@ -264,7 +265,7 @@ def test_blocks_change_neither_sums_nor_the_vendi_score(texts: Points, block: in
     rows = rows_of(texts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(meaning, "_BLOCK", block)
-        patch.setattr(_vendi, "_BLOCK", block)
+        patch.setattr(semantic, "_BLOCK", block)
         cut = rows_of(texts)
         np.testing.assert_allclose(cut.sums, rows.sums, atol=1e-12)
         assert values_of(cut) == pytest.approx(values_of(rows), nan_ok=True)

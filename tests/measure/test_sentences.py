@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rote.core.layer import Layer
 from rote.core.metric import Work
-from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, complete_sentences, drawn, sentences_of
 
 from .samples import layer_of
 
@@ -34,7 +34,7 @@ def kept(texts: Sequence[Sequence[str]], drop: Drop) -> list[str]:
     word = word_layer([spelled(text) for text in texts])
     sentences = sentences_of(word)
     written = [sentence for text in texts for sentence in text]
-    return [s for s, keep in zip(written, whole(word, sentences, drop)) if keep]
+    return [s for s, keep in zip(written, complete_sentences(word, sentences, drop)) if keep]
 
 
 @given(st.lists(st.lists(st.lists(st.just("w"), min_size=1, max_size=3), max_size=3), max_size=5))

@@ -19,8 +19,15 @@ from rote.core.metric import Comparison, Work
 from rote.core.progress import Silent
 from rote.core.sample import Sample
 from rote.measure import style
-from rote.measure._style_features import DIMENSIONS, FEATURES, dimensions
-from rote.measure._style_rules import Columns, Tokens, counted, rates
+from rote.measure._style import (
+    DIMENSIONS,
+    FEATURES,
+    StyleColumns,
+    StyleTokens,
+    count_features,
+    dimensions,
+    rates,
+)
 
 from .samples import layer_of
 
@@ -99,15 +106,15 @@ OPTIONS = style.Options()
 KEPT = Path(__file__).parent / "style_spacy.json"
 
 
-def columns_of(texts: Sequence[str], annotator: str = "rote") -> Columns:
+def columns_of(texts: Sequence[str], annotator: str = "rote") -> StyleColumns:
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
     made = annotators.get(annotator)(documents, NAMES).layers
-    return Columns(*(made[name] for name in NAMES))
+    return StyleColumns(*(made[name] for name in NAMES))
 
 
 @cache
 def counts_of(texts: tuple[str, ...]) -> Mapping[str, Any]:
-    return counted(Tokens(columns_of(texts), 0, len(texts)))
+    return count_features(StyleTokens(columns_of(texts), 0, len(texts)))
 
 
 @pytest.mark.parametrize("feature", COUNTED, ids=lambda feature: feature.name)
@@ -126,9 +133,9 @@ def test_counts_are_those_of_pybiber_but_for_what_is_documented() -> None:
     kept = json.loads(KEPT.read_text())
     columns = spaced([[text[name].split(" ") for text in kept["texts"]] for name in NAMES])
     ends = np.array(kept["sentence_ends"], np.int64)
-    columns = Columns(*(replace(getattr(columns, one), sentence_ends=ends) for one in FIELDS))
+    columns = StyleColumns(*(replace(getattr(columns, one), sentence_ends=ends) for one in FIELDS))
     assert not columns.universal
-    found = counted(Tokens(columns, 0, 2))
+    found = count_features(StyleTokens(columns, 0, 2))
     theirs = kept["counts"]
     np.testing.assert_allclose(rates(columns)[0][:, 43], theirs.pop("word_length"), rtol=1e-12)
     differ = {name: found[name].tolist() for name in theirs if found[name].tolist() != theirs[name]}
@@ -137,14 +144,14 @@ def test_counts_are_those_of_pybiber_but_for_what_is_documented() -> None:
     assert differ == {"conjuncts": [1, 0]}
 
 
-def spaced(layers: Sequence[Sequence[Sequence[str]]]) -> Columns:
-    return Columns(*(layer_of(texts, name) for name, texts in zip(NAMES, layers)))
+def spaced(layers: Sequence[Sequence[Sequence[str]]]) -> StyleColumns:
+    return StyleColumns(*(layer_of(texts, name) for name, texts in zip(NAMES, layers)))
 
 
 # The columns against plain loops
 
 
-def random_texts(seed: int) -> tuple[Columns, list[list[str]]]:
+def random_texts(seed: int) -> tuple[StyleColumns, list[list[str]]]:
     """Texts of few kinds of words; some hold none."""
     draw = random.Random(seed)
     words = ["The", "the", "a", "lot", "such", ",", "Idea", "x-y", "don't", "...", "runs", "7"]
@@ -156,7 +163,7 @@ def random_texts(seed: int) -> tuple[Columns, list[list[str]]]:
 @pytest.mark.parametrize("seed", range(5))
 def test_columns_equal_plain_loops(seed: int) -> None:
     columns, texts = random_texts(seed)
-    tokens = Tokens(columns, 0, len(texts))
+    tokens = StyleTokens(columns, 0, len(texts))
     own = tokens.words("the idea")
     plain = [[word.lower() in ("the", "idea") for word in text] for text in texts]
     assert own.tolist() == [one for text in plain for one in text]
@@ -204,9 +211,9 @@ def test_texts_are_counted_alone_and_in_blocks_as_together() -> None:
 
 def test_sentences_begin_where_the_last_one_ends() -> None:
     columns = columns_of(["One two. Three four five.", "", "Six."])
-    found = Tokens(columns, 0, 3).sentence_place().tolist()
+    found = StyleTokens(columns, 0, 3).sentence_place().tolist()
     assert found == [0, 1, 2, 0, 1, 2, 3, 0, 1]
-    assert Tokens(columns, 2, 3).sentence_place().tolist() == [0, 1]
+    assert StyleTokens(columns, 2, 3).sentence_place().tolist() == [0, 1]
 
 
 # Dimensions

@@ -14,17 +14,17 @@ from hypothesis import given, settings
 
 from rote.annotate import annotators
 from rote.annotate.trees import head_distances, head_layer
-from rote.core.annotation import Annotation
+from rote.core.document import Annotation
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import Work
 from rote.core.result import Result
 from rote.core.sample import Sample
 from rote.corpus import open_corpus
 from rote.measure import Settings, syntactic
-from rote.measure._compute import compute
 from rote.measure._sentences import sentences_of
-from rote.measure._trees.edit_distance import distances_from, trees_of
-from rote.measure._trees.histograms import histograms
+from rote.measure._tree_edit_distance import distances_from, trees_of
+from rote.measure._tree_histograms import histograms
+from rote.measure.driver.compute import compute
 from rote.measure.syntactic import HEAD, UPOS, WORD, Options
 from rote.run import get
 

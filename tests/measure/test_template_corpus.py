@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.annotate import annotators
-from rote.compare._resample import generator
+from rote.compare.resampling import generator
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
@@ -26,14 +25,18 @@ from rote.corpus import open_corpus
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
 from rote.index.index import Index
-from rote.measure import templates
-from rote.measure._templates import corpus
-from rote.measure._templates.core import Options, Rows
-from rote.measure._templates.corpus import check_corpora, open_corpora, tables_of
-from rote.measure._templates.lookup import count_of_counts, draw_others
+from rote.measure import _template_corpus, templates
+from rote.measure._template_corpus import (
+    check_corpora,
+    count_of_counts,
+    draw_others,
+    open_corpora,
+    tables_of,
+)
+from rote.measure._template_rows import Options, Rows
 from tests.examples import dear, drawn, some
-from tests.index.folders import Heard
 from tests.index.twins import index_layers
+from tests.kit import Heard, write_jsonl
 
 from .samples import layer_of, sample_of
 
@@ -96,7 +99,7 @@ def tables(
     for name, own in sources.items():
         groups[name] = list(range(len(texts), len(texts) + len(own)))
         texts += own
-    with patch.object(corpus, "MOST_FREQUENT", most_frequent):
+    with patch.object(_template_corpus, "MOST_FREQUENT", most_frequent):
         rows, comparison = rows_of(texts, options), comparison_of(groups, reference)
         return tables_of(corpora, rows, comparison, options)
 
@@ -359,8 +362,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("words", FERRY, ("lower",)),
         ("odd=name", LETTER, ("pos",)),
     ):
-        file = folder / f"{name}.jsonl"
-        file.write_text(json.dumps({"id": "1", "text": text}) + "\n", encoding="utf-8")
+        file = write_jsonl(folder / f"{name}.jsonl", [{"id": "1", "text": text}])
         build_index(open_corpus([file]), folder / name, BuildOptions(layers=layers))
     return folder
 

@@ -8,16 +8,10 @@ from rote.annotate.words import get as tokenizer
 from rote.core.sample import RawText
 from rote.index.factory import index_texts
 from rote.index.index import Index
-from rote.measure._templates.lookup import texts_in_corpus
+from rote.measure._template_corpus import texts_in_corpus
 
-FERRY = (
-    "The last ferry left the harbour late, and nobody on the quay could say who had untied "
-    "the rope or why the captain sang while the gulls turned back towards the town."
-)
-LETTER = (
-    "A letter came on Tuesday. It asked for the lamp, for two pounds of nails and for an answer "
-    "before the tide, which is more than anybody here has ever promised to a stranger."
-)
+from .test_template_corpus import FERRY, LETTER
+
 SHORT = "Nobody here has seen the old lamp again."
 
 

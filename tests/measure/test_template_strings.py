@@ -21,8 +21,8 @@ from rote.annotate.glyphs import fold
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.sample import RawText, Take
-from rote.measure._templates import strings
-from rote.measure._templates.strings import (
+from rote.measure import _template_rows
+from rote.measure._template_rows import (
     find,
     first_seen,
     package_values,
@@ -31,7 +31,7 @@ from rote.measure._templates.strings import (
     strings_of,
     treebank_lengths,
 )
-from rote.measure._templates.windows import windows
+from rote.measure._template_windows import windows
 from tests.examples import drawn, each, one_of, some, string
 
 from .samples import layer_of
@@ -340,7 +340,7 @@ def test_package_is_what_the_package_finds(
 def test_find_gives_every_place_once(pieces: list[str], texts: list[str], at_once: int) -> None:
     names = [piece.encode() for piece in dict.fromkeys(pieces)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strings, "_BYTES_AT_ONCE", at_once)
+        patch.setattr(_template_rows, "_BYTES_AT_ONCE", at_once)
         found = find(names, raw_of(texts), everything(texts))
     expected = [
         (number, place, string)
@@ -355,7 +355,7 @@ def test_find_gives_every_place_once(pieces: list[str], texts: list[str], at_onc
 
 def test_find_compares_bytes_where_hashes_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     # Now any order of the same letters has one hash.
-    monkeypatch.setattr(strings, "_STEPS", (1, 1))
+    monkeypatch.setattr(_template_rows, "_STEPS", (1, 1))
     found = find([b"ab cd", b"x"], raw_of(["ba cd ab cd dc ab"]), np.arange(1))
     assert (found.starts.tolist(), found.strings.tolist()) == ([6], [0])
 

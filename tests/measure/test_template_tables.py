@@ -19,9 +19,9 @@ from rote.core.metric import Comparison, Work
 from rote.core.progress import Silent
 from rote.core.result import plain
 from rote.core.sample import RawText, Sample
-from rote.measure._templates.core import Options, Rows, needs, rows, templates_of
-from rote.measure._templates.matches import Reader
-from rote.measure._templates.tables import length_table, template_tables
+from rote.measure._template_rows import Options, Rows, needs, rows, templates_of
+from rote.measure._template_tables import length_table, template_tables
+from rote.measure._template_windows import MatchReader
 from tests.examples import drawn, each, one_of, some
 
 Piece = tuple[str, str]
@@ -155,7 +155,7 @@ def test_without_sentences_the_words_around_are_shown(sentences: bool) -> None:
     """So are those in a sentence without an end."""
     text = [*[("word", " ")] * 150, *pieces("the cat saw"), *[("ward", " ")] * 150]
     layer = column([text], sentences)
-    reader = Reader(layer, layer, rows_of([text], OPTIONS).raw, 3)
+    reader = MatchReader(layer, layer, rows_of([text], OPTIONS).raw, 3)
     (example,) = reader.examples([np.array([150])])[0]
     assert example.sentence == ("word " * 16) + "the cat saw" + (" ward" * 16)
     assert example.sentence_start == 150 * 5 - 80
@@ -165,7 +165,7 @@ def test_without_sentences_the_words_around_are_shown(sentences: bool) -> None:
 def test_words_without_white_space_are_cut_anywhere() -> None:
     text = [("x" * 200, ""), *pieces("the cat saw"), ("y" * 200, "")]
     layer = column([text], sentences=False)
-    reader = Reader(layer, layer, rows_of([text], OPTIONS).raw, 3)
+    reader = MatchReader(layer, layer, rows_of([text], OPTIONS).raw, 3)
     (example,) = reader.examples([np.array([1])])[0]
     assert example.sentence == "x" * 80 + "the cat saw " + "y" * 79
     assert example.sentence_start == 120

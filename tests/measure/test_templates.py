@@ -18,8 +18,9 @@ from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.measure.templates import Options
+from tests.kit import read_jsonl
 
 QUICK = Settings(by=("source",), interval=0, permutations=0, matched=False)
 
@@ -217,7 +218,7 @@ def test_highlighting_shows_where_templates_stand(tmp_path: Path) -> None:
 def test_a_text_that_was_not_drawn_is_refused_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rote.measure._flow.measure_facets", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("rote.measure.driver.pipeline.measure_facets", lambda *a, **k: 1 / 0)
     files = [Path(file) for file in written(tmp_path, {"one": ["a b a b"] * 9})]
     settings = Settings(annotator="given", interval=0, permutations=0, matched=False, sample=1)
     refused = []
@@ -333,7 +334,7 @@ def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
     options = Options(n=3, write=path)
     settings = Settings(by=("task", "source"), reference="b", permutations=0)
     result = compute({"templates": options}, TEXTS, settings=settings)[0]
-    found = [json.loads(line) for line in path.read_text().splitlines()]
+    found = read_jsonl(path)
     assert {row["source"] for row in found} == {"x|a", "y|b"}
     texts = {(f"{d.meta['task']}|{d.meta['source']}", d.id): d.text for d in TEXTS}
     for row in found:

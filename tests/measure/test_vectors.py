@@ -13,8 +13,8 @@ from rote.annotate import embeddings
 from rote.annotate.sentences import split
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.metric import Work
-from rote.measure import _meaning as meaning
-from rote.measure._meaning import WORD, Choice, Embedded, embedded, said
+from rote.measure import _sentences as meaning
+from rote.measure._sentences import WORD, Choice, Embedded, embedded, embedding_notes
 
 from .embedding import FakeEmbedder, texts_sample
 
@@ -39,7 +39,7 @@ def found(texts: list[str], tokenizer: str = "ud", work: Work | None = None, **c
 
 
 def everything(vectors: Embedded, unit: Any = "sentence") -> list[str]:
-    return said(vectors, np.arange(len(vectors.found)), unit)
+    return embedding_notes(vectors, np.arange(len(vectors.sentence_counts)), unit)
 
 
 @pytest.mark.parametrize("tokenizer", ["ud", "whitespace"])
@@ -97,8 +97,8 @@ def test_only_what_is_measured_is_embedded(fake: FakeEmbedder) -> None:
     groups = {"a": np.array([0, 1, 2]), "b": np.array([3, 4])}
     few = found(TEXTS, work=Work(groups=groups), count=2)
     assert len(fake.asked) == 3
-    assert said(few, groups["a"], "sentence") == ["2 sentences drawn at random from 5"]
-    assert said(few, groups["b"], "sentence") == []
+    assert embedding_notes(few, groups["a"], "sentence") == ["2 sentences drawn at random from 5"]
+    assert embedding_notes(few, groups["b"], "sentence") == []
 
 
 def test_what_has_no_vector_is_left_out_and_that_is_said(fake: FakeEmbedder) -> None:
@@ -119,7 +119,7 @@ def test_what_the_model_cannot_read_is_said(fake: FakeEmbedder) -> None:
         "longer than the model reads, so that the vector stands for the beginning: 2",
         "2 of 3 texts looked at seem to be French, which the English models do not know",
     ]
-    assert said(vectors, np.array([1]), "sentence") == []
+    assert embedding_notes(vectors, np.array([1]), "sentence") == []
     fake.english = False
     assert len(everything(found([french]))) == 1
 

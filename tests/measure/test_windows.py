@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.layer import Layer
+from rote.core.ngrams import ONCE
 from rote.core.sample import Take
-from rote.measure._ngram_kernels import ONCE
-from rote.measure._templates import windows as windows_module
-from rote.measure._templates.windows import Windows, windows, windows_by_length
+from rote.measure import _template_windows as windows_module
+from rote.measure._template_windows import Windows, windows, windows_by_length
 from tests.examples import drawn
 from tests.measure.samples import layer_of
 from tests.measure.strategies import Texts, texts_and_take

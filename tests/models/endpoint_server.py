@@ -98,6 +98,21 @@ class Served:
 
 
 @contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[int]:
+    """The port of a server on this machine, which logs nothing."""
+    handler.log_message = lambda *_: None  # type: ignore[assignment,method-assign]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
 def serving(behaviour: Behaviour) -> Iterator[Served]:
     served = Served()
 
@@ -118,16 +133,6 @@ def serving(behaviour: Behaviour) -> Iterator[Served]:
             self.end_headers()
             self.wfile.write(data)
 
-        def log_message(self, *_: object) -> None:
-            return None
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Handler) as port:
+        served.url = f"http://127.0.0.1:{port}/v1"
         yield served
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

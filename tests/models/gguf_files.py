@@ -29,29 +29,36 @@ CONFIG = tiny.PLAIN | {
 
 
 def write_gguf(
-    path: Path, config: dict[str, Any], kind: str = "F32", most_tensors: int = 0, **fields: Any
+    path: Path,
+    config: dict[str, Any],
+    kind: str = "F32",
+    most_tensors: int = 0,
+    architecture: str = "llama",
+    tensors: dict[str, np.ndarray] | None = None,
+    **fields: Any,
 ) -> Path:
-    """The weights of `tiny.weights`; `fields` replaces metadata, None leaves one out. Files of so
-    many tensors at most are named as llama.cpp names those that it splits."""
+    """The weights of `tiny.weights`, or of another architecture; `fields` replaces metadata, None
+    leaves one out. Files of so many tensors at most are named as llama.cpp names those that it
+    splits."""
     import gguf
 
     described = tiny.tokenizer()
     tokens = list(described["model"]["vocab"])
     config = config | {"vocab_size": len(tokens)}
-    writer = gguf.GGUFWriter(path, "llama", split_max_tensors=most_tensors)
+    writer = gguf.GGUFWriter(path, architecture, split_max_tensors=most_tensors)
     said = {
-        "llama.block_count": config["num_hidden_layers"],
-        "llama.context_length": config["max_position_embeddings"],
-        "llama.embedding_length": config["hidden_size"],
-        "llama.feed_forward_length": config["intermediate_size"],
-        "llama.attention.head_count": config["num_attention_heads"],
-        "llama.attention.head_count_kv": config["num_key_value_heads"],
+        f"{architecture}.block_count": config["num_hidden_layers"],
+        f"{architecture}.context_length": config["max_position_embeddings"],
+        f"{architecture}.embedding_length": config["hidden_size"],
+        f"{architecture}.feed_forward_length": config["intermediate_size"],
+        f"{architecture}.attention.head_count": config["num_attention_heads"],
+        f"{architecture}.attention.head_count_kv": config["num_key_value_heads"],
         "tokenizer.ggml.bos_token_id": 0,
         "tokenizer.ggml.eos_token_id": 0,
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "gpt-2",
-        "llama.rope.freq_base": config["rope_theta"],
-        "llama.attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
+        f"{architecture}.rope.freq_base": config["rope_theta"],
+        f"{architecture}.attention.layer_norm_rms_epsilon": config["rms_norm_eps"],
         "tokenizer.ggml.add_bos_token": False,
         "tokenizer.ggml.tokens": tokens,
         "tokenizer.ggml.token_type": [3] + [1] * (len(tokens) - 1),
@@ -62,10 +69,10 @@ def write_gguf(
     for name, value in (said | fields).items():
         if value is not None:
             adding[type(value)](name, value)
-    for name, tensor in tiny.weights(config, 1).items():
+    for name, tensor in (tensors or tiny.weights(config, 1)).items():
         of_vectors = "F32" if tensor.ndim == 1 else kind
         way = gguf.GGMLQuantizationType[of_vectors]
-        kept = permuted(name, tensor, config)
+        kept = permuted(name, tensor, config) if architecture == "llama" else tensor
         writer.add_tensor(own_name(name), gguf.quants.quantize(kept, way), raw_dtype=way)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -86,8 +93,8 @@ def permuted(name: str, tensor: np.ndarray, config: dict[str, Any]) -> np.ndarra
 
 def own_name(name: str) -> str:
     rest = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
-    short = name.removesuffix(".weight")
+    short, _, kind = name.rpartition(".")
     if short in rest:
-        return rest[short] + ".weight"
+        return f"{rest[short]}.{kind}"
     _, _, number, part = short.split(".", 3)
-    return f"blk.{number}.{NAMES[part]}.weight"
+    return f"blk.{number}.{NAMES[part]}.{kind}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,8 +11,9 @@ import pytest
 
 from rote.core.errors import RoteError
 from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
-from rote.core.progress import Advance, Silent
+from rote.core.progress import Silent
 from rote.models.answers import generate_all, score_all
+from tests.kit import Heard
 
 
 @dataclass
@@ -57,26 +57,6 @@ def _scored(one: Continuation) -> Scored:
     return Scored(
         -places / 7 - len(one.context), places, places + 1, places % 2 == 0, nothing, places * 0.5
     )
-
-
-@dataclass
-class Listening:
-    """A reporter that remembers."""
-
-    said: list[str] = field(default_factory=list)
-    stages: list[tuple[str, float | None]] = field(default_factory=list)
-    done: float = 0
-
-    @contextmanager
-    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
-        self.stages.append((title, total))
-        yield self._advance
-
-    def _advance(self, amount: float) -> None:
-        self.done += amount
-
-    def say(self, line: str) -> None:
-        self.said.append(line)
 
 
 @pytest.fixture(autouse=True)
@@ -134,11 +114,11 @@ def test_a_run_that_was_killed_goes_on_after_the_last_finished_batch() -> None:
     with pytest.raises(KeyboardInterrupt):
         score_all(killed, wanted, Silent())
     assert len(killed.all_asked) == 3
-    again, listening = Counting(batch=9), Listening()
+    again, listening = Counting(batch=9), Heard()
     found = score_all(again, wanted, listening)
     assert sorted(killed.all_asked + again.all_asked) == sorted(one.text for one in wanted)
     assert [len(one.logprobs) for one in found] == list(range(1, 9))
-    assert listening.said == ["scoring: 3 of 8 were done before"]
+    assert listening.lines == ["scoring: 3 of 8 were done before"]
     assert listening.stages == [("scoring", 5)]
     assert listening.done == 5
 
@@ -154,13 +134,13 @@ def test_answers_are_kept_by_model_and_by_context() -> None:
 
 
 def test_a_batch_too_large_for_memory_is_halved_and_so_are_those_after_it() -> None:
-    model, listening = Counting(batch=80, room=25), Listening()
+    model, listening = Counting(batch=80, room=25), Heard()
     wanted = texts(*(letter * 9 for letter in "abcdefghijklmnop"))
     found = score_all(model, wanted, listening)
     assert [len(one.logprobs) for one in found] == [9] * 16
     assert [len(batch) for batch in model.asked] == [2] * 8
-    assert [line.split(":")[0] for line in listening.said] == ["out of memory"] * 2
-    assert "4 are tried" in listening.said[0]
+    assert [line.split(":")[0] for line in listening.lines] == ["out of memory"] * 2
+    assert "4 are tried" in listening.lines[0]
     assert listening.done == 16
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Silent
-from rote.measure._speaking import open_model
 from rote.models.options import ModelOptions
+from rote.search.model.open_models import open_model
+from tests.kit import write_jsonl
 from tests.models import gguf_files, tiny
 from tests.models.test_fake import TABLE
 from tests.models.test_numpy import OPEN_MODEL
@@ -52,8 +53,7 @@ def _gguf(folder: Path) -> str:
 def _index(folder: Path) -> str:
     from rote.index.factory import build_index
 
-    path = folder / "texts.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), "utf-8")
+    path = write_jsonl(folder / "texts.jsonl", ({"text": text} for text in TEXTS))
     build_index([str(path)], folder / "index")
     return f"index:{folder / 'index'}"
 

@@ -19,6 +19,7 @@ from rote.models.answers import generate_all, score_all
 from rote.models.endpoint.answers import MalformedAnswer, read_answer
 from rote.models.endpoint.model import Endpoint
 from rote.models.options import ModelOptions, open_model
+from tests.kit import Heard
 from tests.models.endpoint_server import Behaviour, Reply, serving, vllm
 
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
@@ -286,13 +287,6 @@ def test_what_a_message_may_hold(fields: dict[str, Any], text: str, ended: str) 
 
 
 def test_filtered_texts_are_counted_and_cached() -> None:
-    class Heard(Silent):
-        def __init__(self) -> None:
-            self.lines: list[str] = []
-
-        def say(self, line: str) -> None:
-            self.lines.append(line)
-
     with serving(message(content=None, finish="content_filter")) as served:
         model = opened(served.url, chat=True)
         for _ in range(2):

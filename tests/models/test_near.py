@@ -14,8 +14,8 @@ from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.backends.fake import Fake
 from rote.models.backends.numpy import Numpy
-from rote.models.near import next_row
 from rote.models.options import ModelOptions, open_model
+from rote.models.windows import next_row
 from tests.examples import dear
 from tests.models.test_numpy import OPEN_MODEL
 

@@ -165,11 +165,11 @@ def test_the_forward_pass_equals_the_slow_version(
 
 
 def test_the_chances_of_all_tokens_sum_to_one(model: Numpy) -> None:
-    from rote.models.llama.reading import likelihood, read_states
+    from rote.models.llama.forward import read_states, token_likelihoods
 
     size = model.weights.shape.vocabulary
     for state in read_states(model.weights, [np.array([0, 5, 260, 9])]):
-        logs, greedy, expected, spread = likelihood(
+        logs, greedy, expected, spread = token_likelihoods(
             model.weights, np.tile(state, (size, 1)), np.arange(size)
         )
         chances = np.exp(logs)
@@ -223,7 +223,7 @@ def test_generation_reads_what_it_wrote(model: Numpy) -> None:
     """With kept keys and values as without them: each token is the likeliest after all before."""
     prompts = [Prompt("the and"), Prompt(""), Prompt("in")]
     logits_of: Any = model.weights
-    from rote.models.llama.reading import read_states
+    from rote.models.llama.forward import read_states
 
     for one in prompts:
         before = model.tokens.encode(one.text, special=True).ids or [0]
@@ -335,16 +335,16 @@ NORM = "model.norm.weight"
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda header: b"{", "header is not"),
-        (lambda header: b"[1]", "no JSON object"),
-        (lambda header: b'{"a": {}, "a": {}}', "twice"),
-        (lambda header: header.update({NORM: 1}), "not described"),
-        (lambda header: header[NORM].pop("dtype"), "not described"),
-        (lambda header: header[NORM].update(dtype="I64"), "I64"),
-        (lambda header: header[NORM].update(shape=[31]), "does not fit its shape"),
-        (lambda header: header[NORM].update(shape=[-32]), "does not fit its shape"),
-        (lambda header: header[NORM].update(data_offsets=[0, 128]), "where the one before ends"),
-        (lambda header: header.pop(NORM), "bytes and holds"),
+        (lambda header: b"{", "damaged"),
+        (lambda header: b"[1]", "damaged"),
+        (lambda header: b'{"a": {}, "a": {}}', "damaged"),
+        (lambda header: header.update({NORM: 1}), "damaged"),
+        (lambda header: header[NORM].pop("dtype"), "damaged"),
+        (lambda header: header[NORM].update(dtype="I64", shape=[16]), "I64"),
+        (lambda header: header[NORM].update(shape=[31]), "damaged"),
+        (lambda header: header[NORM].update(shape=[-32]), "damaged"),
+        (lambda header: header[NORM].update(data_offsets=[0, 128]), "damaged"),
+        (lambda header: header.pop(NORM), "damaged"),
     ],
 )
 def test_a_damaged_file_of_weights_is_refused(tmp_path: Path, change: Any, said: str) -> None:

@@ -16,6 +16,7 @@ import pytest
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.options import ModelOptions, open_model
+from tests.kit import read_jsonl
 
 ROOT = Path(__file__).parents[2] / "training" / "open-model"
 NAMES = ("bible", "novels")
@@ -27,9 +28,7 @@ def said(path: Path) -> Any:
 
 
 def truth(name: str) -> list[dict[str, Any]]:
-    return [
-        json.loads(line) for line in (ROOT / name / "truth.jsonl").read_text("utf-8").splitlines()
-    ]
+    return read_jsonl(ROOT / name / "truth.jsonl")
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from rote.models.training.objectives import Calibrating, Fitting, logits_of  # noqa: E402
-from rote.models.training.pairs import Tokens, tokens_of  # noqa: E402
-from rote.models.training.starting import from_config  # noqa: E402
+from rote.models.training.objectives import (  # noqa: E402  # noqa: E402
+    CalibrationObjective,
+    FineTuning,
+    PairTokens,
+    encode_pairs,
+    logits_of,
+)
+from rote.models.training.summarizer import start_from_config  # noqa: E402
 
 ROOT = Path(__file__).parents[2] / "training" / "open-summarizer"
 WORDS = "the cat sat on a mat and one dog ran over hills far away from nothing".split()
@@ -30,26 +35,26 @@ def quick() -> Any:
 
 @pytest.fixture
 def loaded() -> Any:
-    return from_config("tiny", [" ".join(WORDS)] * 2, 0, "cpu")
+    return start_from_config("tiny", [" ".join(WORDS)] * 2, 0, "cpu")
 
 
 @pytest.fixture
-def tokens(loaded: Any) -> Tokens:
+def tokens(loaded: Any) -> PairTokens:
     random = np.random.default_rng(0)
     documents, references = (
         [" ".join(random.choice(WORDS, random.integers(1, most))) for _ in range(60)]
         for most in (90, 30)
     )
-    return tokens_of(loaded, documents, references, 160, 48)
+    return encode_pairs(loaded, documents, references, 160, 48)
 
 
-def padded(quick: Any, tokens: Tokens, rows: Any) -> tuple[Any, ...]:
+def padded(quick: Any, tokens: PairTokens, rows: Any) -> tuple[Any, ...]:
     inputs, mask = quick.padded(tokens.documents, rows, 160, tokens.pad)
     said, _ = quick.padded(tokens.references, rows, 48, tokens.pad)
     return inputs, mask, quick.shifted(said, tokens.start)
 
 
-def test_logits_are_those_of_transformers(quick: Any, loaded: Any, tokens: Tokens) -> None:
+def test_logits_are_those_of_transformers(quick: Any, loaded: Any, tokens: PairTokens) -> None:
     rows = np.arange(len(tokens))
     loaded.model.eval()
     theirs, labels = logits_of(loaded, tokens, tokens.batch(rows))
@@ -67,16 +72,20 @@ def gradients(model: Any, loss: Any) -> list[Any]:
     return [one.grad.clone() for one in model.parameters()]
 
 
-def test_losses_and_gradients_are_those_of_rote(quick: Any, loaded: Any, tokens: Tokens) -> None:
+def test_losses_and_gradients_are_those_of_rote(
+    quick: Any, loaded: Any, tokens: PairTokens
+) -> None:
     loaded.model.eval()
     rows = np.arange(12)
     count = 3
     some = replace(tokens, documents=tokens.documents, references=tokens.references)
-    candidates = tokens_of(loaded, [""] * 36, [" ".join(WORDS[i % 9 :]) for i in range(36)], 8, 48)
+    candidates = encode_pairs(
+        loaded, [""] * 36, [" ".join(WORDS[i % 9 :]) for i in range(36)], 8, 48
+    )
     weights = {"margin": 0.01, "alpha": 0.6, "rank_weight": 10.0, "reference_weight": 0.1}
     theirs = (
-        Fitting(loaded, tokens, rows, 2_048, 0.1),
-        Calibrating(loaded, some, candidates.references, count, 4, **weights),
+        FineTuning(loaded, tokens, rows, 2_048, 0.1),
+        CalibrationObjective(loaded, some, candidates.references, count, 4, **weights),
     )
     ours = (
         quick.Fitted(loaded.model, tokens, rows, 2_048, 0.1, "cpu"),
@@ -98,7 +107,7 @@ def test_losses_and_gradients_are_those_of_rote(quick: Any, loaded: Any, tokens:
         assert all(torch.allclose(a, b, atol=1e-4, rtol=1e-3) for a, b in pairs)
 
 
-def test_a_plan_reads_all_rows_once_an_epoch(quick: Any, loaded: Any, tokens: Tokens) -> None:
+def test_a_plan_reads_all_rows_once_an_epoch(quick: Any, loaded: Any, tokens: PairTokens) -> None:
     chosen = np.arange(5, 60)
     one = quick.Fitted(loaded.model, tokens, chosen, 600, 0.1, "cpu")
     plan = one.plan(3, 400)
@@ -115,7 +124,7 @@ def test_a_plan_reads_all_rows_once_an_epoch(quick: Any, loaded: Any, tokens: To
 
 
 def test_a_stopped_training_ends_in_the_same_weights(
-    quick: Any, loaded: Any, tokens: Tokens, tmp_path: Path
+    quick: Any, loaded: Any, tokens: PairTokens, tmp_path: Path
 ) -> None:
     model, rows = loaded.model, np.arange(60)
     began = [one.detach().clone() for one in model.parameters()]

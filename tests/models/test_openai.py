@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import email.utils
 import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,14 @@ from hypothesis import strategies as st
 
 from rote.core.errors import OptionError, RoteError
 from rote.core.http import Pace, Patience, Refused, _retry_after
-from rote.core.model import Continuation, Decoding, Prompt
+from rote.core.model import Continuation, Decoding, Message, Prompt
 from rote.core.progress import Silent
 from rote.models import options as opening
 from rote.models.answers import generate_all, score_all
-from rote.models.endpoint.answers import lay
-from rote.models.endpoint.model import OPENAI, Endpoint, Estimate, address, client
+from rote.models.endpoint.answers import align_tokens
+from rote.models.endpoint.model import OPENAI, CostEstimate, Endpoint, open_client, parse_address
 from rote.models.options import ModelOptions
+from tests.kit import PATIENCE, Heard
 from tests.models.endpoint_server import (
     Behaviour,
     Reply,
@@ -37,15 +40,7 @@ from tests.models.endpoint_server import (
 
 KEY = "sk-never-to-be-seen-0123456789"
 UNPENALIZED = {"repetition_penalty": 1.0, "repeat_penalty": 1.0}
-QUICK = Patience(busy=3, unreachable=2, slow=2, first=0.001, connect=1.0, answer=0.2)
-
-
-class Heard(Silent):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
+QUICK = Patience(busy=3, unreachable=2, slow=2, first=0.001, connect=30.0, answer=PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -245,6 +240,12 @@ def test_messages_are_sent_where_chat_is_asked_for() -> None:
         assert (found.text, found.ended) == ("You said: Hello", "end")
         assert served.requests[0][0] == "/v1/chat/completions"
         assert served.requests[0][1]["messages"] == [{"role": "user", "content": "Hello"}]
+        turns = (Message("system", "Be brief."), Message("user", "Hello"))
+        model.generate([Prompt("Hello", 3, turns)], Decoding(9))
+        assert served.requests[1][1]["messages"] == [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Hello"},
+        ]
         with pytest.raises(RoteError, match="not score"):
             model.score([Continuation("a", "b")])
         assert "-chat" in model.signature
@@ -351,15 +352,19 @@ def test_an_error_within_an_answer_is_one() -> None:
 
 
 def test_a_late_answer_is_given_up() -> None:
+    given_up = threading.Event()
+
     def asleep(path: str, asked: dict[str, Any]) -> Reply:
-        time.sleep(0.4)
+        assert given_up.wait(PATIENCE)
         return 200, {}
 
-    with (
-        endpoint(asleep) as (model, _, _),
-        pytest.raises(RoteError, match="no answer in time; given up after 2 attempts"),
-    ):
-        model.generate([Prompt("To be")], Decoding(1))
+    with endpoint(asleep) as (model, _, _):
+        model.client.patience = replace(QUICK, answer=0.2)
+        try:
+            with pytest.raises(RoteError, match="no answer in time; given up after 2 attempts"):
+                model.generate([Prompt("To be")], Decoding(1))
+        finally:
+            given_up.set()
 
 
 def test_an_endpoint_that_is_not_there_is_noticed_in_seconds() -> None:
@@ -389,14 +394,16 @@ def test_what_is_no_json_is_an_error(answer: bytes) -> None:
         model.generate([Prompt("To be")], Decoding(1))
 
 
-def test_waits_double_and_are_those_that_were_asked_for() -> None:
+def test_waits_double_and_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     patience = Patience(first=0.5, longest=60)
     assert [patience.wait(n, None) for n in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 60.0]
     assert [patience.wait(1, asked) for asked in (0.0, 7.0, 900.0, -3.0)] == [0.0, 7.0, 60.0, 0.0]
     assert _retry_after(None) is None
     assert _retry_after("soon") is None
     assert _retry_after("2.5") == 2.5
-    date = email.utils.formatdate(time.time() + 30, usegmt=True)
+    now = time.time()
+    date = email.utils.formatdate(now + 30, usegmt=True)
+    monkeypatch.setattr(time, "time", lambda: now)
     assert _retry_after(date) == pytest.approx(30, abs=2)
 
 
@@ -463,12 +470,12 @@ def test_a_key_goes_nowhere_that_it_should_not(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_addresses() -> None:
-    url, model = address("http://localhost:8000/v1/#org/model")
+    url, model = parse_address("http://localhost:8000/v1/#org/model")
     assert (url, model) == ("http://localhost:8000/v1", "org/model")
-    found = client(url, "NO_KEY")
+    found = open_client(url, "NO_KEY")
     assert (found.host, found.port, found.local) == ("localhost", 8000, True)
-    assert client("https://example.org", "NO_KEY").port == 443
-    assert address("gpt-x") == (OPENAI, "gpt-x")
+    assert open_client("https://example.org", "NO_KEY").port == 443
+    assert parse_address("gpt-x") == (OPENAI, "gpt-x")
     for wrong in (
         "http://localhost:8000/v1",
         "ftp://host#m",
@@ -479,14 +486,14 @@ def test_addresses() -> None:
         "http://host:port/v1#m",
     ):
         with pytest.raises(OptionError) as refused:
-            client(address(wrong)[0], "NO_KEY")
+            open_client(parse_address(wrong)[0], "NO_KEY")
         assert "secret" not in str(refused.value)
 
 
 def test_costs_are_said_first_and_agreed_to() -> None:
-    assert Estimate(3, 2_000_000, 500_000, (0.5, 1.5)).cost == pytest.approx(1.75)
-    assert Estimate(3, 1, 1, None).cost is None
-    assert str(Estimate(3, 1, 1, (0.5, 1.5))).endswith("less than 0.01")
+    assert CostEstimate(3, 2_000_000, 500_000, (0.5, 1.5)).cost == pytest.approx(1.75)
+    assert CostEstimate(3, 1, 1, None).cost is None
+    assert str(CostEstimate(3, 1, 1, (0.5, 1.5))).endswith("less than 0.01")
     with endpoint(vllm, price=(1.0, 2.0)) as (model, _, heard):
         with pytest.raises(OptionError, match=r"3 requests.*at most about 3\.00.*--yes"):
             model.about_to(3, 1_000_000, 1_000_000)
@@ -550,24 +557,24 @@ def test_tokens_are_laid_along_their_text(tokens: list[str], started: bool) -> N
         whole = (expected[first][0], expected[last][1])
         joined.append(whole if cut[i] == "\ufffd" else span)
     start = ["<s>"] if started else []
-    found = lay([*start, *cut, " generated"], text)
+    found = align_tokens([*start, *cut, " generated"], text)
     assert found == [(0, 0)] * (len(start) if text else 0) + joined
 
 
 def test_tokens_that_spell_another_text_are_noticed() -> None:
-    assert lay(["To", " be"], "To be") == [(0, 2), (2, 5)]
-    assert lay([" To", " be"], "To be") == [(0, 2), (2, 5)]
-    assert lay(["To"], "To be") is None
-    assert lay(["to", " be"], "To be") is None
-    assert lay([" the"], "To be") is None
-    assert lay([], "To be") is None
-    assert lay(["\ufffd", " no", " way"], "é, not here") is None
-    assert lay(tokens_of("To be or"), "To be or") == [(0, 2), (2, 5), (5, 8)]
+    assert align_tokens(["To", " be"], "To be") == [(0, 2), (2, 5)]
+    assert align_tokens([" To", " be"], "To be") == [(0, 2), (2, 5)]
+    assert align_tokens(["To"], "To be") is None
+    assert align_tokens(["to", " be"], "To be") is None
+    assert align_tokens([" the"], "To be") is None
+    assert align_tokens([], "To be") is None
+    assert align_tokens(["\ufffd", " no", " way"], "é, not here") is None
+    assert align_tokens(tokens_of("To be or"), "To be or") == [(0, 2), (2, 5), (5, 8)]
 
 
 def test_a_client_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = client("http://localhost:1/v1", "OPENAI_API_KEY")
+    made = open_client("http://localhost:1/v1", "OPENAI_API_KEY")
     assert made.key == KEY
     assert KEY not in repr(made)
 

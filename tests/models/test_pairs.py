@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 from rote.core.model import Continuation
 from rote.core.progress import Once, Silent
-from rote.models.tokens.encoding import Encoded, Tokens
-from rote.models.tokens.reading import read_tokens
-from rote.models.windows import Pair, answered, batches, pair, prompt, windows
+from rote.models.tokens.encoding import Encoded, Tokens, read_tokens
+from rote.models.windows import (
+    TokenPair,
+    batches,
+    cut_windows,
+    encode_pair,
+    encode_prompt,
+    score_pairs,
+)
 from tests.models import tiny
 
 
@@ -26,54 +32,54 @@ def ids(tokens: Tokens, text: str) -> list[int]:
     return tokens.encode(text, special=True).ids
 
 
-def spans(found: Pair) -> list[tuple[int, int]]:
+def spans(found: TokenPair) -> list[tuple[int, int]]:
     return list(zip(found.starts, found.ends))
 
 
 def test_a_space_before_the_text_belongs_to_it(tokens: Tokens) -> None:
-    apart = pair(tokens, Continuation("in the", " and"))
+    apart = encode_pair(tokens, Continuation("in the", " and"))
     assert apart.ids == ids(tokens, "in the and")
     assert (apart.first, spans(apart)) == (len(ids(tokens, "in the")), [(0, 4)])
 
 
 def test_spaces_at_the_end_of_the_context_go_over_to_the_text(tokens: Tokens) -> None:
-    moved = pair(tokens, Continuation("in the ", "and"))
-    assert moved.ids == pair(tokens, Continuation("in the", " and")).ids
+    moved = encode_pair(tokens, Continuation("in the ", "and"))
+    assert moved.ids == encode_pair(tokens, Continuation("in the", " and")).ids
     assert spans(moved) == [(0, 3)]
     # Of three spaces the first two are tokens of their own, before the text begins.
-    three = pair(tokens, Continuation("in the   ", "and"))
+    three = encode_pair(tokens, Continuation("in the   ", "and"))
     assert spans(three) == [(0, 0), (0, 3)]
 
 
 def test_without_a_context_the_start_token_stands_before(tokens: Tokens) -> None:
-    found = pair(tokens, Continuation("", "the and"))
+    found = encode_pair(tokens, Continuation("", "the and"))
     assert (found.ids, found.first) == ([0, *ids(tokens, "the and")], 1)
-    written = pair(tokens, Continuation("", f"{tiny.END}the"))
+    written = encode_pair(tokens, Continuation("", f"{tiny.END}the"))
     assert (written.ids, written.first) == ([0, *ids(tokens, "the")], 1)
     assert spans(written) == [(len(tiny.END), len(tiny.END) + 3)]
 
 
 def test_a_context_of_spaces_alone_leaves_the_start_token(tokens: Tokens) -> None:
-    found = pair(tokens, Continuation(" ", "the"))
+    found = encode_pair(tokens, Continuation(" ", "the"))
     assert (found.ids, spans(found)) == ([0, *ids(tokens, " the")], [(0, 3)])
 
 
 def test_a_text_of_nothing_has_no_tokens(tokens: Tokens) -> None:
     for context in ("", "the", " "):
-        found = pair(tokens, Continuation(context, ""))
+        found = encode_pair(tokens, Continuation(context, ""))
         assert len(found.ids) == found.first
-        assert not list(windows(found, 8))
+        assert not list(cut_windows(found, 8))
 
 
 def test_a_text_that_merges_with_its_context_is_read_by_itself(tokens: Tokens) -> None:
     # "th" + "e" is the one token "the", which would leave nothing to score.
-    found = pair(tokens, Continuation("th", "e"))
+    found = encode_pair(tokens, Continuation("th", "e"))
     assert (found.ids, spans(found)) == ([*ids(tokens, "th"), *ids(tokens, "e")], [(0, 1)])
 
 
 def test_where_a_word_is_cut_the_rule_counts_tokens(tokens: Tokens) -> None:
     # Alone "a|n" is one token "an"; with "d" it is "and", followed by "s".
-    found = pair(tokens, Continuation("an", "ds"))
+    found = encode_pair(tokens, Continuation("an", "ds"))
     assert found.ids == [*ids(tokens, "an"), *ids(tokens, "ands")[1:]]
     assert spans(found) == [(1, 2)]
 
@@ -96,13 +102,13 @@ class Marked:
 
 
 def test_a_start_token_that_the_tokenizer_adds_counts_to_the_context_once() -> None:
-    found = pair(Marked(), Continuation("ab", "c"))
+    found = encode_pair(Marked(), Continuation("ab", "c"))
     assert (found.ids, found.first, spans(found)) == ([0, 97, 98, 99], 3, [(0, 1)])
-    written = pair(Marked(), Continuation("^a", "b"))
+    written = encode_pair(Marked(), Continuation("^a", "b"))
     assert (written.ids, written.first) == ([0, 97, 98], 2)
-    assert pair(Marked(), Continuation("", "a")).ids == [0, 97]
-    assert prompt(Marked(), "") == [0]
-    assert prompt(Marked(), "^a") == prompt(Marked(), "a") == [0, 97]
+    assert encode_pair(Marked(), Continuation("", "a")).ids == [0, 97]
+    assert encode_prompt(Marked(), "") == [0]
+    assert encode_prompt(Marked(), "^a") == encode_prompt(Marked(), "a") == [0, 97]
 
 
 @given(st.integers(1, 12), st.integers(1, 60), st.integers(1, 60))
@@ -110,8 +116,8 @@ def test_every_token_is_scored_once_with_enough_before_it(
     longest: int, context: int, text: int
 ) -> None:
     numbers = list(range(context + text))
-    found = Pair(numbers, context, list(range(text)), list(range(1, text + 1)))
-    cut = list(windows(found, longest))
+    found = TokenPair(numbers, context, list(range(text)), list(range(1, text + 1)))
+    cut = list(cut_windows(found, longest))
     asked = [one.ids[place] for one in cut for place in range(one.first, len(one.ids))]
     assert asked == numbers[context:]
     for one in cut:
@@ -136,8 +142,8 @@ def test_what_was_cut_is_put_together_again(
     found = []
     for before, text in sizes:
         places = list(range(text))
-        found.append(Pair(list(range(before + text)), before, places, places))
-    answers = answered(
+        found.append(TokenPair(list(range(before + text)), before, places, places))
+    answers = score_pairs(
         found,
         longest,
         room,
@@ -182,5 +188,5 @@ def test_the_rule_is_that_of_the_harness(tokens: Tokens, tmp_path: Path) -> None
         context, text = ("".join(random.choice(pieces, random.randint(1, 5))) for _ in range(2))
         before, after = theirs._encode_pair(context, text)
         if before and after:
-            found = pair(tokens, Continuation(context, text))
+            found = encode_pair(tokens, Continuation(context, text))
             assert (found.ids, found.first) == ([*before, *after], len(before))

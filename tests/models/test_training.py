@@ -20,12 +20,23 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning")
 
-from rote.models.training import loop, losses  # noqa: E402
+from rote.models.training import loop, objectives  # noqa: E402
 from rote.models.training.loop import TrainOptions, train  # noqa: E402
-from rote.models.training.objectives import Calibrating, Fitting  # noqa: E402
-from rote.models.training.pairs import Ragged, batches, tokens_of  # noqa: E402
-from rote.models.training.starting import byte_pairs, from_config, random_model  # noqa: E402
-from rote.models.training.writing import Searching, write  # noqa: E402
+from rote.models.training.objectives import (  # noqa: E402  # noqa: E402
+    CalibrationObjective,
+    FineTuning,
+    Ragged,
+    encode_pairs,
+    token_batches,
+)
+from rote.models.training.summarizer import (  # noqa: E402  # noqa: E402
+    Searching,
+    add_adapters,
+    random_model,
+    start_from_config,
+    train_tokenizer,
+    write,
+)
 
 DOCUMENTS = [
     f"the {a} {b} sat on the {c} mat and slept"
@@ -58,7 +69,7 @@ def tiny(seed: int = 0, **shape: Any) -> Any:
         "vocab_size": 300,
         "scale_embedding": True,
     }
-    tokenizer = byte_pairs([*DOCUMENTS, *REFERENCES], 300, 64)
+    tokenizer = train_tokenizer([*DOCUMENTS, *REFERENCES], 300, 64)
     return random_model(config_of(**{**sizes, **shape}), tokenizer, seed, "cpu")
 
 
@@ -71,7 +82,7 @@ def decoder(seed: int = 0) -> Any:
         max_position_embeddings=64,
         vocab_size=300,
     )
-    return random_model(config, byte_pairs([*DOCUMENTS, *REFERENCES], 300, 64), seed, "cpu")
+    return random_model(config, train_tokenizer([*DOCUMENTS, *REFERENCES], 300, 64), seed, "cpu")
 
 
 def same(found: Callable[[Any], Any], twin_of: Callable[[Any], float], at: np.ndarray) -> None:
@@ -94,9 +105,9 @@ def test_cross_entropy_is_its_twin(smoothing: float, double: None) -> None:
     random = np.random.default_rng(1)
     logits = random.normal(size=(3, 4, 7))
     labels = random.integers(0, 7, (3, 4))
-    labels[0, 2:] = labels[2, 1:] = losses.IGNORED
+    labels[0, 2:] = labels[2, 1:] = objectives.IGNORED
     same(
-        lambda x: losses.cross_entropy(x, torch.tensor(labels), smoothing),
+        lambda x: objectives.cross_entropy(x, torch.tensor(labels), smoothing),
         lambda x: twin.cross_entropy(x, labels, smoothing),
         logits,
     )
@@ -108,10 +119,10 @@ def test_the_ranking_of_candidates_is_its_twin(margin: float, alpha: float, doub
     logits = random.normal(size=(12, 5, 6))
     labels = random.integers(0, 6, (12, 5))
     for row, length in enumerate(random.integers(1, 6, 12)):
-        labels[row, length:] = losses.IGNORED
+        labels[row, length:] = objectives.IGNORED
     same(
-        lambda x: losses.ranking(
-            losses.lengthwise(x, torch.tensor(labels), alpha).view(3, 4), margin
+        lambda x: objectives.ranking_loss(
+            objectives.length_normalized(x, torch.tensor(labels), alpha).view(3, 4), margin
         ),
         lambda x: twin.ranking(twin.scores(x, labels, alpha).reshape(3, 4), margin),
         logits,
@@ -120,22 +131,22 @@ def test_the_ranking_of_candidates_is_its_twin(margin: float, alpha: float, doub
 
 def test_candidates_in_the_right_order_and_apart_cost_nothing() -> None:
     scores = torch.tensor([[-1.0, -2.0, -3.0]])
-    assert float(losses.ranking(scores, 0.001)) == 0
-    assert float(losses.ranking(scores.flip(1), 0.0)) == pytest.approx(1 + 2)
+    assert float(objectives.ranking_loss(scores, 0.001)) == 0
+    assert float(objectives.ranking_loss(scores.flip(1), 0.0)) == pytest.approx(1 + 2)
 
 
 def test_batches_hold_every_row_once_and_no_more_tokens_than_there_is_room_for() -> None:
     draw = np.random.default_rng(0)
     read, said = draw.integers(3, 60, 500), draw.integers(2, 20, 500)
     read[7] = 300  # longer than the room: alone
-    made = batches(read, said, 512, seed=1, epoch=0)
+    made = token_batches(read, said, 512, seed=1, epoch=0)
     assert sorted(np.concatenate(made).tolist()) == list(range(500))
     padded = [len(one) * int(read[one].max() + said[one].max()) for one in made]
     assert all(size <= 512 or len(one) == 1 for size, one in zip(padded, made))
     assert (read + said).sum() > 0.8 * sum(padded)
-    again = batches(read, said, 512, seed=1, epoch=0)
+    again = token_batches(read, said, 512, seed=1, epoch=0)
     assert all((a == b).all() for a, b in zip(made, again))
-    other = batches(read, said, 512, seed=1, epoch=1)
+    other = token_batches(read, said, 512, seed=1, epoch=1)
     assert [one.tolist() for one in other] != [one.tolist() for one in made]
 
 
@@ -153,8 +164,8 @@ def test_rows_are_padded_on_the_side_that_is_asked_for() -> None:
 def test_padding_changes_no_loss(make: Any) -> None:
     loaded = make()
     loaded.model.eval()
-    tokens = tokens_of(loaded, ["the cat", DOCUMENTS[0]], ["a cat", REFERENCES[0]], 64, 16)
-    fitting = Fitting(loaded, tokens, np.arange(2), 500, 0.1)
+    tokens = encode_pairs(loaded, ["the cat", DOCUMENTS[0]], ["a cat", REFERENCES[0]], 64, 16)
+    fitting = FineTuning(loaded, tokens, np.arange(2), 500, 0.1)
     both, parts = np.arange(2), [np.array([i]) for i in range(2)]
     alone = [float(fitting.loss(part, part)) * tokens.share(part, both) for part in parts]
     assert float(fitting.loss(both, both)) == pytest.approx(sum(alone), abs=1e-5)
@@ -173,20 +184,22 @@ def gradients(loaded: Any, parts: list[Any], loss: Callable[[Any], Any]) -> tupl
 
 
 @pytest.mark.parametrize("make", [tiny, decoder])
-@pytest.mark.parametrize("kind", [Fitting, Calibrating])
+@pytest.mark.parametrize("kind", [FineTuning, CalibrationObjective])
 def test_parts_of_a_batch_have_its_loss_and_gradients(make: Any, kind: Any) -> None:
     """References of unequal length: the mean over tokens is not that over items."""
     loaded = make()
     loaded.model.eval()
     references = ["a hen", "a red cat slept on the long mat and slept", "cow", REFERENCES[3]]
-    tokens = tokens_of(loaded, DOCUMENTS[:4], references, 64, 24)
+    tokens = encode_pairs(loaded, DOCUMENTS[:4], references, 64, 24)
     assert len(set(tokens.lengths(np.arange(4))[1].tolist())) > 2
-    if kind is Fitting:
-        objective: Any = Fitting(loaded, tokens, np.arange(4), 500, 0.1)
+    if kind is FineTuning:
+        objective: Any = FineTuning(loaded, tokens, np.arange(4), 500, 0.1)
     else:
         said = [text for one in references for text in (one, "a hen slept", "the mat")]
-        candidates = tokens_of(loaded, [""] * len(said), said, 64, 24).references
-        objective = Calibrating(loaded, tokens, candidates, 3, 4, 0.3, 1.0, reference_weight=3.0)
+        candidates = encode_pairs(loaded, [""] * len(said), said, 64, 24).references
+        objective = CalibrationObjective(
+            loaded, tokens, candidates, 3, 4, 0.3, 1.0, reference_weight=3.0
+        )
     batch = np.arange(4)
     whole, slopes = gradients(loaded, [batch], lambda rows: objective.loss(rows, batch))
     for count in (2, 3, 4):
@@ -205,12 +218,12 @@ def add_start_token(tokenizer: Any) -> None:
     tokenizer.backend_tokenizer.post_processor = own
 
 
-@pytest.mark.parametrize("objective", [Fitting, Calibrating])
+@pytest.mark.parametrize("objective", [FineTuning, CalibrationObjective])
 def test_the_decoder_reads_in_training_what_it_reads_in_generation(objective: Any) -> None:
     loaded = tiny()
     add_start_token(loaded.tokenizer)
     loaded.model.generation_config.forced_bos_token_id = 0
-    tokens = tokens_of(loaded, DOCUMENTS[:1], ["a hen"], 64, 16)
+    tokens = encode_pairs(loaded, DOCUMENTS[:1], ["a hen"], 64, 16)
     wanted = loaded.tokenizer("a hen")["input_ids"]
     assert (wanted[0], wanted[-1]) == (0, 2)
     read: list[list[int]] = []
@@ -221,10 +234,10 @@ def test_the_decoder_reads_in_training_what_it_reads_in_generation(objective: An
         return own(*given, **more)
 
     loaded.model.forward = forward
-    if objective is Fitting:
-        Fitting(loaded, tokens, np.arange(1), 500, 0.1).loss(np.arange(1), np.arange(1))
+    if objective is FineTuning:
+        FineTuning(loaded, tokens, np.arange(1), 500, 0.1).loss(np.arange(1), np.arange(1))
     else:
-        calibrating = Calibrating(loaded, tokens, tokens.references, 1, 1)
+        calibrating = CalibrationObjective(loaded, tokens, tokens.references, 1, 1)
         calibrating.loss(np.arange(1), np.arange(1))
     assert all(row == [2, *wanted[:-1]] for row in read)
     made = loaded.model.generate(torch.tensor([wanted]), max_new_tokens=2, num_beams=1)
@@ -234,23 +247,26 @@ def test_the_decoder_reads_in_training_what_it_reads_in_generation(objective: An
 def test_targets_are_cut_with_their_start_and_end() -> None:
     loaded = tiny()
     plain = loaded.tokenizer("a red cat slept")["input_ids"]
-    assert tokens_of(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist() == [
+    assert encode_pairs(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist() == [
         *plain[:3],
         2,
     ]
     add_start_token(loaded.tokenizer)
-    made = tokens_of(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist()
+    made = encode_pairs(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist()
     assert made == [0, *plain[:2], 2]
     loaded.tokenizer.backend_tokenizer.post_processor = None
-    made = tokens_of(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist()
+    made = encode_pairs(loaded, ["cat"], ["a red cat slept"], 64, 4).references.flat.tolist()
     assert made == [*plain[:3], 2]
 
 
-def fitted(folder: Path, loaded: Any, steps: int = 12, **more: Any) -> dict[str, Any]:
-    tokens = tokens_of(loaded, DOCUMENTS, REFERENCES, 64, 16)
-    objective = Fitting(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
+def fitted(
+    folder: Path, loaded: Any, steps: int = 12, finish: Any = None, **more: Any
+) -> dict[str, Any]:
+    tokens = encode_pairs(loaded, DOCUMENTS, REFERENCES, 64, 16)
+    objective = FineTuning(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
     options = TrainOptions(steps=steps, learning_rate=5e-3, warmup=2, **more)
-    return train(loaded, objective, folder, options, 3, Silent(), settings={"of": "a test"})
+    settings = {"of": "a test"}
+    return train(loaded, objective, folder, options, 3, Silent(), settings=settings, finish=finish)
 
 
 def weights(folder: Path) -> bytes:
@@ -261,6 +277,77 @@ def weights(folder: Path) -> bytes:
 def test_a_model_learns(make: Any, tmp_path: Path) -> None:
     made = fitted(tmp_path / "m", make(), steps=60)
     assert np.mean(made["loss"][-5:]) < 0.7 * made["loss"][0]
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+def test_adapters_learn_and_change_linear_layers_by_their_rank_alone(
+    make: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft")
+    loaded, rank = make(), 2
+    before = {name: tensor.clone() for name, tensor in loaded.model.state_dict().items()}
+    merge = add_adapters(loaded, rank, 0)
+    account = fitted(tmp_path / "m", loaded, steps=60, finish=merge)
+    assert np.mean(account["loss"][-5:]) < account["loss"][0]
+    kind = "Seq2SeqLM" if loaded.model.config.is_encoder_decoder else "CausalLM"
+    auto = getattr(__import__("transformers"), f"AutoModelFor{kind}")
+    after = auto.from_pretrained(tmp_path / "m").state_dict()
+    assert set(after) == set(before)
+    ranks = {}
+    for name, weight in after.items():
+        change = (weight - before[name]).numpy()
+        if np.abs(change).max() > 0:
+            sizes = np.linalg.svd(change, compute_uv=False)
+            ranks[name] = int((sizes > 1e-4 * sizes[0]).sum())
+    linear = {name for name in before if name.endswith(("proj.weight", "fc1.weight", "fc2.weight"))}
+    assert set(ranks) == linear
+    assert set(ranks.values()) <= {1, rank}
+
+
+def test_adapters_are_trained_to_the_same_after_a_kill(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("peft")
+    monkeypatch.setattr("rote.models.training.loop.SAVE_EVERY", 4)
+    loaded = tiny()
+    fitted(tmp_path / "whole", loaded, finish=add_adapters(loaded, 2, 0))
+
+    class Killed(Exception):
+        pass
+
+    def stop() -> None:
+        raise Killed
+
+    loaded = tiny()
+    add_adapters(loaded, 2, 0)
+    with pytest.raises(Killed):
+        fitted(tmp_path / "killed", loaded, finish=stop)
+    assert (tmp_path / "killed.checkpoint").exists()
+    loaded = tiny()
+    fitted(tmp_path / "killed", loaded, finish=add_adapters(loaded, 2, 0))
+    assert weights(tmp_path / "killed") == weights(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("make", [tiny, decoder])
+def test_adapters_have_the_same_gradients_with_checkpointing(make: Any) -> None:
+    pytest.importorskip("peft")
+    gradients = []
+    for checkpointing in (False, True):
+        loaded = make()
+        add_adapters(loaded, 2, 0)
+        loaded.model.train()
+        if checkpointing:
+            assert loop._start_checkpointing(loaded.model)
+        tokens = encode_pairs(loaded, DOCUMENTS, REFERENCES, 64, 16)
+        objective = FineTuning(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
+        torch.manual_seed(0)
+        objective.loss(np.arange(4), np.arange(4)).backward()
+        trained = {n: p.grad for n, p in loaded.model.named_parameters() if p.requires_grad}
+        assert trained
+        assert all("lora_" in name for name in trained)
+        gradients.append(trained)
+    for name, gradient in gradients[0].items():
+        assert gradients[1][name].numpy() == pytest.approx(gradient.numpy(), abs=1e-7), name
 
 
 def test_a_kill_at_any_step_ends_in_the_same_weights(
@@ -364,6 +451,33 @@ def test_a_batch_that_does_not_fit_is_cut_and_comes_to_the_same(tmp_path: Path) 
     assert cut["loss"] == pytest.approx(whole["loss"], abs=1e-4)
 
 
+def checkpoints(loaded: Any) -> bool:
+    return any(getattr(part, "gradient_checkpointing", False) for part in loaded.model.modules())
+
+
+def test_a_pair_that_does_not_fit_is_read_with_gradient_checkpointing(tmp_path: Path) -> None:
+    loaded, plain = tiny(), tiny()
+    real = loaded.model.forward
+
+    def forward(*given: Any, **more: Any) -> Any:
+        if not checkpoints(loaded):
+            raise RuntimeError("CUDA out of memory.")
+        return real(*given, **more)
+
+    loaded.model.forward = forward
+    short, full = fitted(tmp_path / "short", loaded), fitted(tmp_path / "full", plain)
+    assert len(short["loss"]) == len(full["loss"])
+    assert checkpoints(loaded)
+    assert not checkpoints(plain)
+    # The same numbers.
+    without = tiny(dropout=0.0)
+    kept = fitted(tmp_path / "kept", without)
+    again = tiny(dropout=0.0)
+    assert loop._start_checkpointing(again.model)
+    assert not loop._start_checkpointing(again.model)
+    assert fitted(tmp_path / "again", again)["loss"] == pytest.approx(kept["loss"], abs=1e-5)
+
+
 def test_a_pair_that_never_fits_is_an_error(tmp_path: Path) -> None:
     loaded = tiny()
 
@@ -406,8 +520,8 @@ def test_a_full_disk_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_training_stops_when_the_validation_loss_does_not_fall(tmp_path: Path) -> None:
     loaded = tiny()
-    tokens = tokens_of(loaded, DOCUMENTS, REFERENCES, 64, 16)
-    objective = Fitting(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
+    tokens = encode_pairs(loaded, DOCUMENTS, REFERENCES, 64, 16)
+    objective = FineTuning(loaded, tokens, np.arange(len(tokens)), 200, 0.1)
     looks = iter([3.0, 2.0, 2.5, 2.4, 1.0])
     kept: list[Any] = []
 
@@ -427,10 +541,12 @@ def test_training_stops_when_the_validation_loss_does_not_fall(tmp_path: Path) -
 @pytest.mark.parametrize("make", [tiny, decoder])
 def test_calibration_brings_candidates_into_order(make: Any, tmp_path: Path) -> None:
     loaded = make()
-    tokens = tokens_of(loaded, DOCUMENTS[:6], REFERENCES[:6], 64, 16)
+    tokens = encode_pairs(loaded, DOCUMENTS[:6], REFERENCES[:6], 64, 16)
     said = [text for one in REFERENCES[:6] for text in (one, "a hen", "the the mat on cat")]
-    candidates = tokens_of(loaded, [""] * len(said), said, 64, 16).references
-    objective = Calibrating(loaded, tokens, candidates, 3, 3, 0.01, 1.0, reference_weight=0.0)
+    candidates = encode_pairs(loaded, [""] * len(said), said, 64, 16).references
+    objective = CalibrationObjective(
+        loaded, tokens, candidates, 3, 3, 0.01, 1.0, reference_weight=0.0
+    )
     before = float(objective.loss(np.arange(6), np.arange(6)))
     options = TrainOptions(steps=20, learning_rate=1e-2)
     train(loaded, objective, tmp_path / "m", options, 0, Silent(), settings={})
@@ -442,15 +558,17 @@ def test_the_encoder_reads_a_document_once_for_all_candidates() -> None:
     """The shared encoding gives the loss that reading each candidate by itself gives."""
     loaded = tiny()
     loaded.model.eval()
-    tokens = tokens_of(loaded, DOCUMENTS[:2], REFERENCES[:2], 64, 16)
+    tokens = encode_pairs(loaded, DOCUMENTS[:2], REFERENCES[:2], 64, 16)
     said = ["a cat", "a hen slept", "mat", "the old dog"]
-    candidates = tokens_of(loaded, [DOCUMENTS[0]] * 2 + [DOCUMENTS[1]] * 2, said, 64, 16)
-    objective = Calibrating(loaded, tokens, candidates.references, 2, 2, reference_weight=0.0)
+    candidates = encode_pairs(loaded, [DOCUMENTS[0]] * 2 + [DOCUMENTS[1]] * 2, said, 64, 16)
+    objective = CalibrationObjective(
+        loaded, tokens, candidates.references, 2, 2, reference_weight=0.0
+    )
     from rote.models.training.objectives import logits_of
 
     logits, labels = logits_of(loaded, candidates, candidates.batch(np.arange(4)))
-    scores = losses.lengthwise(logits, labels, 2.0).view(2, 2)
-    wanted = 10 * float(losses.ranking(scores, 0.001))
+    scores = objectives.length_normalized(logits, labels, 2.0).view(2, 2)
+    wanted = 10 * float(objectives.ranking_loss(scores, 0.001))
     assert float(objective.loss(np.arange(2), np.arange(2))) == pytest.approx(wanted, abs=1e-5)
 
 
@@ -495,8 +613,10 @@ def test_diverse_candidates_are_penalized_as_defined() -> None:
 
 
 def test_from_config_starts_from_the_seed(tmp_path: Path) -> None:
-    one, other = (from_config("tiny", [*DOCUMENTS, *REFERENCES], seed, "cpu") for seed in (1, 1))
-    third = from_config("tiny", [*DOCUMENTS, *REFERENCES], 2, "cpu")
+    one, other = (
+        start_from_config("tiny", [*DOCUMENTS, *REFERENCES], seed, "cpu") for seed in (1, 1)
+    )
+    third = start_from_config("tiny", [*DOCUMENTS, *REFERENCES], 2, "cpu")
     first, second, last = (
         loaded.model.get_input_embeddings().weight for loaded in (one, other, third)
     )
@@ -504,4 +624,4 @@ def test_from_config_starts_from_the_seed(tmp_path: Path) -> None:
     assert not torch.equal(first, last)
     assert one.tokenizer.decode(one.tokenizer("the cat")["input_ids"]) == "the cat</s>"
     with pytest.raises(OptionError, match="takes tiny, small or a config"):
-        from_config("huge", DOCUMENTS, 0, "cpu")
+        start_from_config("huge", DOCUMENTS, 0, "cpu")

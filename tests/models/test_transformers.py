@@ -16,6 +16,7 @@ from rote.core.progress import Silent
 from rote.models.answers import score_all
 from rote.models.backends.transformers import Transformers
 from rote.models.options import ModelOptions, open_model
+from rote.studies._training import open_trainable
 from tests.models import tiny
 from tests.models.test_numpy import OPEN_MODEL
 
@@ -60,6 +61,32 @@ def same(first: Model, second: Model, wanted: list[Continuation], within: float)
             assert getattr(one, name) == pytest.approx(getattr(other, name), abs=within)
         for name in ("starts", "ends", "greedy"):
             assert getattr(one, name).tolist() == getattr(other, name).tolist()
+
+
+def test_layers_spread_over_devices_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as there are; without a GPU accelerate puts all on the processor."""
+    pytest.importorskip("accelerate")
+    auto = pytest.importorskip("transformers").AutoModelForCausalLM
+    load, placed = auto.from_pretrained, []
+
+    def loading(*given: Any, **more: Any) -> Any:
+        placed.append(more.get("device_map"))
+        return load(*given, **more)
+
+    monkeypatch.setattr(auto, "from_pretrained", loading)
+    folder = tiny.write_model(tmp_path / "m", tiny.PLAIN, "F16")
+    plain = opened(folder)
+    spread = open_model(f"transformers:{folder}", ModelOptions(device="balanced"), Silent())
+    assert isinstance(spread, Transformers)
+    assert placed == [None, "balanced"]
+    same(plain, spread, CONTINUATIONS, 1e-4)
+    prompts = [Prompt("the king"), Prompt("in", 2)]
+    for decoding in (Decoding(5), Decoding(5, 0.8)):
+        assert plain.generate(prompts, decoding) == spread.generate(prompts, decoding)
+    with pytest.raises(OptionError, match="training runs on one device"):
+        open_trainable(str(folder), ModelOptions(device="balanced"), Silent())
 
 
 @pytest.mark.parametrize("shape", sorted(tiny.SHAPES))
@@ -154,7 +181,7 @@ def test_a_batch_that_does_not_fit_is_a_memory_error(
 
     wanted = [Continuation("the", f" {'q' * 8}{number}") for number in range(9)]
     expected = absolute.score(wanted)
-    parameters = "rote.models.hub.computing._parameters"
+    parameters = "rote.models.hub_models._parameters"
     known = frozenset({"position_ids", "logits_to_keep"})
     monkeypatch.setattr(parameters, lambda loaded: known)
     monkeypatch.setattr(absolute.loaded.model, "forward", small)

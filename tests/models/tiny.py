@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rote.models.tokens.byte_bpe import letters
-
 PATTERN = r"'(?:s|t|d|m|ll|re|ve)| ?[A-Za-z]+| ?[0-9]| ?[^\sA-Za-z0-9]+|\s+(?!\S)|\s+"
 END = "<|endoftext|>"
 _MERGES = "t h|th e|i n|Ġ the|a n|an d|Ġ and|e r|Ġ a|o n|Ġ s|r e|in g|Ġ t|Ġt h|Ċ Ċ|Ġ Ġ|Ã ©|ð Ł"
@@ -44,11 +42,21 @@ GROUPED = PLAIN | {
 SHAPES = {"plain": PLAIN, "grouped": GROUPED}
 
 
+def byte_letters() -> dict[int, str]:
+    """The visible letter that stands for each byte in a vocabulary, as GPT-2 has it."""
+    visible = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    letter_of = {byte: chr(byte) for byte in visible}
+    for byte in range(256):
+        if byte not in letter_of:
+            letter_of[byte] = chr(0x100 + len(letter_of) - len(visible))
+    return letter_of
+
+
 def tokenizer(pattern: str = PATTERN, merges: str = _MERGES) -> dict[str, Any]:
     """A tokenizer.json: all bytes, some merges, one special token."""
     vocabulary = {END: 0}
     pairs = [pair.split(" ") for pair in merges.split("|")] if merges else []
-    for token in [*letters().values(), *(first + second for first, second in pairs)]:
+    for token in [*byte_letters().values(), *(first + second for first, second in pairs)]:
         vocabulary.setdefault(token, len(vocabulary))
     special = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}

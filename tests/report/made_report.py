@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from rote.core import plugins
+from rote.core.evidence import Evidence, Mark
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature, option_settings
-from rote.report.report import Evidence, Material, Omission, Report, Tool
-from rote.report.texts.highlight import Mark
+from rote.report.report import Material, Omission, Report, Tool
 from tests.report.made import made, made_panel
 
 Say = Callable[[str], str]
@@ -33,10 +33,10 @@ def study(say: Say = plain, *, results: list[Result] | None = None) -> Report:
     sources = {say("human"): {"texts": 100, "words": 20_000}}
     return Report(
         title=say("Mills and rivers"),
-        made="2025-03-04T05:06:07+00:00",
+        created="2025-03-04T05:06:07+00:00",
         version="0.1.0",
         reference=say("human"),
-        given=(
+        materials=(
             Material(
                 "texts",
                 say("texts.jsonl"),

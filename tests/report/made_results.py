@@ -86,10 +86,10 @@ def _effects(difference: float, reach: float, prefix: str) -> dict[str, float]:
 def study(results: Sequence[Result], reference: str | None = "human") -> Report:
     return Report(
         title="by hand",
-        made="2026-01-01T00:00:00+00:00",
+        created="2026-01-01T00:00:00+00:00",
         version="0.1.0",
         reference=reference,
-        given=(
+        materials=(
             Material("texts", "by-hand.jsonl", "0" * 32, {"texts": 0, "words": 0, "sources": {}}),
         ),
         tools=(),

@@ -14,9 +14,9 @@ from rote.core.result import Result
 from rote.measure import Settings
 from rote.measure import contamination as contamination_measure
 from rote.measure import novelty as novelty_measure
-from rote.measure._compute import compute
-from rote.report.figures.draw import figures
-from rote.report.tables.results import print_tables
+from rote.measure.driver.compute import compute
+from rote.report.charts import draw_figures
+from rote.report.result_tables import print_tables
 from tests.report.drawn import as_data
 from tests.report.test_template_figures import data
 
@@ -48,7 +48,7 @@ def printed(result: Result, table: str) -> str:
 
 
 def test_the_curves_are_drawn_for_words_and_tags_and_coverage(corpus: str) -> None:
-    charts = figures(measured(novelty_measure, corpus))
+    charts = draw_figures(measured(novelty_measure, corpus))
     assert list(charts) == ["values", "novelty", "coverage"]
     drawn = as_data(charts["novelty"])
     assert [panel["title"]["text"] for panel in drawn["concat"]] == [
@@ -67,14 +67,14 @@ def test_the_curves_end_soon_after_everything_is_new_in_every_source(corpus: str
         for n, novel in enumerate([*column, *[1.0] * 27], 1)
     ]
     with_rows = replace(found, tables={**found.tables, "novelty": rows})
-    drawn = data(figures(with_rows)["novelty"])
+    drawn = data(draw_figures(with_rows)["novelty"])
     assert sorted({point["n"] for point in drawn}) == [1, 2, 3, 4, 5]
 
 
 def test_other_measures_and_empty_tables_have_no_such_figures(corpus: str) -> None:
-    assert list(figures(measured(contamination_measure, corpus))) == ["values"]
+    assert list(draw_figures(measured(contamination_measure, corpus))) == ["values"]
     (without,) = compute({"novelty": novelty_measure.Options()}, [OLD, NEW])
-    assert figures(without) == {}
+    assert draw_figures(without) == {}
 
 
 def test_the_longest_copied_runs_are_printed(corpus: str) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rote.report.report import Omission, Report
-from rote.report.summary.alerts import alerts
-from rote.report.verdicts import verdicts
+from rote.report.summary import list_alerts
+from rote.report.verdicts import judge_facets
 from tests.report.made_results import result, study
 from tests.report.test_verdicts import NONE, SURE, held, two
 
 
 def found(report: Report) -> dict[str, list[str]]:
     kinds: dict[str, list[str]] = {}
-    for one in alerts(report, verdicts(report.results)):
+    for one in list_alerts(report, judge_facets(report.results)):
         kinds.setdefault(one.kind, []).append(one.text)
     return kinds
 
@@ -36,7 +36,8 @@ def test_few_and_short_texts_are_named_with_their_numbers() -> None:
     assert kinds["Short texts"] == ["fewer than 40 words on average: gpt (20)."]
     assert kinds["Lengths"] == ["texts differ in length from human: gpt 90 % shorter."]
     assert kinds["Power"] == [
-        "1 of 1 comparisons have fewer than 10 independent texts: the test has no power."
+        "1 of 1 comparison found nothing and had no power to: fewer than 10 independent texts (gpt "
+        "has 8)."
     ]
 
 

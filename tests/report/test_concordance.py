@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from rote.report.tables.screen import plain_table
-from rote.report.terminal import facts_table, harmless
-from rote.report.texts.concordance import Line, concordance, count_table, frequent_table
+from rote.report.screen import plain_table
+from rote.report.terminal import facts_table, strip_controls
+from rote.report.texts.concordance import (
+    ConcordanceLine,
+    concordance_lines,
+    count_table,
+    frequent_table,
+)
 
 TEXTS = st.text(st.characters(codec=None, exclude_categories=()), max_size=40)
 
@@ -53,23 +58,23 @@ def count(phrase: str, layer: str, items: list[str] | None, **more: Any) -> dict
     ],
 )
 def test_nothing_acts_on_a_terminal(text: str, seen: str) -> None:
-    assert harmless(text) == seen
+    assert strip_controls(text) == seen
 
 
 @given(TEXTS)
 def test_any_text_is_one_printable_line(text: str) -> None:
-    seen = harmless(text)
+    seen = strip_controls(text)
     assert all(c.isprintable() or c in "\u200c\u200d" for c in seen)
     seen.encode("utf-8")
 
 
 def test_matches_stand_below_each_other() -> None:
     lines = [
-        Line("It was ", "the end", " of the day.", "first", "Anna"),
-        Line("\nAfter ", "the end", "", "second"),
-        Line("", "the end", " came a long pause, and then a much longer one", "third"),
+        ConcordanceLine("It was ", "the end", " of the day.", "first", "Anna"),
+        ConcordanceLine("\nAfter ", "the end", "", "second"),
+        ConcordanceLine("", "the end", " came a long pause, and then a much longer one", "third"),
     ]
-    drawn = [line.plain for line in concordance(lines, 60)]
+    drawn = [line.plain for line in concordance_lines(lines, 60)]
     assert len({line.index("the end") for line in drawn}) == 1
     assert "It was  the end  of the day." in drawn[0]
     assert drawn[0].endswith("first   Anna")
@@ -78,54 +83,59 @@ def test_matches_stand_below_each_other() -> None:
 
 
 def test_the_nearest_words_are_kept() -> None:
-    line = Line("far away and near ", "here", " close and far away", "d")
-    (drawn,) = concordance([line], 30)
+    line = ConcordanceLine("far away and near ", "here", " close and far away", "d")
+    (drawn,) = concordance_lines([line], 30)
     assert "near  here  close" in drawn.plain
     assert "away" not in drawn.plain
 
 
 def test_long_names_and_matches_are_cut() -> None:
-    line = Line("before " * 9, "a long match " * 9, "after " * 9, "a/very/long/name" * 3, "x" * 50)
-    (drawn,) = concordance([line], 80)
+    line = ConcordanceLine(
+        "before " * 9, "a long match " * 9, "after " * 9, "a/very/long/name" * 3, "x" * 50
+    )
+    (drawn,) = concordance_lines([line], 80)
     assert cell_len(drawn.plain) <= 80
     assert drawn.plain.count("…") == 2
 
 
 def test_layers_stand_below_their_words() -> None:
     items = {"word": ["big", "dogs"], "pos": ["JJ", "NNS"], "lemma": ["big", "dog"]}
-    first, tags, lemmas = concordance([Line("the ", "big dogs", " ran", "d", items=items)], 60)
+    first, tags, lemmas = concordance_lines(
+        [ConcordanceLine("the ", "big dogs", " ran", "d", items=items)], 60
+    )
     assert first.plain.index("dogs") == tags.plain.index("NNS") == lemmas.plain.index("dog")
     assert "pos  JJ" in tags.plain
 
 
 def test_items_that_do_not_align_are_listed() -> None:
     items = {"word": ["unheard"], "subwords": ["un", "heard"]}
-    _, below = concordance([Line("", "unheard", " of", "d", items=items)], 60)
+    _, below = concordance_lines([ConcordanceLine("", "unheard", " of", "d", items=items)], 60)
     assert "un heard" in below.plain
 
 
 def test_wide_and_right_to_left_writing_keep_the_columns() -> None:
     lines = [
-        Line("漢字漢字漢字漢字漢字", "dog", " 字", "d"),
-        Line("שלום עולם ", "dog", "", "d"),
-        Line("plain ", "dog", "", "d"),
+        ConcordanceLine("漢字漢字漢字漢字漢字", "dog", " 字", "d"),
+        ConcordanceLine("שלום עולם ", "dog", "", "d"),
+        ConcordanceLine("plain ", "dog", "", "d"),
     ]
-    drawn = [line.plain for line in concordance(lines, 40)]
+    drawn = [line.plain for line in concordance_lines(lines, 40)]
     assert len({cell_len(line[: line.index("dog")]) for line in drawn}) == 1
     # The direction of one cell does not reach into the next.
     assert "\u2069  dog" in drawn[1]
 
 
 def test_an_accent_without_its_letter_is_left_out() -> None:
-    (drawn,) = concordance([Line("xxxxxe\u0301bcdefghi", "dog", "", "d")], 18)
+    (drawn,) = concordance_lines([ConcordanceLine("xxxxxe\u0301bcdefghi", "dog", "", "d")], 18)
     assert "\u0301" not in drawn.plain
 
 
 @given(
-    st.lists(st.builds(Line, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), max_size=4), st.integers(40, 99)
+    st.lists(st.builds(ConcordanceLine, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS), max_size=4),
+    st.integers(40, 99),
 )
-def test_any_concordance_is_harmless(lines: list[Line], width: int) -> None:
-    drawn = [line.plain for line in concordance(lines, width)]
+def test_any_concordance_is_harmless(lines: list[ConcordanceLine], width: int) -> None:
+    drawn = [line.plain for line in concordance_lines(lines, width)]
     assert len(drawn) == len(lines)
     for line in drawn:
         assert "\x1b" not in line

@@ -12,10 +12,10 @@ import pytest
 
 import rote
 from rote.core.result import Result
-from rote.report.figures.draw import figures, save
-from rote.report.tables.results import as_text
-from rote.report.tables.written import as_csv, as_latex
-from rote.studies._correlate_layout import short
+from rote.report.charts import draw_figures, save_figure
+from rote.report.export import results_csv, results_latex
+from rote.report.result_tables import results_text
+from rote.studies._source_table import short_name
 from tests.report.drawn import as_data
 from tests.studies.saved import columns, made
 
@@ -32,7 +32,7 @@ def faceted() -> Result:
 
 
 def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> None:
-    chart = as_data(figures(faceted)["correlations"])
+    chart = as_data(draw_figures(faceted)["correlations"])
     titles = [panel["title"]["text"] for panel in chart["concat"]]
     assert titles == ["news", "stories", "pooled"]
     cells = chart["concat"][0]["data"]["values"]
@@ -46,7 +46,7 @@ def test_every_facet_and_the_pooled_sources_have_a_matrix(faceted: Result) -> No
 
 
 def test_the_strongest_pairs_show_their_sources(faceted: Result) -> None:
-    chart = as_data(figures(faceted)["pairs"])
+    chart = as_data(draw_figures(faceted)["pairs"])
     points = chart["concat"][0]["data"]["values"]
     assert sorted(point["source"] for point in points) == [f"model-{n}" for n in range(6)]
     assert len(chart["concat"]) == 2
@@ -66,22 +66,22 @@ def with_comet(sources: int) -> Result:
 
 def test_pairs_with_a_quality_column_are_drawn_and_listed_before_stronger_ones() -> None:
     found = with_comet(8)
-    chart = as_data(figures(found)["pairs"])
+    chart = as_data(draw_figures(found)["pairs"])
     axes = [panel["encoding"]["y"]["title"] for panel in chart["concat"]]
     assert axes[:5] == ["comet"] * 5
     assert len(axes) == 6
     assert axes[5] != "comet"
-    text = as_text([found], width=160)
+    text = results_text([found], width=160)
     quality, strongest = text.split("with quality")[1].split("strongest")
     assert quality.count("comet") == 5
     assert strongest.split("measure:")[0].count("lexical.") == 20
-    again = as_text([Result.from_json(found.to_json())], width=160)
+    again = results_text([Result.from_json(found.to_json())], width=160)
     assert again == text
 
 
 def test_many_sources_have_no_legend_and_one_colour() -> None:
-    few = as_data(figures(with_comet(15))["pairs"])["concat"][0]["encoding"]
-    many = as_data(figures(with_comet(16))["pairs"])["concat"][0]["encoding"]
+    few = as_data(draw_figures(with_comet(15))["pairs"])["concat"][0]["encoding"]
+    many = as_data(draw_figures(with_comet(16))["pairs"])["concat"][0]["encoding"]
     assert few["color"]["legend"] is not None
     assert many["color"] == {"value": "#2f5d8a"}
     assert "shape" not in many
@@ -91,9 +91,9 @@ def test_many_sources_have_no_legend_and_one_colour() -> None:
 @pytest.mark.parametrize("ending", [".png", ".svg"])
 def test_figures_can_be_opened(faceted: Result, tmp_path: Path, ending: str) -> None:
     again = Result.from_json(faceted.to_json())
-    for name, chart in figures(again).items():
+    for name, chart in draw_figures(again).items():
         path = tmp_path / (name + ending)
-        save(chart, path)
+        save_figure(chart, path)
         start = path.read_bytes()[:8]
         assert start.startswith(b"\x89PNG" if ending == ".png" else b"<svg")
 
@@ -101,12 +101,12 @@ def test_figures_can_be_opened(faceted: Result, tmp_path: Path, ending: str) -> 
 def test_names_that_would_act_on_a_figure_or_terminal_do_not() -> None:
     held = {f"[red]{n}\x1b[31m": {"x": float(n), "y": float(n % 3)} for n in range(4)}
     found = rote.correlate(made(held), values="all")
-    assert "\x1b" not in as_text([found])
-    assert "\x1b" not in str(as_data(figures(found)["pairs"]))
+    assert "\x1b" not in results_text([found])
+    assert "\x1b" not in str(as_data(draw_figures(found)["pairs"]))
 
 
 def test_the_table_shows_matrix_intervals_and_what_holds_a_pair_up(faceted: Result) -> None:
-    text = as_text([faceted], width=160)
+    text = results_text([faceted], width=160)
     assert "news (6 sources)" in text
     row = max(faceted.tables["correlations"], key=lambda r: abs(_number(r["pearson"])))
     low, high = row["pearson_low"], row["pearson_high"]
@@ -120,13 +120,13 @@ def test_a_wide_matrix_goes_on_below() -> None:
     rng = np.random.default_rng(0)
     many = {f"value{n}": rng.normal(size=5).tolist() for n in range(14)}
     found = rote.correlate(columns(**many), values="all")
-    text = as_text([found], width=80)
+    text = results_text([found], width=80)
     assert text.count("\n 14   lexical.value13") == 2
     assert max(map(len, text.split("note:")[0].splitlines()[:60])) <= 80
 
 
 def test_csv_has_a_line_per_pair_unrounded(faceted: Result) -> None:
-    every = list(csv.DictReader(io.StringIO(as_csv([faceted]))))
+    every = list(csv.DictReader(io.StringIO(results_csv([faceted]))))
     rows = [row for row in every if row["table"] == "correlations"]
     assert [row["facet"] for row in rows] == ["news"] * 3 + ["stories"] * 3
     assert len([row for row in every if row["table"] == "pooled"]) == 3
@@ -136,16 +136,16 @@ def test_csv_has_a_line_per_pair_unrounded(faceted: Result) -> None:
 
 
 def test_latex_has_a_matrix_per_facet(faceted: Result) -> None:
-    text = as_latex([faceted])
+    text = results_latex([faceted])
     assert text.count(r"\begin{tabular}{llrrr}") == 3
     assert "1.00*" in text
     assert "lexical.same" in text
 
 
 def test_a_name_is_not_said_twice() -> None:
-    assert short("self-repetition.self_repetition") == "self-repetition"
-    assert short("lexical.unique") == "lexical.unique"
-    assert short("comet") == "comet"
+    assert short_name("self-repetition.self_repetition") == "self-repetition"
+    assert short_name("lexical.unique") == "lexical.unique"
+    assert short_name("comet") == "comet"
 
 
 def _number(value: float | None) -> float:

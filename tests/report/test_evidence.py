@@ -5,10 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rote.report.evidence import cut
-from rote.report.options import WORDS, Limits, Size
-from rote.report.report import Evidence
-from rote.report.texts.highlight import Mark
+from rote.core.evidence import Evidence, Mark, cut_evidence
+from rote.report.options import WORDS, Limits, SourceSize
 
 
 def one(text: str, *spans: tuple[int, int]) -> Evidence:
@@ -16,7 +14,7 @@ def one(text: str, *spans: tuple[int, int]) -> Evidence:
 
 
 def test_a_short_text_is_shown_whole() -> None:
-    shown = cut(one("a few words", (2, 5)))
+    shown = cut_evidence(one("a few words", (2, 5)))
     assert not shown.cut
     assert shown.text == "a few words"
 
@@ -24,7 +22,7 @@ def test_a_short_text_is_shown_whole() -> None:
 def test_a_long_text_is_cut_where_its_marks_are() -> None:
     text = "word " * 1_000 + "the end of it " + "word " * 1_000
     start = text.index("the end")
-    shown = cut(one(text, (0, 4), (start, start + 7), (start + 4, start + 13)))
+    shown = cut_evidence(one(text, (0, 4), (start, start + 7), (start + 4, start + 13)))
     assert shown.cut
     assert [shown.text[m.start : m.end] for m in shown.marks] == ["the end", "end of it"]
     assert len(shown.text) <= 1_200
@@ -32,7 +30,7 @@ def test_a_long_text_is_cut_where_its_marks_are() -> None:
 
 
 def test_a_text_without_a_space_is_cut_all_the_same() -> None:
-    shown = cut(one("x" * 1_000_000, (500_000, 900_000)))
+    shown = cut_evidence(one("x" * 1_000_000, (500_000, 900_000)))
     assert len(shown.text) == 1_200
     assert shown.marks[0].end == 1_200
 
@@ -49,7 +47,7 @@ def test_what_is_marked_reads_the_same_after_the_cut(
 ) -> None:
     inside = [(start, min(start + size, len(text))) for start, size in spans if start < len(text)]
     whole = one(text, *inside)
-    shown = cut(whole, longest)
+    shown = cut_evidence(whole, longest)
     assert len(shown.text) <= max(longest, 0) or not shown.cut
     assert shown.text in text
     assert shown.cut == (len(text) > longest)
@@ -64,13 +62,13 @@ def test_what_is_marked_reads_the_same_after_the_cut(
 @given(
     st.dictionaries(
         st.text("abc", min_size=1),
-        st.builds(Size, st.integers(1, 200_000), st.integers(0, 50_000_000)),
+        st.builds(SourceSize, st.integers(1, 200_000), st.integers(0, 50_000_000)),
         min_size=1,
         max_size=6,
     )
 )
 def test_no_measure_gets_more_words_than_its_share_but_for_the_fewest_texts(
-    sizes: dict[str, Size],
+    sizes: dict[str, SourceSize],
 ) -> None:
     limits = Limits.of(sizes, sample=None, everything=False)
     for effort, count in limits.texts.items():
@@ -85,7 +83,7 @@ def test_no_measure_gets_more_words_than_its_share_but_for_the_fewest_texts(
 
 
 def test_what_was_asked_for_counts() -> None:
-    sizes = {"a": Size(100_000, 30_000_000)}
+    sizes = {"a": SourceSize(100_000, 30_000_000)}
     assert set(Limits.of(sizes, sample=7, everything=False).texts.values()) == {7}
     assert set(Limits.of(sizes, sample=None, everything=True).texts.values()) == {None}
     # 300 words a text: 3,000,000 words are 10,000 texts.

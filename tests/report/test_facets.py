@@ -10,11 +10,11 @@ from typing import Any
 from rich.console import Console
 
 from rote.core.result import Result
-from rote.report._grid import split, split_panel
-from rote.report.figures.draw import CURVE, VALUES, draw, figures
-from rote.report.tables import results as tables
-from rote.report.tables.results import print_tables
-from rote.report.tables.written import values_as_csv, values_as_latex, values_as_parquet
+from rote.report import result_tables as tables
+from rote.report.charts import CURVE, VALUES, draw_chart, draw_figures
+from rote.report.export import values_csv, values_latex, values_parquet
+from rote.report.grid import split_facets, split_panel
+from rote.report.result_tables import print_tables
 from tests.report.drawn import as_data
 from tests.report.made import made, made_panel
 from tests.report.test_template_figures import data
@@ -50,7 +50,7 @@ def shown(result: Result, width: int = 160) -> str:
 
 def test_a_part_is_the_result_of_its_task_alone() -> None:
     single = made(3)
-    for facet, part in split(in_tasks(single, "news", "tales")):
+    for facet, part in split_facets(in_tasks(single, "news", "tales")):
         assert facet.title in ("news", "tales")
         assert part.reference == "human"
         assert part.by_source == single.by_source
@@ -60,10 +60,10 @@ def test_a_part_is_the_result_of_its_task_alone() -> None:
 
 def test_a_result_without_facets_stays_as_it_is() -> None:
     result = made(2)
-    ((facet, part),) = split(result)
+    ((facet, part),) = split_facets(result)
     assert part is result
     assert facet.title == ""
-    assert split(made(2, reference=None))[0][1].reference is None
+    assert split_facets(made(2, reference=None))[0][1].reference is None
 
 
 def test_comparisons_are_renamed_too() -> None:
@@ -77,13 +77,13 @@ def test_comparisons_are_renamed_too() -> None:
 def test_a_part_without_the_reference_has_none() -> None:
     result = made_panel()[0]
     rest = {group: s for group, s in result.by_source.items() if group != "news|human"}
-    (_, news), (_, tales) = split(replace(result, by_source=rest))
+    (_, news), (_, tales) = split_facets(replace(result, by_source=rest))
     assert news.reference is None
     assert tales.reference == "human"
 
 
 def test_each_task_is_a_block_of_the_table() -> None:
-    text = tables.as_text(made_panel())
+    text = tables.results_text(made_panel())
     heads = [line.split() for line in text.splitlines() if "against" in line and "|" not in line]
     assert heads == [["news", "against", "human"], ["tales", "against", "human"]]
     names = [line.split() for line in text.splitlines() if line.strip().startswith("human")]
@@ -97,44 +97,44 @@ def test_each_task_is_a_block_of_the_table() -> None:
 def test_a_task_without_a_reference_says_so() -> None:
     result = made_panel()[0]
     rest = {group: s for group, s in result.by_source.items() if group != "news|human"}
-    text = tables.as_text([replace(result, by_source=rest)])
+    text = tables.results_text([replace(result, by_source=rest)])
     assert "news  without a reference" in text
 
 
 def test_a_note_about_everyone_does_not_list_everyone() -> None:
     result = made_panel()[0]
     noted = {group: replace(s, notes=("short texts",)) for group, s in result.by_source.items()}
-    assert "short texts (all)" in tables.as_text([replace(result, by_source=noted)])
+    assert "short texts (all)" in tables.results_text([replace(result, by_source=noted)])
     few = {**result.by_source, "news|one": noted["news|one"]}
-    assert "short texts (news|one)" in tables.as_text([replace(result, by_source=few)])
+    assert "short texts (news|one)" in tables.results_text([replace(result, by_source=few)])
 
 
 def test_csv_names_group_facet_and_reference() -> None:
-    rows = list(csv.DictReader(io.StringIO(values_as_csv(made_panel()))))
+    rows = list(csv.DictReader(io.StringIO(values_csv(made_panel()))))
     assert len(rows) == 3 * 2 * 4
     row = next(row for row in rows if row["source"] == "tales|one")
     assert (row["facet"], row["name"], row["reference"]) == ("tales", "one", "tales|human")
     assert row["matched_at"] == "2,000 words"
-    plain = next(csv.DictReader(io.StringIO(values_as_csv([made(2)]))))
+    plain = next(csv.DictReader(io.StringIO(values_csv([made(2)]))))
     assert (plain["facet"], plain["name"], plain["reference"]) == ("", "human", "human")
 
 
 def test_parquet_has_every_value_with_its_aspect() -> None:
     import polars as pl
 
-    frame = pl.read_parquet(io.BytesIO(values_as_parquet(made_panel())))
-    rows = list(csv.DictReader(io.StringIO(values_as_csv(made_panel()))))
+    frame = pl.read_parquet(io.BytesIO(values_parquet(made_panel())))
+    rows = list(csv.DictReader(io.StringIO(values_csv(made_panel()))))
     assert frame.height == len(rows)
     assert frame["estimate"].to_list() == [float(row["estimate"]) for row in rows]
     assert set(frame["aspect"]) == {"Words", "Compression", "Compression of tags"}
 
 
 def test_latex_has_a_part_for_each_task_and_a_bold_reference() -> None:
-    latex = values_as_latex(made_panel())
+    latex = values_latex(made_panel())
     assert latex.count(r"\midrule") == 2
     assert r"\multicolumn{5}{l}{\textit{tales}} \\" in latex
     assert r" & \textbf{human} & one & two & input documents \\" in latex
-    assert r"\multicolumn" not in values_as_latex([made(2)])
+    assert r"\multicolumn" not in values_latex([made(2)])
 
 
 def test_further_tables_come_task_by_task_and_the_sweep_once() -> None:
@@ -155,7 +155,7 @@ def test_a_measure_without_further_tables_prints_no_titles() -> None:
 
 def test_values_and_curves_are_drawn_task_by_task() -> None:
     for kind in (VALUES, CURVE):
-        chart = as_data(draw(kind, made_panel()))
+        chart = as_data(draw_chart(kind, made_panel()))
         parts = chart["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]
         assert {row["source"] for row in data(chart) if "source" in row} == {
@@ -164,13 +164,13 @@ def test_values_and_curves_are_drawn_task_by_task() -> None:
 
 
 def test_the_reference_of_every_task_is_marked_in_the_values() -> None:
-    rows = [row for row in data(draw(VALUES, made_panel())) if "role" in row]
+    rows = [row for row in data(draw_chart(VALUES, made_panel())) if "role" in row]
     assert {row["source"] for row in rows if row["role"] == "reference"} == {"human"}
 
 
 def test_figures_of_templates_are_drawn_task_by_task() -> None:
-    drawn = figures(in_tasks(made(2), "news", "tales"))
-    assert set(drawn) == set(figures(made(2)))
+    drawn = draw_figures(in_tasks(made(2), "news", "tales"))
+    assert set(drawn) == set(draw_figures(made(2)))
     for chart in (one.to_dict() for one in drawn.values()):
         parts = chart["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]

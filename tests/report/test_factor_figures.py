@@ -11,9 +11,9 @@ import pytest
 
 import rote
 from rote.core.result import Result
-from rote.report.figures.draw import figures, save
-from rote.report.tables.results import as_text
-from rote.report.tables.written import as_csv, as_latex
+from rote.report.charts import draw_figures, save_figure
+from rote.report.export import results_csv, results_latex
+from rote.report.result_tables import results_text
 from tests.report.drawn import as_data
 from tests.studies.saved import made
 
@@ -31,7 +31,7 @@ def swept(*, human: tuple[str, ...] = ("none",), **options: Any) -> Result:
 
 
 def panels(result: Result) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = as_data(figures(result)["factors"])["concat"]
+    found: list[dict[str, Any]] = as_data(draw_figures(result)["factors"])["concat"]
     return found
 
 
@@ -69,12 +69,12 @@ def test_numbers_stand_to_scale_and_names_side_by_side() -> None:
 def test_figures_can_be_opened(tmp_path: Path, ending: str) -> None:
     again = Result.from_json(swept().to_json())
     path = tmp_path / f"factors{ending}"
-    save(figures(again)["factors"], path)
+    save_figure(draw_figures(again)["factors"], path)
     assert path.read_bytes()[:4] in (b"\x89PNG", b"<svg")
 
 
 def test_the_table_shows_levels_change_trend_and_agreement() -> None:
-    text = as_text([swept()], width=160)
+    text = results_text([swept()], width=160)
     assert "0.5200 ±0.0100" in text
     # 0.08 over the levels, with an interval of sqrt 2 times 0.01.
     assert "0.0800 ±0.0141▲" in text
@@ -86,7 +86,7 @@ def test_the_table_shows_levels_change_trend_and_agreement() -> None:
 
 
 def test_what_is_undefined_takes_no_room() -> None:
-    text = as_text([swept(pair=("0.2", "1.0"))], width=160)
+    text = results_text([swept(pair=("0.2", "1.0"))], width=160)
     assert "rho" not in text
     assert "per unit" not in text
     assert "change" in text
@@ -95,13 +95,13 @@ def test_what_is_undefined_takes_no_room() -> None:
 def test_many_levels_go_on_below() -> None:
     held = {f"{s}|{n}": {"unique": (0.5, 0.1)} for s in "ab" for n in range(1, 12)}
     found = rote.factors(made(held, by=("source", "step")), values="all", over="step")
-    lines = as_text([found], width=100).splitlines()
+    lines = results_text([found], width=100).splitlines()
     assert sum(line.startswith(" source  ") for line in lines) >= 3
     assert max(map(len, lines[:20])) <= 100
 
 
 def test_csv_has_a_line_per_cell_unrounded() -> None:
-    every = list(csv.DictReader(io.StringIO(as_csv([swept()]))))
+    every = list(csv.DictReader(io.StringIO(results_csv([swept()]))))
     rows = [row for row in every if row["table"] == "cells"]
     assert len(rows) == 2 * 10
     assert rows[0]["source"] == "m"
@@ -112,7 +112,7 @@ def test_csv_has_a_line_per_cell_unrounded() -> None:
 
 
 def test_latex_has_a_table_per_value() -> None:
-    text = as_latex([swept()])
+    text = results_latex([swept()])
     assert text.count("% factors: cells") == 2
     assert r"0.5200 $\pm$0.0100" in text
     assert r"human (reference)" in text

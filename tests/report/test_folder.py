@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from rote.core.errors import OptionError
-from rote.report import page as folder
-from rote.report.page import html_page, write_folder
+from rote.report import output as folder
+from rote.report.output import html_page, write_folder
 from rote.report.report import Report
 from tests.report import made_report as made
 
@@ -77,7 +77,7 @@ def test_what_cannot_be_finished_leaves_no_half_file(
     def fail(*given: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(folder, "sheet_as_csv", fail)
+    monkeypatch.setattr(folder, "sheet_csv", fail)
     with pytest.raises(KeyboardInterrupt):
         write_folder(study, tmp_path)
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before

@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rote.core.result import Result
-from rote.report.tables import results as tables
-from rote.report.tables.results import print_tables
+from rote.report import result_tables as tables
+from rote.report.result_tables import print_tables
 from tests.report.made import made, match, names, template
 
 
@@ -139,7 +139,7 @@ def test_names_and_texts_cannot_act_on_the_terminal() -> None:
 
 
 def test_they_stand_between_values_and_signature() -> None:
-    text = tables.as_text([made(2)])
+    text = tables.results_text([made(2)])
     assert text.index("per_token") < text.index("Templates by length") < text.index("measure:")
 
 

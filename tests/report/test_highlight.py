@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from rote.core.evidence import Evidence, Mark
 from rote.report.fragments import text_page
-from rote.report.report import Evidence
-from rote.report.texts.highlight import Mark, lines, pieces, terminal
+from rote.report.texts.highlight import cut_pieces, highlight_lines, print_highlighted
 
 TEXT = "The end of the day is a story of the city."
 FIRST = Mark(0, 18, "DT NN IN DT NN", "template")
@@ -35,11 +35,11 @@ def texts_with_spans(draw: st.DrawFn) -> tuple[str, list[Mark]]:
 
 
 def drawn(text: str, spans: list[Mark], width: int = 80) -> list[str]:
-    return [line.plain for line in lines(text, spans, width)]
+    return [line.plain for line in highlight_lines(text, spans, width)]
 
 
 def test_runs_say_which_spans_they_lie_in() -> None:
-    runs = pieces(TEXT, [FIRST, SECOND, THIRD])
+    runs = cut_pieces(TEXT, [FIRST, SECOND, THIRD])
     assert [run.text for run in runs] == [
         "The end ",
         "of the day",
@@ -63,7 +63,7 @@ def test_runs_say_which_spans_they_lie_in() -> None:
 @given(texts_with_spans())
 def test_runs_give_the_text_back_and_lanes_never_collide(given: tuple[str, list[Mark]]) -> None:
     text, spans = given
-    runs = pieces(text, spans)
+    runs = cut_pieces(text, spans)
     assert "".join(run.text for run in runs) == text
     for run in runs:
         assert len({place.lane for place in run.places}) == len(run.places)
@@ -74,7 +74,7 @@ def test_runs_give_the_text_back_and_lanes_never_collide(given: tuple[str, list[
 @pytest.mark.parametrize(("start", "end"), [(-1, 2), (3, 3), (4, 2), (0, 99)])
 def test_spans_outside_the_text_are_refused(start: int, end: int) -> None:
     with pytest.raises(ValueError, match="not a part of a text"):
-        pieces("a text", [Mark(start, end, "x")])
+        cut_pieces("a text", [Mark(start, end, "x")])
 
 
 def test_brackets_stand_below_the_words() -> None:
@@ -134,7 +134,7 @@ def test_a_word_of_a_million_characters_is_cut_into_lines() -> None:
 
 def test_the_terminal_gets_a_legend_with_the_numbers_of_the_text() -> None:
     out = io.StringIO()
-    terminal(TEXT, [FIRST, SECOND, THIRD], Console(file=out, width=80))
+    print_highlighted(TEXT, [FIRST, SECOND, THIRD], Console(file=out, width=80))
     shown = out.getvalue()
     assert re.search(r"1 +DT NN IN DT NN +2", shown)
     assert re.search(r"2 +IN DT NN VBZ DT NN +1", shown)
@@ -143,7 +143,7 @@ def test_the_terminal_gets_a_legend_with_the_numbers_of_the_text() -> None:
 
 def test_a_text_without_spans_has_no_legend() -> None:
     out = io.StringIO()
-    terminal("plain [bold]text[/bold]", [], Console(file=out, width=80))
+    print_highlighted("plain [bold]text[/bold]", [], Console(file=out, width=80))
     assert out.getvalue() == "plain [bold]text[/bold]\n"
 
 

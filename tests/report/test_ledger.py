@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import rote
-from rote.report.report import Group
-from rote.report.sections import sections
-from rote.report.texts.ledger import PAGE, page, write_page
+from rote.report.report import BlockGroup
+from rote.report.sections import make_sections
+from rote.report.texts.ledger import PAGE, ledger_page, write_page
+from tests.kit import write_jsonl
 
 FOUND = {
     "id": "d1",
@@ -36,7 +36,7 @@ GONE = {
 
 
 def test_both_sides_are_shown_and_what_differs_is_marked() -> None:
-    shown = page([FOUND], "Found")
+    shown = ledger_page([FOUND], "Found")
     quotes = re.findall(r"<blockquote[^>]*>(.*?)</blockquote>", shown, re.DOTALL)
     assert [quote.strip() for quote in quotes] == [
         "The cat sat on a <b>red</b> mat.",
@@ -47,7 +47,7 @@ def test_both_sides_are_shown_and_what_differs_is_marked() -> None:
 
 
 def test_the_least_sure_come_first_and_nothing_runs() -> None:
-    shown = page([GONE, FOUND], "Both")
+    shown = ledger_page([GONE, FOUND], "Both")
     assert shown.index("q7") < shown.index("x &lt; y &amp; z")
     assert "<script>alert" not in shown
     assert shown.count("<script>") == 1
@@ -55,11 +55,11 @@ def test_the_least_sure_come_first_and_nothing_runs() -> None:
 
 def test_a_corpus_that_was_compared_with_has_no_place() -> None:
     row = {name: value for name, value in GONE.items() if name != "kept"}
-    assert "in the corpus that was compared with" in page([row], "Gone")
+    assert "in the corpus that was compared with" in ledger_page([row], "Gone")
 
 
 def test_the_page_lies_beside_the_ledger(tmp_path: Path) -> None:
-    (tmp_path / "found.jsonl").write_text(json.dumps(FOUND) + "\n")
+    write_jsonl(tmp_path / "found.jsonl", [FOUND])
     assert write_page(tmp_path, "found.jsonl", "Found") == tmp_path / PAGE
     assert "Entries: 1;" in (tmp_path / PAGE).read_text()
 
@@ -69,9 +69,9 @@ def test_a_report_shows_what_a_folder_found(tmp_path: Path) -> None:
     records = [{"id": str(n), "text": text, "source": "ab"[n % 2]} for n, text in enumerate(texts)]
     rote.dedup(records, length=20, near=0.0, output=tmp_path / "clean")
     made = rote.report(records, measures=("lexical",), by="source", results=(tmp_path / "clean",))
-    (section,) = [one for one in sections(made) if one.id == "repetition"]
+    (section,) = [one for one in make_sections(made) if one.id == "repetition"]
     (group,) = section.blocks
-    assert isinstance(group, Group)
+    assert isinstance(group, BlockGroup)
     assert group.title == "Near-duplicates"
     kinds = [type(block).__name__ for block in group.blocks]
     assert kinds.count("Sheet") == 3

@@ -17,9 +17,9 @@ from rote.core.progress import Silent
 from rote.corpus import ReadOptions
 from rote.index.factory import build_index
 from rote.measure import Settings, panel
-from rote.report import reading
-from rote.report.make import ROWS, make_report
-from rote.report.options import ReportOptions, offered
+from rote.report import builder
+from rote.report.builder import MAX_ROWS, make_report
+from rote.report.options import ReportOptions, list_offered
 from rote.report.report import Report
 from rote.report.summary import summary
 from tests.report.written import PLACES, records, write
@@ -72,20 +72,20 @@ def test_inputs_with_everything_are_measured_by_everything(whole: Report) -> Non
     # No prompt has two answers of one source.
     assert left == {"evaluate", "memorization", "popularity", "distinct"}
     # The order is that of the report, but for measures of fields, which are read apart.
-    assert set(measured) == set(offered()) - left
+    assert set(measured) == set(list_offered()) - left
     first = [name for name, _ in panel()]
     assert [r.measure for r in whole.results][: len(first)] == first
 
 
 def test_what_was_measured_and_against_what_is_named_with_fingerprints(whole: Report) -> None:
-    by_role = {given.role: given for given in whole.given}
+    by_role = {given.role: given for given in whole.materials}
     assert list(by_role) == ["texts", "corpus", "train"]
     assert by_role["texts"].name == "full.jsonl"
     assert by_role["texts"].facts["sources"]["model"]["texts"] == len(PLACES)
     assert "input documents" not in by_role["texts"].facts["sources"]
     assert by_role["corpus"].facts["documents"] == 2
-    assert all(given.fingerprint for given in whole.given)
-    assert "/" not in "".join(given.name for given in whole.given)
+    assert all(given.fingerprint for given in whole.materials)
+    assert "/" not in "".join(given.name for given in whole.materials)
 
 
 def test_tools_are_those_of_the_signatures_with_licences(whole: Report) -> None:
@@ -100,7 +100,7 @@ def test_tools_are_those_of_the_signatures_with_licences(whole: Report) -> None:
 def test_a_study_comes_back_from_json_as_it_was(whole: Report) -> None:
     again = Report.from_json(whole.to_json())
     assert again.evidence == whole.evidence
-    assert again.given == whole.given
+    assert again.materials == whole.materials
     assert again.to_json() == whole.to_json()
     assert summary(again) == summary(whole)
 
@@ -146,8 +146,8 @@ def test_an_index_without_tags_is_asked_for_words_alone(folder: Path, texts: Pat
     assert [result.measure for result in study.results] == ["templates", "novelty"]
     assert set(omitted(study)) == {"templates, in part", "novelty, in part"}
     assert "add-layer" in omitted(study)["novelty, in part"]
-    assert study.given[1].facts["kind"] == "index"
-    assert study.given[1].facts["documents"] == 1
+    assert study.materials[1].facts["kind"] == "index"
+    assert study.materials[1].facts["documents"] == 1
 
 
 def test_each_source_and_section_has_at_most_as_many_texts_as_asked_for(whole: Report) -> None:
@@ -177,8 +177,8 @@ def test_the_bundled_texts_can_be_gathered_by_name() -> None:
     study = make_report(
         [Path("example:answers")], ReportOptions(measures=("lexical",)), settings=settings
     )
-    assert study.given[0].name == "example:answers"
-    assert study.given[0].facts["texts"] == 24
+    assert study.materials[0].name == "example:answers"
+    assert study.materials[0].facts["texts"] == 24
 
 
 def test_texts_in_memory_can_be_gathered() -> None:
@@ -187,7 +187,7 @@ def test_texts_in_memory_can_be_gathered() -> None:
         ReportOptions(measures=("lexical",)),
     )
     assert set(study.results[0].by_source) == {"a", "b"}
-    assert study.given[0].name == "a, b"
+    assert study.materials[0].name == "a, b"
 
 
 def failing(error: Exception) -> Callable[..., Any]:
@@ -277,10 +277,10 @@ def test_a_large_input_is_drawn_before_it_is_annotated(
     options = ReportOptions(measures=("lexical", "templates"))
     settings = replace(QUICK, sample=5)
     small = make_report([texts], options, settings=settings)
-    monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
+    monkeypatch.setattr(builder, "is_large", lambda texts, sample: True)
     large = make_report([texts], options, settings=settings)
     assert [r.to_dict() for r in large.results] == [r.to_dict() for r in small.results]
-    assert large.given == small.given
+    assert large.materials == small.materials
 
 
 def test_large_files_that_name_their_sources_are_drawn_too(
@@ -295,7 +295,7 @@ def test_large_files_that_name_their_sources_are_drawn_too(
     settings = replace(QUICK, by=(), sample=5)
     options = ReportOptions(measures=("lexical",))
     small = make_report(files, options, settings=settings)
-    monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
+    monkeypatch.setattr(builder, "is_large", lambda texts, sample: True)
     large = make_report(files, options, settings=settings)
     assert set(large.results[0].by_source) == {"human", "model"}
     assert large.results[0].to_dict() == small.results[0].to_dict()
@@ -311,7 +311,7 @@ def test_large_files_with_the_same_ids_and_sources_are_drawn_too(
     settings = replace(QUICK, sample=5, per_text=True)
     options = ReportOptions(measures=("lexical",))
     small = make_report(files, options, settings=settings)
-    monkeypatch.setattr(reading, "is_large", lambda texts, sample: True)
+    monkeypatch.setattr(builder, "is_large", lambda texts, sample: True)
     large = make_report(files, options, settings=settings)
     for source, held in small.results[0].by_source.items():
         values = large.results[0].by_source[source].values
@@ -323,14 +323,14 @@ def test_large_files_with_the_same_ids_and_sources_are_drawn_too(
 
 def test_long_tables_are_cut_and_that_is_said(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def tables(rows: Any, comparison: Any, options: Any) -> Any:
-        rows = [{"source": "human", "longest": n} for n in range(ROWS + 7)]
+        rows = [{"source": "human", "longest": n} for n in range(MAX_ROWS + 7)]
         return {"long": rows, "short": rows[:2]}
 
     broken(monkeypatch, "lexical", tables=tables)
     study = make_report([texts], ReportOptions(measures=("lexical",)), settings=QUICK)
     kept = study.results[0].tables["long"]
-    assert [row["longest"] for row in kept] == list(range(ROWS + 6, 6, -1))
-    assert any(f"{ROWS} of its {ROWS + 7} rows" in note for note in study.notes)
+    assert [row["longest"] for row in kept] == list(range(MAX_ROWS + 6, 6, -1))
+    assert any(f"{MAX_ROWS} of its {MAX_ROWS + 7} rows" in note for note in study.notes)
 
 
 def test_copies_are_noted(folder: Path) -> None:
@@ -351,7 +351,7 @@ def test_test_items_are_measured_by_popularity_alone(folder: Path, corpus: Path)
     file = write(folder / "piqa.jsonl", items)
     study = make_report([file], ReportOptions(corpus=str(index)))
     assert [result.measure for result in study.results] == ["popularity"]
-    assert [given.role for given in study.given] == ["items", "corpus"]
+    assert [given.role for given in study.materials] == ["items", "corpus"]
     assert "not texts" in omitted(study)["diversity"]
     assert any("popularity is that of" in note for note in study.notes)
     with pytest.raises(OptionError, match="--corpus"):
@@ -390,20 +390,20 @@ def test_work_can_be_stopped_from_outside(texts: Path) -> None:
 
 
 def test_the_headline_counts_the_texts_that_were_measured(texts: Path) -> None:
-    from rote.report.methods import methods
-    from rote.report.sections.about import lead
+    from rote.report.methods import write_methods
+    from rote.report.sections import lead_lines
 
     settings = replace(QUICK, sample=4, permutations=0, interval=0)
     study = make_report(texts, ReportOptions(measures=("lexical",)), settings=settings)
     measured = sum(source.texts for source in study.results[0].by_source.values())
-    read = study.given[0].facts["texts"]
+    read = study.materials[0].facts["texts"]
     assert measured < read
-    assert lead(study)[0].startswith(f"{measured:,} of {read:,} texts")
-    assert f"We measured {measured:,} of {read:,} texts" in methods(study).paragraphs[0]
+    assert lead_lines(study)[0].startswith(f"{measured:,} of {read:,} texts")
+    assert f"We measured {measured:,} of {read:,} texts" in write_methods(study).paragraphs[0]
     everything = make_report(
         texts, ReportOptions(measures=("lexical",)), settings=replace(settings, sample=None)
     )
-    assert lead(everything)[0].startswith(f"{read:,} texts")
+    assert lead_lines(everything)[0].startswith(f"{read:,} texts")
 
 
 def test_models_are_asked_about_items_and_saved_results_are_parts(tmp_path: Path) -> None:

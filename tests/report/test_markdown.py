@@ -8,7 +8,8 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.report.markdown import code, markdown, plain
+from rote.report.export import escape_markdown, markdown_code
+from rote.report.output import render_report_markdown
 from tests.report import made_report as made
 
 ATTACKS = (
@@ -29,7 +30,7 @@ def attacked(name: str) -> str:
 
 @cache
 def written(hostile: bool = False) -> str:
-    return markdown(made.study(attacked if hostile else made.plain))
+    return render_report_markdown(made.study(attacked if hostile else made.plain))
 
 
 def bars(line: str) -> int:
@@ -66,7 +67,7 @@ def test_the_same_parts_are_there_with_their_tables() -> None:
 def test_figures_are_named_and_shown_where_they_lie() -> None:
     assert "Differences from human" in written()
     assert "![" not in written()
-    text = markdown(made.study(), {"figure-verdicts": "figures/verdicts.png"})
+    text = render_report_markdown(made.study(), {"figure-verdicts": "figures/verdicts.png"})
     assert "![Differences from human](figures/verdicts.png)" in text
 
 
@@ -97,7 +98,7 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
 
 @given(st.text(alphabet="`| a\\", max_size=12))
 def test_code_ends_where_it_should(text: str) -> None:
-    made_code = code(text)
+    made_code = markdown_code(text)
     if not text.strip():
         assert made_code == ""
         return
@@ -110,7 +111,7 @@ def test_code_ends_where_it_should(text: str) -> None:
 
 
 def test_signs_are_escaped_and_words_left_alone() -> None:
-    assert plain("a_b * c | d `e` <f> [g](h)") == r"a\_b \* c \| d \`e\` \<f> \[g](h)"
-    assert plain("3. Three") == r"3\. Three"
-    assert plain("0.35 and 3.5") == "0.35 and 3.5"
-    assert plain("- minus") == r"\- minus"
+    assert escape_markdown("a_b * c | d `e` <f> [g](h)") == r"a\_b \* c \| d \`e\` \<f> \[g](h)"
+    assert escape_markdown("3. Three") == r"3\. Three"
+    assert escape_markdown("0.35 and 3.5") == "0.35 and 3.5"
+    assert escape_markdown("- minus") == r"\- minus"

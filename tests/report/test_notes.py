@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import rote
-from rote.report.notes import gathered
-from rote.report.tables.results import _notes
+from rote.report.result_tables import _note_lines
+from rote.report.wording import gather_notes
 
 
 def result(notes: dict[str, tuple[str, ...]], own: tuple[str, ...] = ()) -> rote.Result:
@@ -25,7 +25,7 @@ def test_notes_that_differ_in_numbers_alone_are_one_with_their_range() -> None:
         },
         ("lexical at equal length: windows of 226 words",),
     )
-    assert gathered(made) == [
+    assert gather_notes(made) == [
         ("lexical at equal length: windows of 226 words", []),
         ("2 to 10 of 39 to 40 texts have fewer than 50 words", ["a", "b", "c"]),
         ("drawn from 990.5 to 1,200", ["a", "b"]),
@@ -35,7 +35,7 @@ def test_notes_that_differ_in_numbers_alone_are_one_with_their_range() -> None:
 
 def test_digits_of_names_are_no_numbers() -> None:
     made = result({"a": ("gpt-4 wrote 3",), "b": ("gpt-5 wrote 3",), "c": ("gpt-5 wrote 4",)})
-    assert gathered(made) == [("gpt-4 wrote 3", ["a"]), ("gpt-5 wrote 3 to 4", ["b", "c"])]
+    assert gather_notes(made) == [("gpt-4 wrote 3", ["a"]), ("gpt-5 wrote 3 to 4", ["b", "c"])]
 
 
 def test_the_same_note_of_several_measures_is_one_line() -> None:
@@ -43,7 +43,7 @@ def test_the_same_note_of_several_measures_is_one_line() -> None:
     other = replace(
         one, measure="compression", notes=("compression at equal length: 226 words", "by hand")
     )
-    assert _notes([one, other]) == [
+    assert _note_lines([one, other]) == [
         "lexical, compression at equal length: 226 words",
         "lexical, compression: short (a, b)",
         "by hand",

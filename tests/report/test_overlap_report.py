@@ -10,9 +10,9 @@ from rich.console import Console
 
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
-from rote.measure._overlap.layout import bin_name
-from rote.report.figures.draw import figures
-from rote.report.tables.results import print_tables
+from rote.measure._overlap_tables import bin_name
+from rote.report.charts import draw_figures
+from rote.report.result_tables import print_tables
 
 SOURCES = ("learner", "control\x1b[31m")
 
@@ -134,7 +134,7 @@ def test_a_type_that_only_references_have_is_printed_for_its_recall() -> None:
 
 
 def test_every_score_has_a_panel_and_undefined_points_are_left_out() -> None:
-    charts = figures(result(bins=bins(controlled=True)))
+    charts = draw_figures(result(bins=bins(controlled=True)))
     assert list(charts) == ["bins", "excess"]
     drawn = charts["bins"].to_dict()
     assert [panel["title"]["text"] for panel in drawn["concat"]] == ["ROUGE-2", "grade"]
@@ -146,5 +146,5 @@ def test_every_score_has_a_panel_and_undefined_points_are_left_out() -> None:
 
 
 def test_other_measures_and_empty_tables_have_no_such_figures() -> None:
-    assert figures(result()) == {}
-    assert figures(result(bins=[])) == {}
+    assert draw_figures(result()) == {}
+    assert draw_figures(result(bins=[])) == {}

@@ -12,10 +12,10 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 from rote.report import fragments
-from rote.report.page import html_page
+from rote.report.output import html_page
 from rote.report.report import Report
-from rote.report.sections import sections
-from rote.report.tables.values import values_table
+from rote.report.sections import make_sections
+from rote.report.value_tables import values_sheet
 from tests.report import made_report as made
 
 VOID = {"meta", "img"}
@@ -120,7 +120,7 @@ def test_the_page_holds_every_part_in_order() -> None:
 
 
 def test_a_part_is_there_only_where_there_are_results() -> None:
-    shown = fragments.of_sections(sections(made.study(results=[made.originality()])))
+    shown = fragments.render_sections(make_sections(made.study(results=[made.originality()])))
     found = {section.id for section in shown}
     assert "originality" in found
     assert not found & {"panel", "templates", "novelty", "repetition", "popularity", "further"}
@@ -132,7 +132,9 @@ def test_test_items_have_parts_of_their_own() -> None:
     whole = Report(
         **{name: getattr(study, name) for name in study.__slots__} | {"results": results}
     )
-    found = {section.id: section.html for section in fragments.of_sections(sections(whole))}
+    found = {
+        section.id: section.html for section in fragments.render_sections(make_sections(whole))
+    }
     text = {id: " ".join(" ".join(Parsed(str(html)).text).split()) for id, html in found.items()}
     assert "Items that the corpus holds" in text["repetition"]
     assert "0.2000 [0.1000, 0.3000]" in text["repetition"]
@@ -280,7 +282,7 @@ def test_figures_are_named_for_those_who_do_not_see_them() -> None:
 
 def test_cells_carry_their_numbers_unrounded() -> None:
     result = made.panel()[0]
-    page = Parsed(str(fragments.table(values_table(result))))
+    page = Parsed(str(fragments.render_table(values_sheet(result))))
     fields = [json.loads(value) for value in page.of("data-fields")]
     assert fields[0] == ["source"]
     assert fields[3] == [
@@ -297,8 +299,10 @@ def test_cells_carry_their_numbers_unrounded() -> None:
 
 
 def test_fragments_need_no_style_or_script_of_their_own() -> None:
-    pages = [section.html for section in fragments.of_sections(sections(made.study(attacked)))]
-    pages.append(fragments.marked_text(made.evidence(attacked)[0]))
+    pages = [
+        section.html for section in fragments.render_sections(make_sections(made.study(attacked)))
+    ]
+    pages.append(fragments.render_text(made.evidence(attacked)[0]))
     for page in map(Parsed, map(str, pages)):
         tags = {tag for tag, _ in page.elements}
         assert not tags & {"script", "style", "link"}

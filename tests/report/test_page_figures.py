@@ -14,14 +14,14 @@ from xml.etree import ElementTree
 import pytest
 
 from rote.core.table import Column
-from rote.report import _svg, fragments
-from rote.report._room import FONT, give_room, width
-from rote.report.figures.draw import VALUES, draw, save
+from rote.report import fragments, svg
+from rote.report.cells import Cell, Sheet, number_cell, text_cell
+from rote.report.charts import VALUES, draw_chart, save_figure
+from rote.report.export import sheet_csv, sheet_latex
 from rote.report.report import Figure
-from rote.report.sections._figures import curves, drawable
-from rote.report.tables.sheet import Cell, Sheet, number_cell, text_cell
-from rote.report.tables.values import values_table
-from rote.report.tables.written import sheet_as_csv, sheet_as_latex
+from rote.report.sections import curve_figures, shorten_names
+from rote.report.svg import FONT, text_width, widen_margins
+from rote.report.value_tables import values_sheet
 from tests.report import made_report as made
 
 HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
@@ -38,8 +38,8 @@ HOSTILE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.
 def test_of_a_drawing_only_known_elements_and_attributes_remain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_svg, "svg_file", lambda spec: HOSTILE)
-    assert _svg.svg("", "here", "A <title>", "says & does") == (
+    monkeypatch.setattr(svg, "render_svg", lambda spec: HOSTILE)
+    assert svg.svg_element("", "here", "A <title>", "says & does") == (
         '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="here-t here-d" '
         'width="80" height="20" viewBox="0 0 80 20"><title id="here-t">A &lt;title&gt;</title>'
         '<desc id="here-d">says &amp; does</desc><g fill="none">\n\n'
@@ -50,7 +50,7 @@ def test_of_a_drawing_only_known_elements_and_attributes_remain(
 
 
 def test_a_mark_that_is_pointed_at_shows_its_values() -> None:
-    shown = _svg.svg(_svg.spec(draw(VALUES, made.panel())), "here", "A", "b")
+    shown = svg.svg_element(svg.chart_spec(draw_chart(VALUES, made.panel())), "here", "A", "b")
     titles = re.findall("<title>([^<]*)</title>", shown)
     points = [one for one in titles if one.startswith("estimate: ")]
     assert any("source: human" in one and "role: reference" in one for one in points)
@@ -64,7 +64,9 @@ def test_a_name_that_the_drawing_tool_takes_for_its_own_is_drawn(name: str) -> N
 
     rows = [{"phrase": one, "z": 1} for one in (name, "other")]
     order = alt.Y("phrase:N", sort=[name, "other"])
-    drawn = _svg.svg_file(_svg.spec(alt.Chart(alt.Data(values=rows)).mark_bar().encode(y=order)))
+    drawn = svg.render_svg(
+        svg.chart_spec(alt.Chart(alt.Data(values=rows)).mark_bar().encode(y=order))
+    )
     texts = [one.text for one in ElementTree.fromstring(drawn).iter() if one.tag.endswith("}text")]
     assert name in texts
 
@@ -78,11 +80,11 @@ def test_a_saved_figure_has_no_such_name_either(name: str, tmp_path: Path) -> No
     chart = alt.Chart(alt.Data(values=rows)).mark_bar().encode(y=order)
     for ending in ("json", "html"):
         chart.save(str(tmp_path / f"plain.{ending}"))
-        save(chart, tmp_path / f"own.{ending}")
+        save_figure(chart, tmp_path / f"own.{ending}")
         plain, own = ((tmp_path / f"{n}.{ending}").read_text() for n in ("plain", "own"))
         named = name if name == "so" else f"{name}\\u00a0"
         assert own == plain.replace(f'"{name}"', f'"{named}"'), "all else is as Altair writes it"
-    texts = _svg.svg_file((tmp_path / "own.json").read_text())
+    texts = svg.render_svg((tmp_path / "own.json").read_text())
     assert f">{name}" in texts
 
 
@@ -97,11 +99,11 @@ WIDE = """<svg xmlns="http://www.w3.org/2000/svg" width="100" height="40" viewBo
 
 def test_a_drawing_has_room_for_the_letters_of_a_wide_font() -> None:
     root = ElementTree.fromstring(WIDE)
-    give_room(root)
+    widen_margins(root)
     left, top, across, down = map(float, root.get("viewBox", "").split())
-    assert left == math.floor(50 - 10 * width("twenty letters at all"))
-    assert left + across == math.ceil(90 + 10 * width("MMM"))
-    assert (top, top + down) == (0, math.ceil(35 + 10 * width("bbbb")))
+    assert left == math.floor(50 - 10 * text_width("twenty letters at all"))
+    assert left + across == math.ceil(90 + 10 * text_width("MMM"))
+    assert (top, top + down) == (0, math.ceil(35 + 10 * text_width("bbbb")))
     assert (float(root.get("width", "0")), float(root.get("height", "0"))) == (across, down)
     paper, _ = root
     assert [float(paper.get(name, "0")) for name in ("x", "y")] == [left, top]
@@ -111,31 +113,31 @@ def test_a_drawing_has_room_for_the_letters_of_a_wide_font() -> None:
 
 def test_a_drawing_with_room_stays_as_it_is() -> None:
     root = ElementTree.fromstring(WIDE.replace("10px", "1px"))
-    give_room(root)
+    widen_margins(root)
     assert root.get("viewBox") == "0 0 100 40"
 
 
 def test_a_figure_that_is_too_long_becomes_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fragments, "_LARGEST", 10)
-    figure = Figure("f", "A", "b", _svg.spec(draw(VALUES, made.panel())))
-    html = str(fragments.blocks([figure]))
+    figure = Figure("f", "A", "b", svg.chart_spec(draw_chart(VALUES, made.panel())))
+    html = str(fragments.render_blocks([figure]))
     assert '<img src="data:image/png;base64,iVBOR' in html
     assert "<svg" not in html
 
 
 def test_more_sources_than_anyone_can_read_are_not_drawn() -> None:
     many = made.panel(tuple(f"s{number}" for number in range(90)))
-    assert curves(many) == []
+    assert curve_figures(many) == []
 
 
 def test_long_names_are_cut_and_stay_different() -> None:
     long = {"human": "h" * 90, "one": "h" * 91}
     result = made.said(made.panel()[0], lambda name: f"news|{long.get(name, name)}")
-    cut = drawable(result)
+    cut = shorten_names(result)
     assert list(cut.by_source) == [f"news|{'h' * 60}… (1)", f"news|{'h' * 60}… (2)"]
     assert cut.reference == next(iter(cut.by_source))
     assert {row["source"] for row in cut.tables["curve"]} == set(cut.by_source)
-    assert drawable(made.panel()[0]) == made.panel()[0]
+    assert shorten_names(made.panel()[0]) == made.panel()[0]
 
 
 def rows(groups: dict[str, int]) -> list[dict[str, Any]]:
@@ -183,16 +185,16 @@ def test_every_group_keeps_its_first_rows(
 
 def test_a_csv_file_has_every_row_and_number_unrounded() -> None:
     result = made.panel()[0]
-    found = list(csv.DictReader(io.StringIO(sheet_as_csv(values_table(result)))))
+    found = list(csv.DictReader(io.StringIO(sheet_csv(values_sheet(result)))))
     assert [row["source"] for row in found] == ["human", "one"]
     assert float(found[1]["unique"]) == result.by_source["one"].values["unique"]
     assert float(found[1]["unique_high"]) == result.by_source["one"].intervals["unique"][1]
     assert found[0]["unique_p_corrected"] == ""
-    assert len(sheet_as_csv(table({"a": 250}, limit=10)).splitlines()) == 251
+    assert len(sheet_csv(table({"a": 250}, limit=10)).splitlines()) == 251
 
 
 def test_a_latex_table_has_its_first_rows_and_says_what_is_missing() -> None:
-    latex = sheet_as_latex(table({"50% & more_": 12}, limit=10))
+    latex = sheet_latex(table({"50% & more_": 12}, limit=10))
     assert latex.count(r"50\% \& more\_ & 0 [1]$\uparrow$ \\") == 1
     assert latex.count(r"\\") == 11
     assert "% The first 10 of 12 rows; rote table RESULT.json --csv writes all" in latex
@@ -203,7 +205,7 @@ def test_undefined_numbers_are_a_dash_and_sort_as_nothing() -> None:
     undefined = made.panel()[0]
     nothing = replace(undefined.by_source["one"], values={"unique": float("nan")}, intervals={})
     changed = replace(undefined, by_source={**undefined.by_source, "one": nothing})
-    cells = list(values_table(changed).rows())[1][1]
+    cells = list(values_sheet(changed).rows())[1][1]
     assert cells[3].text == "–"
     assert cells[3].values[:3] == (None, None, None)
 
@@ -212,4 +214,4 @@ def test_a_long_text_is_cut_on_the_page_but_not_in_files() -> None:
     cell = text_cell("word " * 1000)
     assert len(cell.text) <= 240
     assert cell.text.endswith("…")
-    assert cell.whole == "word " * 1000
+    assert cell.full == "word " * 1000

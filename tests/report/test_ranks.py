@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from rote.core.facets import EACH
 from rote.core.result import Result
-from rote.report.ranks import letter_groups, ranked, ranks
+from rote.report.result_tables import rank_sheet
 from rote.report.summary import summary
-from rote.report.tables.verdicts import rank_sheet
-from rote.report.verdicts import Verdicts, verdicts
+from rote.report.verdicts import Verdicts, assign_letters, judge_facets, rank_aspect, rank_sources
 from tests.report.made_results import result, study
 
 NAMES = "abcdefg"
@@ -27,7 +26,7 @@ def test_letters_are_the_largest_groups_without_a_difference(
 ) -> None:
     names = NAMES[:count]
     apart = [pair for pair in drawn if pair <= set(names)]
-    letters = letter_groups(names, apart)
+    letters = assign_letters(names, apart)
     groups = {
         frozenset(name for name in names if letter in letters[name])
         for letter in "".join(letters.values())
@@ -67,34 +66,34 @@ def each(higher: str = "diverse", short: str = "") -> Result:
 
 
 def facet(one: Result) -> Verdicts:
-    (found,) = verdicts([one])
+    (found,) = judge_facets([one])
     return found
 
 
 def test_ranks_are_those_at_equal_length_and_1_is_the_most_diverse() -> None:
     (aspect,) = facet(each()).aspects
-    found = ranks(aspect)
+    found = rank_aspect(aspect)
     assert {name: (own.rank, own.letters, own.value) for name, own in found.items()} == {
         "c": (1, "a", 0.9),
         "b": (2, "b", 0.6),
         "a": (3, "b", 0.5),
     }
     (aspect,) = facet(each(higher="repetitive")).aspects
-    assert [*ranks(aspect)] == ["a", "b", "c"]
+    assert [*rank_aspect(aspect)] == ["a", "b", "c"]
 
 
 def test_a_source_without_an_equal_length_has_no_rank() -> None:
     found = facet(each(short="b"))
-    order, own = ranked(found)
+    order, own = rank_sources(found)
     assert order == ["c", "a", "b"]
     assert "b" not in own["Words"]
-    assert "a − b" in found.said_unequal
+    assert "a − b" in found.unequal_note
 
 
 def test_a_source_that_an_aspect_has_no_rank_for_comes_last() -> None:
     (words,), (other,) = facet(each(short="c")).aspects, facet(each()).aspects
     both = replace(facet(each()), aspects=(words, replace(other, name="Meaning")))
-    order, own = ranked(both)
+    order, own = rank_sources(both)
     assert own["Meaning"]["c"].rank == 1
     assert order == ["b", "a", "c"]
 
@@ -103,8 +102,18 @@ def test_the_table_has_a_row_for_each_source_with_rank_letters_and_value() -> No
     sheet = rank_sheet(facet(each()))
     rows = [[cell.line for cell in cells] for _, cells in sheet.rows()]
     assert rows == [["c", "1 a (0.9000)"], ["b", "2 b (0.6000)"], ["a", "3 b (0.5000)"]]
-    assert "cannot be told apart" in sheet.said
+    assert "cannot be told apart" in sheet.note
     assert [column.heading for column in sheet.columns] == ["source", "Words"]
+
+
+def test_letters_that_are_shared_for_want_of_texts_are_named() -> None:
+    made = each()
+    few = {name: replace(source, texts=8) for name, source in made.by_source.items() if name != "c"}
+    verdicts = facet(replace(made, by_source={**made.by_source, **few}))
+    note = rank_sheet(verdicts).note
+    assert "1 of 3 comparisons found nothing and had no power to" in note
+    assert "fewer than 10 independent texts (a has 8 and b has 8)" in note
+    assert not facet(made).power_note
 
 
 def test_a_report_without_a_reference_opens_with_ranks() -> None:

@@ -10,10 +10,10 @@ import pytest
 import rote
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
-from rote.report._grid import grid, ordered_sources, rounded, rounded_like
-from rote.report.figures.draw import save
-from rote.report.tables import results as tables
-from rote.report.tables.written import values_as_latex
+from rote.report import result_tables as tables
+from rote.report.charts import save_figure
+from rote.report.export import values_latex
+from rote.report.grid import make_grid, order_sources, round_like, round_number
 
 THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
 PLAIN = [
@@ -42,21 +42,21 @@ def result() -> rote.Result:
     ],
 )
 def test_about_four_digits_are_shown(number: float, shown: str) -> None:
-    assert rounded(number) == shown
+    assert round_number(number) == shown
 
 
 def test_an_interval_has_the_decimals_of_its_value() -> None:
-    assert rounded_like(0.00123, 12.5) == "0.00"
-    assert rounded_like(7.0, 12345.6) == "7"
-    assert rounded_like(math.nan, 1.0) == ""
+    assert round_like(0.00123, 12.5) == "0.00"
+    assert round_like(7.0, 12345.6) == "7"
+    assert round_like(math.nan, 1.0) == ""
 
 
 def test_the_reference_stands_first(result: rote.Result) -> None:
-    assert ordered_sources([result]) == ["plain_1", "same"]
+    assert order_sources([result]) == ["plain_1", "same"]
 
 
 def test_cells_carry_what_the_result_holds(result: rote.Result) -> None:
-    row = next(row for row in grid(result) if row.value == "ttr")
+    row = next(row for row in make_grid(result) if row.value == "ttr")
     cell = row.cells["same"]
     assert cell.estimate == result.by_source["same"].values["ttr"]
     assert (cell.low, cell.high) == result.by_source["same"].intervals["ttr"]
@@ -74,7 +74,9 @@ def test_the_text_table_holds_values_marks_and_signature(result: rote.Result) ->
 
 def test_sets_of_texts_are_not_called_texts() -> None:
     texts = {"a": [Document(f"{n}", f"Text {n} of a few.", {"set": n % 2}) for n in range(4)]}
-    plain, within = (tables.as_text([rote.lexical(texts, within=name)]) for name in (None, "set"))
+    plain, within = (
+        tables.results_text([rote.lexical(texts, within=name)]) for name in (None, "set")
+    )
     assert [line.split() for line in plain.splitlines() if line.split()[:1] == ["texts"]] == [
         ["texts", "4"]
     ]
@@ -86,7 +88,7 @@ def test_sets_of_texts_are_not_called_texts() -> None:
 def test_many_sources_are_split_into_blocks_that_repeat_the_reference() -> None:
     sources = {f"source {n}": PLAIN for n in range(8)}
     found = rote.lexical(sources, reference="source 3", permutations=1, matched=False)
-    text = tables.as_text([found], width=100)
+    text = tables.results_text([found], width=100)
     heads = [line for line in text.splitlines() if "source 3" in line and "above" not in line]
     assert len(heads) >= 2
     for n in range(8):
@@ -94,23 +96,23 @@ def test_many_sources_are_split_into_blocks_that_repeat_the_reference() -> None:
 
 
 def test_latex_escapes_names(result: rote.Result) -> None:
-    latex = values_as_latex([result])
+    latex = values_latex([result])
     assert r"plain\_1" in latex
-    assert latex.count(r"\\") == 1 + len(grid(result))
+    assert latex.count(r"\\") == 1 + len(make_grid(result))
 
 
 def test_figures_draw_every_value_and_source(result: rote.Result, tmp_path: Path) -> None:
-    save(result.figure(), tmp_path / "f.json")
+    save_figure(result.figure(), tmp_path / "f.json")
     drawn = (tmp_path / "f.json").read_text()
     assert "type-token ratio" in drawn
     assert "plain_1" in drawn
-    save(result.figure("curve"), tmp_path / "c.png")
+    save_figure(result.figure("curve"), tmp_path / "c.png")
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_figure_of_unknown_form_is_refused(result: rote.Result) -> None:
     with pytest.raises(OptionError, match="figures end in one of"):
-        save(result.figure(), Path("f.bmp"))
+        save_figure(result.figure(), Path("f.bmp"))
 
 
 def test_a_curve_needs_equal_sizes() -> None:

@@ -12,10 +12,17 @@ from rich.cells import cell_len
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
 from rote.core.table import Column, Pivot, Table, source_rows, value_ends
-from rote.report.tables.screen import plain_text, print_sheet
-from rote.report.tables.sheet import cell, columns_of, number_cell, of_rows, p_value, sheets
-from rote.report.tables.written import sheet_as_csv, sheet_as_latex, unrounded
-from rote.studies._style.tables import seen
+from rote.report.cells import (
+    format_p,
+    infer_columns,
+    make_cell,
+    make_sheets,
+    number_cell,
+    rows_sheet,
+)
+from rote.report.export import sheet_csv, sheet_latex, to_csv_cell
+from rote.report.screen import plain_text, print_sheet
+from rote.studies._memorization_style import format_seen
 
 
 def result(**tables: Any) -> Result:
@@ -54,21 +61,21 @@ def result(**tables: Any) -> Result:
     ],
 )
 def test_a_cell_in_one_line(column: Column, row: tuple[Any, ...], shown: str) -> None:
-    assert cell(dict(zip("xlh", row)), column).line == shown
+    assert make_cell(dict(zip("xlh", row)), column).line == shown
 
 
 def test_on_a_page_the_interval_is_below_and_behind_it_stand_unrounded_numbers() -> None:
-    made = cell({"x": 1 / 3, "l": 0.25, "h": 0.5}, Column("x", kind="share", ends=("l", "h")))
+    made = make_cell({"x": 1 / 3, "l": 0.25, "h": 0.5}, Column("x", kind="share", ends=("l", "h")))
     assert made.below == ("[25.0%, 50.0%]",)
     assert made.values == (1 / 3, 0.25, 0.5)
 
 
 def test_what_is_undefined_is_a_dash_on_the_screen_and_nothing_in_a_file() -> None:
     for nothing in (None, math.nan):
-        assert number_cell(nothing).text == p_value(nothing) == "–"
-        assert unrounded(nothing) == ""
-    assert unrounded(1 / 3) == "0.3333333333333333"
-    assert (unrounded(3), unrounded("a"), unrounded(True)) == (3, "a", True)
+        assert number_cell(nothing).text == format_p(nothing) == "–"
+        assert to_csv_cell(nothing) == ""
+    assert to_csv_cell(1 / 3) == "0.3333333333333333"
+    assert (to_csv_cell(3), to_csv_cell("a"), to_csv_cell(True)) == (3, "a", True)
 
 
 def test_rows_stand_side_by_side_the_reference_first() -> None:
@@ -78,9 +85,9 @@ def test_rows_stand_side_by_side_the_reference_first() -> None:
     ]
     pivot = Pivot("n", Column("x", kind="number", decimals=2, ends=("low", "high")), {2: "two"})
     table = Table("t", "Mine", (Column("source"),), by="source", pivot=pivot)
-    (sheet,) = sheets(table, result(t=rows))
+    (sheet,) = make_sheets(table, result(t=rows))
     assert [column.heading for column in sheet.columns] == ["source", "two", "1"]
-    assert sheet_as_csv(sheet).splitlines() == [
+    assert sheet_csv(sheet).splitlines() == [
         "source,2_x,2_low,2_high,1_x,1_low,1_high",
         "b,0.75,0.75,0.75,,,",
         "a,0.25,0.25,0.25,0.5,0.5,0.5",
@@ -92,7 +99,7 @@ def test_a_split_table_is_one_for_each_value_and_optional_columns_need_a_value()
     rows = [{"of": of, "x": 1, "y": None if of == "a" else 2} for of in "aab"]
     columns = (Column("x", kind="count"), Column("y", kind="count", optional=True))
     table = Table("t", lambda own, _: f"Of {own[0]['of']}", columns, split=("of",))
-    first, second = sheets(table, result(t=rows))
+    first, second = make_sheets(table, result(t=rows))
     assert (first.title, len(first.data), len(first.columns)) == ("Of a", 2, 1)
     assert (second.title, len(second.data), len(second.columns)) == ("Of b", 1, 2)
     assert (first.id, second.id) == ("mine-t-a", "mine-t-b")
@@ -100,7 +107,7 @@ def test_a_split_table_is_one_for_each_value_and_optional_columns_need_a_value()
 
 def test_values_may_be_a_table_of_sources() -> None:
     columns = (Column("source"), Column("x", kind="number", ends=value_ends("x")))
-    (sheet,) = sheets(Table("values", "Values", columns), result())
+    (sheet,) = make_sheets(Table("values", "Values", columns), result())
     assert [cell.line for cell in sheet.make(sheet.data[0])] == ["a", "0.5000 ±0.2500"]
     # A value may have the name that others would give to the end of an interval.
     named = SourceResult(1, 10, {"x": 0.5, "x_low": 9.0}, {"x": (0.25, 0.75)})
@@ -110,7 +117,7 @@ def test_values_may_be_a_table_of_sources() -> None:
 
 def test_fields_of_rows_become_columns() -> None:
     rows = [{"name": "a", "n": 1, "none": None}, {"name": "b", "n": None, "more": [1, 2]}]
-    assert [(c.field, c.kind) for c in columns_of(rows)] == [
+    assert [(c.field, c.kind) for c in infer_columns(rows)] == [
         *(("name", "text"), ("n", "number"), ("more", "text"))
     ]
 
@@ -126,7 +133,7 @@ def test_whatever_is_in_it_a_table_fits_the_screen(width: int) -> None:
         for n in range(3)
     ]
     columns = [Column("name"), *(Column(f"x{k}", kind="number") for k in range(5))]
-    sheet = of_rows("t", "T" * 200, [*columns, Column("t", kind="text")], rows, terminal=9)
+    sheet = rows_sheet("t", "T" * 200, [*columns, Column("t", kind="text")], rows, terminal=9)
     text = plain_text(lambda shown, console: print_sheet(shown, console), sheet, width)
     assert max(map(cell_len, text.splitlines())) <= width
     assert text.replace("\n", "").count("10,000") == 3
@@ -135,21 +142,23 @@ def test_whatever_is_in_it_a_table_fits_the_screen(width: int) -> None:
 
 def test_groups_stand_under_their_names_and_share_the_screen() -> None:
     rows = [{"g": f"group {g}", "n": n} for g in range(9) for n in range(50)]
-    sheet = of_rows("t", "T", [Column("g"), Column("n", kind="count")], rows, by="g", terminal=10)
+    sheet = rows_sheet(
+        "t", "T", [Column("g"), Column("n", kind="count")], rows, by="g", terminal=10
+    )
     lines = plain_text(lambda shown, console: print_sheet(shown, console), sheet).splitlines()
     assert [line for line in lines if line.endswith(":")] == [f" group {g}:" for g in range(9)]
     assert len(lines) <= 45
 
 
 def test_a_bin_of_one_frequency_is_one_number() -> None:
-    assert seen({"least": 1000.0, "most": 1000.0}) == "1,000"
-    assert seen({"least": 1.0, "most": 12.0}) == "1 - 12"
+    assert format_seen({"least": 1000.0, "most": 1000.0}) == "1,000"
+    assert format_seen({"least": 1.0, "most": 12.0}) == "1 - 12"
 
 
 def test_a_latex_table_has_names_to_the_left_and_comments_below() -> None:
     columns = [Column("a_b"), Column("n", kind="share", ends=("low", "high"))]
     rows = [{"a_b": "x_1 < y", "n": 0.5, "low": 0.25, "high": 0.75}]
-    assert sheet_as_latex(of_rows("t", "T", columns, rows, said="50% of it")).splitlines() == [
+    assert sheet_latex(rows_sheet("t", "T", columns, rows, note="50% of it")).splitlines() == [
         r"\begin{tabular}{lr}",
         r"\toprule",
         r"a b & n \\",

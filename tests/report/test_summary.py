@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from rote.core.result import Result
 from rote.measure import metrics
-from rote.report._grid import GridRow, grid
+from rote.report.grid import GridRow, make_grid
 from rote.report.report import Statement
 from rote.report.summary import summarize, summary
-from rote.report.verdicts import verdicts
+from rote.report.verdicts import judge_facets
 from tests.report.made_results import NAN, result, study
 
 HEADLINES = [(metric.name, headline) for metric in metrics() for headline in metric.headlines]
@@ -216,7 +216,7 @@ def test_the_interval_of_a_ratio_is_that_of_drawn_pairs(seed: int) -> None:
     reference, own = rng.uniform(0.5, 2), rng.uniform(0.5, 2)
     reach, other = (rng.uniform(0.002, 0.02) for _ in range(2))
     made = result("templates", "per_token", {"human": (reference, other), "gpt": (own, reach)})
-    (facet,) = verdicts([made])
+    (facet,) = judge_facets([made])
     (found,) = facet.comparisons
     ratios = [
         rng.gauss(own, reach / 1.96) / rng.gauss(reference, other / 1.96) for _ in range(2_000)
@@ -250,12 +250,12 @@ def test_the_work_of_a_summary_grows_with_the_sources_and_no_faster(
         count = {"grid": 0, "cells": 0}
 
         def counted(of: Result) -> list[GridRow]:
-            rows = grid(of)
+            rows = make_grid(of)
             count["grid"] += 1
             count["cells"] += sum(len(row.cells) for row in rows)
             return rows
 
-        monkeypatch.setattr("rote.report.verdicts.grid", counted)
+        monkeypatch.setattr("rote.report.verdicts.make_grid", counted)
         summary(study(results))
         return count["grid"], count["cells"]
 

@@ -11,7 +11,7 @@ import pytest
 
 from rote.cli._output import OutputOptions, deliver
 from rote.core.result import Result
-from rote.report.figures.draw import figure, figures, save
+from rote.report.charts import draw_figure, draw_figures, save_figure
 from tests.report.drawn import as_data
 from tests.report.made import made, names, template
 
@@ -36,7 +36,7 @@ def data(chart: Any) -> list[dict[str, Any]]:
 
 def own(result: Result) -> dict[str, Any]:
     """The figures that a measure has beside those of all measures."""
-    return {name: c for name, c in figures(result).items() if name not in ("values", "curve")}
+    return {name: c for name, c in draw_figures(result).items() if name not in ("values", "curve")}
 
 
 def without(result: Result, **tables: Any) -> Result:
@@ -56,27 +56,27 @@ def test_every_table_has_its_figure_and_json_is_enough(sources: int) -> None:
 
 def test_charts_render(tmp_path: Path) -> None:
     for name, chart in own(made(3)).items():
-        save(chart, tmp_path / f"{name}.svg")
+        save_figure(chart, tmp_path / f"{name}.svg")
         drawn = (tmp_path / f"{name}.svg").read_text()
         assert names(3)[2] in drawn or name == "ranks"
 
 
 def test_the_curve_holds_both_values_of_every_source() -> None:
-    rows = data(figure(made(3), "lengths"))
+    rows = data(draw_figure(made(3), "lengths"))
     assert {row["source"] for row in rows} == set(names(3))
     assert {row["n"] for row in rows} == {4, 5, 6, 7, 8}
     assert {row["role"] for row in rows if row["source"] == "human"} == {"reference"}
 
 
 def test_no_two_sources_look_alike() -> None:
-    chart = as_data(figure(made(20), "lengths"))
+    chart = as_data(draw_figure(made(20), "lengths"))
     points = chart["concat"][0]["layer"][1]["encoding"]
     colours, shapes = points["color"]["scale"]["range"], points["shape"]["scale"]["range"]
     assert len(set(zip(colours, shapes))) == 20
 
 
 def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
-    rows = data(figure(made(2), "distinctive"))
+    rows = data(draw_figure(made(2), "distinctive"))
     assert len({row["template"] for row in rows}) == 15
     assert {row["side"] for row in rows} == {"source", "reference"}
     assert template(12) not in {row["template"] for row in rows}
@@ -84,13 +84,13 @@ def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
 
 def test_neither_side_crowds_out_the_other() -> None:
     rows = [{**row, "z": row["z"] + 5} for row in made(2).tables["distinctive"]]
-    drawn = data(figure(without(made(2), distinctive=rows), "distinctive"))
+    drawn = data(draw_figure(without(made(2), distinctive=rows), "distinctive"))
     least = {row["template"] for row in drawn if row["side"] == "reference"}
     assert least == {template(rank) for rank in range(17, 21)}
 
 
 def test_ranks_are_shares_that_reach_one() -> None:
-    rows = data(figure(made(2), "ranks"))
+    rows = data(draw_figure(made(2), "ranks"))
     assert max(row["share"] for row in rows) == 1
     templates = [row for row in rows if row["kind"] == "templates"]
     assert [row["share"] for row in templates[:2]] == [1 / 24, 2 / 24]
@@ -100,7 +100,7 @@ def test_ranks_are_shares_that_reach_one() -> None:
 def test_an_interval_that_is_missing_has_no_width() -> None:
     row = {"corpus": "c", "source": "human", "kind": "templates", "n_grams": 3}
     rows = [{**row, "among_frequent": None, "found": 0.5, "low": None, "high": float("nan")}]
-    found = data(figure(without(made(2), coverage=rows), "coverage"))
+    found = data(draw_figure(without(made(2), coverage=rows), "coverage"))
     (drawn,) = {(row["low"], row["high"]) for row in found}
     assert drawn == (0.5, 0.5)
 
@@ -125,7 +125,7 @@ def test_without_a_reference_all_is_drawn_but_what_needs_one() -> None:
 
 def test_names_cannot_steer_a_figure() -> None:
     rows = [{"source": "a\u202e\x1b", "n": 4, "rate": 0.5, "per_token": 0.1}]
-    chart = figure(without(made(2), lengths=rows), "lengths")
+    chart = draw_figure(without(made(2), lengths=rows), "lengths")
     assert {row["source"] for row in data(chart)} == {"a␛"}
 
 
@@ -153,6 +153,6 @@ def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:
         for side, name, z in (("m", "A B C", 5.0), ("human", "D E F", 4.0), ("m", "G H I", None))
     ]
     favoured = replace(made(2, measure="keyness"), tables={"grammar": rows})
-    chart = figure(favoured, "grammar")
+    chart = draw_figure(favoured, "grammar")
     drawn = {row["template"]: (row["z"], row["side"]) for row in data(chart)}
     assert drawn == {"A B C": (5.0, "source"), "D E F": (-4.0, "reference")}

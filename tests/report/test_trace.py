@@ -14,7 +14,7 @@ from rich.console import Console
 
 from rote.corpus import open_corpus
 from rote.index.factory import index_texts
-from rote.report.texts.trace import page, summary, terminal
+from rote.report.texts.trace import print_trace, trace_page, trace_summary
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.trace import Trace, trace
 
@@ -73,19 +73,19 @@ def traced(**options: object) -> Trace:
 
 def printed(found: Trace, width: int = 120) -> str:
     out = io.StringIO()
-    terminal(found, Console(file=out, width=width, color_system=None))
+    print_trace(found, Console(file=out, width=width, color_system=None))
     return out.getvalue()
 
 
 def test_every_link_of_the_page_leads_somewhere_and_ids_are_unique() -> None:
-    found = Parsed(page(traced(), "a title"))
+    found = Parsed(trace_page(traced(), "a title"))
     assert len(found.ids) == len(set(found.ids))
     assert {link[1:] for link in found.links} <= set(found.ids)
     assert all(link.startswith("#") for link in found.links)
 
 
 def test_spans_lead_to_documents_and_documents_to_spans() -> None:
-    written = page(traced(), "a title")
+    written = trace_page(traced(), "a title")
     found = Parsed(written)
     section = next(s for s in written.split("<section ")[1:] if "People say that" in s)
     name = re.search(r'id="span-(\d)" data-spans="(\d)"', section)
@@ -111,7 +111,7 @@ def test_words_that_lie_in_several_matches_of_a_document_count_once() -> None:
     # Two spans of the second text lie in its gapped one.
     assert sum(text.covered for text in found.texts) == 28
     assert sum(span.words for span in found.spans) == 42
-    documents = page(found, "a title").split("<h2>Documents</h2>")[1]
+    documents = trace_page(found, "a title").split("<h2>Documents</h2>")[1]
     assert re.findall(r'<td class="number">([\d,]+)</td>', documents) == ["4", "28"]
 
 
@@ -119,7 +119,7 @@ def test_large_numbers_have_separators_and_authors_a_column_only_where_known() -
     long = " ".join(f"word{i}" for i in range(1_200))
     index = index_texts([long], ("lower",))
     found = trace(index, open_corpus([long]))
-    documents = page(found, "a title").split("<h2>Documents</h2>")[1]
+    documents = trace_page(found, "a title").split("<h2>Documents</h2>")[1]
     assert '<td class="number">1,200</td>' in documents
     assert "author" not in documents
     known = replace(
@@ -129,13 +129,13 @@ def test_large_numbers_have_separators_and_authors_a_column_only_where_known() -
             for span in found.spans
         ),
     )
-    documents = page(known, "a title").split("<h2>Documents</h2>")[1]
+    documents = trace_page(known, "a title").split("<h2>Documents</h2>")[1]
     assert '<th scope="col">author</th>' in documents
     assert "<td><bdi>Ann Lee</bdi></td>" in documents
 
 
 def test_what_a_text_holds_is_text_on_the_page() -> None:
-    written = page(traced(), "<i>title</i>")
+    written = trace_page(traced(), "<i>title</i>")
     found = Parsed(written)
     assert written.count("<script>") == 1
     assert "alert(1)" not in "".join(found.scripts)
@@ -145,7 +145,7 @@ def test_what_a_text_holds_is_text_on_the_page() -> None:
 
 
 def test_the_page_allows_no_script_but_its_own() -> None:
-    written = page(traced(), "a title")
+    written = trace_page(traced(), "a title")
     script = Parsed(written).scripts[0]
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"script-src 'sha256-{digest.replace('+', '&#43;')}'" in written or (
@@ -155,7 +155,7 @@ def test_the_page_allows_no_script_but_its_own() -> None:
 
 
 def test_texts_without_a_listed_span_are_left_out_of_the_page() -> None:
-    written = page(traced(limit=1), "a title")
+    written = trace_page(traced(limit=1), "a title")
     assert "parish slept" in written
     assert "Another line of its own" not in written
     assert "1 of 3, the longest first" in written
@@ -164,7 +164,7 @@ def test_texts_without_a_listed_span_are_left_out_of_the_page() -> None:
 def test_paragraphs_are_kept_and_every_word_of_a_text_is_there_once() -> None:
     text = f"One.\n \nTwo and\nthree. {PASSAGE}\n\n\n{PASSAGE.upper()}, four."
     index = index_texts(CORPUS, ("lower",))
-    written = page(trace(index, open_corpus([text]), TraceOptions(min_bits=5)), "a title")
+    written = trace_page(trace(index, open_corpus([text]), TraceOptions(min_bits=5)), "a title")
     body = written[written.index("<h2>") : written.index("</main>")]
     paragraphs = re.findall(r'<p class="text".*?</p>', body, re.DOTALL)
     assert len(paragraphs) == 3
@@ -176,7 +176,7 @@ def test_paragraphs_are_kept_and_every_word_of_a_text_is_there_once() -> None:
 def test_a_trace_that_found_nothing_is_a_page_too() -> None:
     index = index_texts(["unrelated"], ("lower", "lemma"))
     found = trace(index, open_corpus(["Nothing to see."]))
-    assert "No match is long and unlikely enough" in page(found, "a title")
+    assert "No match is long and unlikely enough" in trace_page(found, "a title")
     assert "4 words in 1 text; 0 of them (0.00%) lie in a match, in 0 texts" in printed(found)
 
 
@@ -194,7 +194,7 @@ def test_what_was_changed_is_marked_and_counted() -> None:
         index_texts(CORPUS, ("lower", "lemma")), open_corpus([changed]), TraceOptions(min_bits=5)
     )
     assert "12 words  gapped, edit rate 14% (1 exchanged, 1 left out)" in printed(found)
-    written = page(found, "a title")
+    written = trace_page(found, "a title")
     assert "edit rate 14% (1 exchanged, 1 left out)" in written
     assert [part.strip() for part in re.findall(r"<ins>(.*?)</ins>", written)] == ["some"]
     gone = [part.strip() for part in re.findall(r"<del>(.*?)</del>", written)]
@@ -208,9 +208,9 @@ def test_the_terminal_is_harmless_and_says_what_is_not_shown() -> None:
     shown = printed(found)
     assert "\x1b" not in shown
     assert "15 of 20 matches, the longest first" in shown
-    assert "\x1b" not in page(found, "a title")
+    assert "\x1b" not in trace_page(found, "a title")
 
 
 def test_the_summary_says_what_could_not_be_looked_for() -> None:
     found = trace(index_texts(CORPUS), open_corpus(TEXTS))
-    assert summary(found)[-1].startswith("no lemma matches")
+    assert trace_summary(found)[-1].startswith("no lemma matches")

@@ -11,9 +11,8 @@ import pytest
 from rote.cli._output import PanelOutput, deliver
 from rote.core.errors import OptionError
 from rote.core.result import PanelResults, Result
-from rote.report.figures.draw import save
-from rote.report.figures.verdicts import verdict_chart
-from rote.report.verdicts import verdicts
+from rote.report.charts import draw_verdicts, save_figure
+from rote.report.verdicts import judge_facets
 from tests.report.drawn import as_data
 from tests.report.made_results import result, study
 from tests.report.test_ranks import each
@@ -22,7 +21,7 @@ from tests.report.test_verdicts import OPEN, SURE, every_state, two
 
 def panels(results: list[Result]) -> dict[str, dict[str, Any]]:
     """The panels of one facet by the name of their aspect."""
-    chart = as_data(verdict_chart(results))
+    chart = as_data(draw_verdicts(results))
     return {panel["title"]["text"]: panel for panel in chart["concat"]}
 
 
@@ -33,7 +32,7 @@ def marks(panel: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 def test_every_aspect_has_a_panel_with_its_effects_and_sizes() -> None:
     report = every_state()
     found = panels(list(report.results))
-    (facet,) = verdicts(report.results)
+    (facet,) = judge_facets(report.results)
     assert list(found) == [aspect.name for aspect in facet.drawn]
     for aspect in facet.drawn:
         (text,) = marks(found[aspect.name], "text")
@@ -64,7 +63,7 @@ def test_filled_holds_and_a_borderline_one_is_a_ring_with_a_point() -> None:
 
 
 def test_the_caption_says_only_what_is_there() -> None:
-    chart = as_data(verdict_chart([two("templates", "per_token", 0.6, SURE)]))
+    chart = as_data(draw_verdicts([two("templates", "per_token", 0.6, SURE)]))
     said = " ".join(chart["title"]["subtitle"])
     assert "Line at 0: human." in said
     assert "Filled: holds after correction." in said
@@ -75,7 +74,7 @@ def test_the_caption_says_only_what_is_there() -> None:
 def test_facets_stand_below_each_other() -> None:
     names = {f"{task}|{who}": (0.04, 0.001) for task in ("news", "tales") for who in ("human", "a")}
     tests = {name: {"p": 0.9, "p_corrected": 0.9} for name in names if name.endswith("|a")}
-    chart = as_data(verdict_chart([result("templates", "per_token", names, tests)]))
+    chart = as_data(draw_verdicts([result("templates", "per_token", names, tests)]))
     titles = [part["title"]["text"] for part in chart["vconcat"]]
     assert titles == ["Differences from human: news", "Differences from human: tales"]
 
@@ -89,11 +88,11 @@ def test_without_a_reference_values_stand_with_their_letters() -> None:
 
 def test_a_report_and_a_panel_draw_the_same_and_nothing_compared_draws_values() -> None:
     results = [two("templates", "per_token", 0.6, SURE)]
-    drawn = as_data(verdict_chart(results))
+    drawn = as_data(draw_verdicts(results))
     assert as_data(study(results).figure()) == as_data(PanelResults(results).figure()) == drawn
     alone = result("templates", "per_token", {"a": (0.04, 0.002)}, reference=None)
     with pytest.raises(OptionError, match="no sources were compared"):
-        verdict_chart([alone])
+        draw_verdicts([alone])
     assert "per_token" in json.dumps(as_data(PanelResults([alone]).figure()))
 
 
@@ -102,7 +101,7 @@ def test_names_cannot_steer_the_figure(tmp_path: Path) -> None:
     made = result(
         *("templates", "per_token", {"human": (0.5, 0.01), name: (0.6, 0.01)}), {name: SURE}
     )
-    save(verdict_chart([made]), tmp_path / "f.svg")
+    save_figure(draw_verdicts([made]), tmp_path / "f.svg")
     drawn = (tmp_path / "f.svg").read_text()
     assert name[:-1] in drawn
     assert "\u202e" not in drawn

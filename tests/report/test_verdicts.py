@@ -11,10 +11,10 @@ import pytest
 
 from rote.core.result import Result
 from rote.report.report import Report
+from rote.report.result_tables import draw_bar, verdict_sheet
 from rote.report.summary import print_summary, summarize
-from rote.report.tables.verdicts import bar, verdict_sheet
-from rote.report.terminal import console
-from rote.report.verdicts import STATES, Comparison, Verdicts, verdicts
+from rote.report.terminal import make_console
+from rote.report.verdicts import STATES, VerdictComparison, Verdicts, judge_facets
 from tests.report.made_results import NAN, result, study
 
 SURE = {"p": 0.005, "p_corrected": 0.005}
@@ -32,8 +32,8 @@ def two(measure: str, value: str, gpt: float, test: dict[str, float], **more: ob
     )
 
 
-def only(one: Result) -> Comparison:
-    (facet,) = verdicts([one])
+def only(one: Result) -> VerdictComparison:
+    (facet,) = judge_facets([one])
     (comparison,) = facet.comparisons
     return comparison
 
@@ -60,7 +60,7 @@ def every_state() -> Report:
 
 
 def of(report: Report) -> Verdicts:
-    (facet,) = verdicts(report.results)
+    (facet,) = judge_facets(report.results)
     return facet
 
 
@@ -96,7 +96,7 @@ def test_the_verdict_is_that_at_equal_length_and_whole_texts_are_told_beside_it(
     assert (one.equal, one.state) == (True, "not found")
     assert (one.value, one.other_value) == (0.502, 0.5)
     assert one.effect == pytest.approx(-0.02)
-    assert one.whole == "0.400 against 0.500"
+    assert one.whole_text_values == "0.400 against 0.500"
 
 
 def test_whole_texts_are_no_ground_where_others_are_compared_at_equal_length() -> None:
@@ -111,7 +111,7 @@ def test_whole_texts_are_no_ground_where_others_are_compared_at_equal_length() -
     short = next(one for one in facet.comparisons if one.source == "short")
     assert (short.state, short.why, short.size) == ("not tested", "no usable equal length", "–")
     assert math.isnan(short.effect), "a difference that lengths make is not drawn"
-    assert facet.said_unequal == (
+    assert facet.unequal_note == (
         "short: no usable equal length with human, so not compared in 1 aspect that moves with "
         "length."
     )
@@ -207,7 +207,7 @@ def test_every_facet_has_its_own() -> None:
     names = {f"{task}|{who}": (0.04, 0.001) for task in ("news", "tales") for who in ("human", "a")}
     tests = {name: {"p": 0.9, "p_corrected": 0.9} for name in names if name.endswith("|a")}
     made = study([result("templates", "per_token", names, tests)])
-    shown = verdicts(made.results)
+    shown = judge_facets(made.results)
     assert [one.title for one in shown] == [
         *("Differences from human: news", "Differences from human: tales")
     ]
@@ -236,6 +236,8 @@ def test_every_dot_is_inside_the_strip() -> None:
     for one in (one for aspect in facet.drawn for one in aspect.drawn):
         assert low <= one.effect <= high
         assert 0 <= float(facet.at(one.effect).rstrip("%")) <= 100
+        if max(map(abs, one.effect_interval)) <= 2 * abs(one.effect):
+            assert low <= min(one.effect_interval) <= max(one.effect_interval) <= high
     assert facet.at(10 * high) == "100.0%"
     assert 0.0 in facet.grid
 
@@ -270,7 +272,7 @@ def test_filled_holds_hollow_does_not_and_a_ring_is_borderline() -> None:
 def test_markdown_and_terminal_have_the_same_verdicts() -> None:
     report = every_state()
     out = io.StringIO()
-    print_summary(report, console(file=out, width=140, color_system=None))
+    print_summary(report, make_console(file=out, width=140, color_system=None))
     for written in (report.markdown(), out.getvalue()):
         assert "Templates" in written
         assert "+20 %" in written
@@ -281,12 +283,12 @@ def test_markdown_and_terminal_have_the_same_verdicts() -> None:
 def test_a_bar_has_zero_the_interval_and_a_mark_by_state() -> None:
     facet = of(every_state())
     by_measure = {aspect.measure: aspect.comparisons[0] for aspect in facet.aspects}
-    right, left = (bar(by_measure[name], facet) for name in ("templates", "lexical"))
+    right, left = (draw_bar(by_measure[name], facet) for name in ("templates", "lexical"))
     assert right.index("│") < right.index("●")
     assert left.index("●") < left.index("│")
-    assert "○" in bar(by_measure["homogenization"], facet)
-    assert "◎" in bar(by_measure["semantic"], facet)
-    assert len({len(bar(one, facet)) for one in facet.comparisons}) == 1
+    assert "○" in draw_bar(by_measure["homogenization"], facet)
+    assert "◎" in draw_bar(by_measure["semantic"], facet)
+    assert len({len(draw_bar(one, facet)) for one in facet.comparisons}) == 1
 
 
 def test_the_table_holds_unrounded_effects() -> None:

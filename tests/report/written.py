@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from tests.kit import write_jsonl
 
 PLACES = ("mill", "bridge", "orchard", "harbour", "school", "chapel", "quarry", "market")
 _HUMAN = (
@@ -45,5 +46,4 @@ def records() -> list[dict[str, Any]]:
 def write(path: Path, rows: list[dict[str, Any]], *without: str) -> Path:
     """As JSON Lines, without some of the fields."""
     kept = [{k: v for k, v in row.items() if k not in without} for row in rows]
-    path.write_text("".join(json.dumps(row) + "\n" for row in kept), encoding="utf-8")
-    return path
+    return write_jsonl(path, kept)

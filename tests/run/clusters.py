@@ -23,7 +23,7 @@ from rote.annotate import annotators, store
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions, open_corpus
 from rote.corpus.items import Item
-from rote.curate.decontaminate_folder import decontaminate
+from rote.curate.decontaminate import decontaminate
 from rote.curate.dedup import DedupOptions
 from rote.curate.dedup_folder import dedup
 from rote.curate.limit import LimitOptions

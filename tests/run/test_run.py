@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +19,8 @@ import rote
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.run import get
-from rote.run.processes import kept
+from rote.run.processes import keep_processes
+from tests.kit import wait_until
 from tests.run.pieces import (
     die_on_five,
     fail_on_three,
@@ -43,7 +43,7 @@ def test_one_piece_starts_no_process() -> None:
 
 
 def test_processes_are_kept_for_several_maps_and_for_other_work() -> None:
-    with kept(2) as later:
+    with keep_processes(2) as later:
         asked = later("asking", this_process, 0)
         first, second = (set(get(jobs=2).map(this_process, range(20))) for _ in range(2))
         with pytest.raises(InputError):
@@ -56,7 +56,7 @@ def test_processes_are_kept_for_several_maps_and_for_other_work() -> None:
 
 
 def test_with_one_job_work_is_done_when_it_is_asked_for() -> None:
-    with kept(1) as later:
+    with keep_processes(1) as later:
         assert later("asking", this_process, 0)() == os.getpid()
 
 
@@ -148,11 +148,7 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
         worker = int(parent.stdout.readline())
         parent.kill()
         parent.wait()
-        for _ in range(200):
-            if not _runs(worker):
-                break
-            time.sleep(0.05)
-        assert not _runs(worker)
+        wait_until(lambda: not _runs(worker))
 
 
 def _runs(process: int) -> bool:

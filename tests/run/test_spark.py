@@ -38,7 +38,7 @@ from rote.index.factory import open_index
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
 from rote.measure import Settings
-from rote.measure._compute import compute
+from rote.measure.driver.compute import compute
 from rote.run import Engine, get
 from rote.run.spark import Spark
 from rote.search.trace.trace import trace
@@ -205,7 +205,7 @@ def test_measures_and_traces_are_alike(
         results = compute(options, files[2:], settings=Settings(engine=engine))
         found.append([result.to_json() for result in results])
         # As if the texts were larger than memory.
-        for module in ("measure._ngram_kernels", "core.column"):
+        for module in ("core.ngrams", "core.arrays"):
             monkeypatch.setattr(f"rote.{module}.room", lambda: 1_000.0)
     assert found[0] == found[1]
     index = open_index(tmp_path / "idx")

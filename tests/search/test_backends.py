@@ -22,6 +22,7 @@ from rote.index.factory import build_index
 from rote.index.grams import Grams
 from rote.search.backends import BackendOptions, open_backend
 from rote.search.backends.infini_gram import _read_pointers, _search_ranks, pointer_width
+from tests.kit import Heard
 from tests.search.infini_gram_made import (
     Answer,
     Documents,
@@ -32,16 +33,6 @@ from tests.search.infini_gram_made import (
 )
 
 QUIET = Silent()
-
-
-class Told(Silent):
-    """Keeps what was said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.said.append(line)
 
 
 TEXTS = ["The old man sang. The old man slept.", "An old man sang the old song.", "Old men."]
@@ -314,11 +305,11 @@ def test_a_busy_service_is_asked_again() -> None:
                 return (429, 500, 503)[len(refused) - 1], {"error": "try again later"}
         return documented(question)
 
-    told = Told()
+    told = Heard()
     with served(busy) as (url, questions):
         assert opened(url, "ids").counts(as_grams([[1, 2]]), told).tolist() == [3]
         assert len(questions) == 4
-    assert "answers 429: try again later; retrying in" in told.said[1]
+    assert "answers 429: try again later; retrying in" in told.lines[1]
 
 
 @pytest.mark.parametrize(
@@ -369,12 +360,12 @@ def test_an_address_that_leads_nowhere_is_an_error_at_once(url: str) -> None:
     if not url:
         with served(documented) as (url, _):
             pass  # closed: connections are refused
-    told = Told()
+    told = Heard()
     with pytest.raises(RoteError, match=r"cannot be reached|no web address") as caught:
         opened(url, "ids").counts(as_grams([[1]]), told)
     assert url in str(caught.value)
     assert "--api" in str(caught.value)
-    assert not [line for line in told.said if "retrying" in line]
+    assert not [line for line in told.lines if "retrying" in line]
 
 
 def test_only_occurrences_are_counted_by_the_service() -> None:
@@ -398,10 +389,10 @@ def test_answers_that_came_before_an_error_are_kept() -> None:
 
 def test_without_a_place_for_answers_they_are_asked_for_again(own_cache: Path) -> None:
     own_cache.write_text("a file where a folder should be")
-    told = Told()
+    told = Heard()
     with served(documented) as (url, questions):
         for _ in range(2):
             assert opened(url, "ids").counts(as_grams([[1, 2]]), told).tolist() == [3]
         assert len(questions) == 2
-    assert any("not kept on disk" in line for line in told.said)
-    assert any("1 request to http" in line for line in told.said)
+    assert any("not kept on disk" in line for line in told.lines)
+    assert any("1 request to http" in line for line in told.lines)

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from rote.cli.main import rote
+from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 DOCUMENTS = [
     {"id": "one", "author": "Mary Ann Bell", "text": "Old dogs sleep. Young gulls cry loudly."},
@@ -20,23 +20,20 @@ DOCUMENTS = [
 ]
 
 
-def invoke(*arguments: str) -> Result:
-    return CliRunner().invoke(rote, ["index", "originals", *arguments])
+def run(*arguments: str) -> Result:
+    return invoke("index", "originals", *arguments)
 
 
 def done(*arguments: str) -> Result:
-    found = invoke(*arguments)
-    assert found.exit_code == 0, (found.output, found.exception)
-    return found
+    return succeeded(run(*arguments))
 
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("originals")
-    texts = folder / "texts.jsonl"
-    texts.write_text("\n".join(map(json.dumps, DOCUMENTS)))
+    texts = write_jsonl(folder / "texts.jsonl", DOCUMENTS)
     idx = str(folder / "idx")
-    built = CliRunner().invoke(rote, ["index", "build", str(texts), "-o", idx, "-q"])
+    built = invoke("index", "build", str(texts), "-o", idx, "-q")
     assert built.exit_code == 0, built.output
     return idx
 
@@ -53,9 +50,9 @@ def test_names_that_were_merged_are_said_and_a_file_overrides_them(
     held = json.loads(done(index, "--authors", str(file), "--json", "-q").stdout)["sources"]
     assert (held["count"], held["authors"], held["documents_without_author"]) == (5, 2, 3)
     assert not held["merged"]
-    failed = invoke(index, "--authors", str(file), "--variant", "paper")
+    failed = run(index, "--authors", str(file), "--variant", "paper")
     assert "leave --authors out" in str(failed.exception)
-    failed = invoke(index, "--authors", str(tmp_path / "none.csv"))
+    failed = run(index, "--authors", str(tmp_path / "none.csv"))
     assert "none.csv: the file of authors cannot be read" in str(failed.exception)
 
 
@@ -86,7 +83,7 @@ def test_the_table_says_which_names_were_merged(index: str) -> None:
 
 def test_fragments_are_written_one_per_line(index: str, tmp_path: Path) -> None:
     done(index, "--write", str(tmp_path / "all.jsonl"), "-q")
-    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    rows = read_jsonl(tmp_path / "all.jsonl")
     assert len(rows) == 6
     loudly = next(row for row in rows if row["words"] == ["cry", "loudly"])
     assert loudly["document"] == "one"
@@ -101,7 +98,7 @@ def test_fragments_are_written_one_per_line(index: str, tmp_path: Path) -> None:
 def test_more_sources_may_be_allowed(index: str) -> None:
     held = json.loads(done(index, "--relax", "2", "--json", "-q").stdout)
     assert held["total"]["original"] == held["total"]["fragments"] == 9
-    assert "at least 1" in str(invoke(index, "--relax", "0").exception)
+    assert "at least 1" in str(run(index, "--relax", "0").exception)
 
 
 def test_the_paper_knows_no_authors_and_removes_equal_sentences(index: str) -> None:
@@ -111,14 +108,14 @@ def test_the_paper_knows_no_authors_and_removes_equal_sentences(index: str) -> N
     # "young gulls cry" comes after "young gulls cry loudly": its "young gulls" is known, and
     # "gulls cry" not looked at again.
     assert rows == {2: (5, 4), 3: (3, 2), 4: (1, 1)}
-    found = invoke(index, "--variant", "paper", "--relax", "2")
+    found = run(index, "--variant", "paper", "--relax", "2")
     assert "Algorithm 1 knows no --relax" in str(found.exception)
 
 
 def test_parts_of_one_document_are_one_source_if_a_field_says_so(index: str) -> None:
     held = json.loads(done(index, "--document-field", "work", "--json", "-q").stdout)
     assert held["sources"]["count"] == 3
-    found = invoke(index, "--document-field", "no such")
+    found = run(index, "--document-field", "no such")
     assert "no document of the index has a field 'no such'" in str(found.exception)
 
 
@@ -128,6 +125,6 @@ def test_csv_has_one_line_per_length(index: str) -> None:
 
 
 def test_what_makes_no_sense_is_said(index: str, tmp_path: Path) -> None:
-    assert "--write" in str(invoke(index, "--shortest").exception)
-    assert "name a file" in str(invoke(index, "--write", str(tmp_path)).exception)
-    assert "layer" in str(invoke(index, "--layer", "nonsense").exception)
+    assert "--write" in str(run(index, "--shortest").exception)
+    assert "name a file" in str(run(index, "--write", str(tmp_path)).exception)
+    assert "layer" in str(run(index, "--layer", "nonsense").exception)

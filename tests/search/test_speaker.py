@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Prompt
-from rote.index.columns.layer_column import ABSENT, END
 from rote.index.factory import build_index, index_texts
+from rote.index.grams import ABSENT, END
 from rote.search.model.back_off import BackOff
 from rote.search.model.index_language_model import IndexLanguageModel, open_index_model
 from tests.examples import lists

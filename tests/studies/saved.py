@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
-from rote.studies._joined import joined
-from rote.studies._source_table import SourceTable
+from rote.studies._source_table import SourceTable, join_results
 
 Number = float | tuple[float, float]
 """A value, or a value and half the width of its interval."""
@@ -60,7 +59,7 @@ def made(
 
 def table(*results: Result, matched: bool = False) -> SourceTable:
     """Results joined, each from a file of its own."""
-    return joined([(f"{n}.json", r) for n, r in enumerate(results, 1)], matched=matched)
+    return join_results([(f"{n}.json", r) for n, r in enumerate(results, 1)], matched=matched)
 
 
 def columns(**held: Sequence[float]) -> Result:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +10,8 @@ import rote
 from rote.compare.intervals import wilson
 from rote.core.errors import OptionError
 from rote.corpus.items import Item, read_items
-from rote.studies._answers import right_answers
+from rote.studies.decontaminate import match_answers
+from tests.kit import write_jsonl
 
 QUESTIONS = [
     f"Which {colour} {animal} crossed the {place} at noon while nobody was looking there?"
@@ -27,17 +26,12 @@ ITEMS = [
 RIGHT = [int(n % 3 != 0) for n in range(len(ITEMS))]
 
 
-def lines(path: Path, records: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    return path
-
-
 def evaluated(path: Path) -> Path:
     """As `rote evaluate` writes them, in another order."""
     rows = [
         {**item, "source": "small", "acc": right} for item, right in zip(ITEMS, RIGHT, strict=True)
     ]
-    return lines(path, rows[::-1])
+    return write_jsonl(path, rows[::-1])
 
 
 def logged(folder: Path) -> Path:
@@ -56,7 +50,7 @@ def logged(folder: Path) -> Path:
                 "acc": RIGHT[number],
             }
         )
-    return lines(folder / "samples_made_2024-01-01T00-00-00.jsonl", rows)
+    return write_jsonl(folder / "samples_made_2024-01-01T00-00-00.jsonl", rows)
 
 
 def corpus(path: Path) -> Path:
@@ -64,7 +58,7 @@ def corpus(path: Path) -> Path:
     texts = [f"{filler} {QUESTIONS[n]} {filler}" for n in range(6)] + [
         filler + str(n) for n in "ab"
     ]
-    return lines(path, [{"id": str(n), "text": text} for n, text in enumerate(texts)])
+    return write_jsonl(path, [{"id": str(n), "text": text} for n, text in enumerate(texts)])
 
 
 @pytest.mark.parametrize("kind", ["evaluate", "harness", "both"])
@@ -76,7 +70,7 @@ def test_accuracy_of_answers_from_other_files(tmp_path: Path, kind: str) -> None
         answers.append(str(logged(tmp_path / "large")))
     result = rote.decontaminate(
         corpus(tmp_path / "train.jsonl"),
-        test_items=[str(lines(tmp_path / "items.jsonl", ITEMS))],
+        test_items=[str(write_jsonl(tmp_path / "items.jsonl", ITEMS))],
         answers=answers,
         output=tmp_path / "out",
     )
@@ -94,11 +88,11 @@ def test_accuracy_of_answers_from_other_files(tmp_path: Path, kind: str) -> None
 
 
 def test_answers_to_other_questions_are_refused(tmp_path: Path) -> None:
-    other = lines(tmp_path / "other.jsonl", [{**ITEMS[0], "context": "What? ", "acc": 1}])
+    other = write_jsonl(tmp_path / "other.jsonl", [{**ITEMS[0], "context": "What? ", "acc": 1}])
     with pytest.raises(OptionError, match="none of 1 answers"):
         rote.decontaminate(
             corpus(tmp_path / "train.jsonl"),
-            test_items=[str(lines(tmp_path / "items.jsonl", ITEMS))],
+            test_items=[str(write_jsonl(tmp_path / "items.jsonl", ITEMS))],
             answers=[str(other)],
             output=tmp_path / "out",
         )
@@ -116,7 +110,7 @@ def test_of_items_that_ask_the_same_options_and_ids_decide() -> None:
         Item("3", "t", "Which one is it? ", ("tall", "small"), 0, meta={"acc": 0, "source": "m"}),
         Item("9", "t", "Which one is it? ", ("tall", "small"), 0, meta={"acc": 1, "source": "m"}),
     ]
-    found, lost = right_answers(items, asked)
+    found, lost = match_answers(items, asked)
     assert lost == 1
     assert found["m"].tolist()[::2] == [1, 0]
     assert found["m"][1] != found["m"][1]  # nobody knows
@@ -134,7 +128,7 @@ def test_winogrande_is_the_same_in_a_log(tmp_path: Path) -> None:
         "acc": 1,
         "resps": [[[-1.0, False]], [[-2.0, False]]],
     }
-    items = list(read_items([lines(tmp_path / "w.jsonl", [item])]))
-    answers = list(read_items([lines(tmp_path / "samples_winogrande_x.jsonl", [log])]))
-    found, lost = right_answers(items, answers)
+    items = list(read_items([write_jsonl(tmp_path / "w.jsonl", [item])]))
+    answers = list(read_items([write_jsonl(tmp_path / "samples_winogrande_x.jsonl", [log])]))
+    found, lost = match_answers(items, answers)
     assert (lost, [one.tolist() for one in found.values()]) == (0, [[1.0]])

@@ -12,22 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rote
-from rote.compare.clusters import numbered
+from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
 from rote.core.model import Continuation, Scored
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
-from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.prediction import (
+from rote.studies import _memorization_scores as attacks
+from rote.studies._memorization_classifiers import (
     FOLDS,
-    _coefficients,
     _Logistic,
     _out_of_fold,
     _scores,
-    folds_of,
+    _wald_coefficients,
     predict,
+    stratified_folds,
 )
-from rote.studies._memorization.scores import error_zone, separation
+from rote.studies._memorization_scores import error_zone, separation
 
 TABLE = {
     "": {"the": 0.75, "a": 0.25},
@@ -44,15 +44,15 @@ def scored(context: str, text: str) -> Scored:
 
 
 def test_a_text_is_cut_between_words_and_the_space_goes_to_the_second_half() -> None:
-    assert attacks.halves("one two three four") == Continuation("one two", " three four")
-    assert attacks.halves("one two three") == Continuation("one", " two three")
-    assert attacks.halves("alone") == Continuation("alone", "")
-    assert attacks.halves("") == Continuation("", "")
+    assert attacks.cut_in_half("one two three four") == Continuation("one two", " three four")
+    assert attacks.cut_in_half("one two three") == Continuation("one", " two three")
+    assert attacks.cut_in_half("alone") == Continuation("alone", "")
+    assert attacks.cut_in_half("") == Continuation("", "")
 
 
 @given(st.text(max_size=60))
 def test_the_halves_of_any_text_put_together_are_the_text(text: str) -> None:
-    cut = attacks.halves(text)
+    cut = attacks.cut_in_half(text)
     assert cut.context + cut.text == text
 
 
@@ -61,7 +61,7 @@ def test_scores_are_those_worked_out_by_hand() -> None:
     whole = scored("", text)
     logs = [math.log(0.75), math.log(0.25), math.log(0.125)]
     assert attacks.loss(whole) == pytest.approx(-sum(logs) / 3)
-    assert attacks.zlib(text, whole) == pytest.approx(
+    assert attacks.zlib_loss(text, whole) == pytest.approx(
         -sum(logs) / 3 / len(zlib.compress(b"the dog sat"))
     )
     assert attacks.min_k(whole, 0.4) == pytest.approx(math.log(0.125))
@@ -89,19 +89,21 @@ def test_a_certain_place_says_nothing_to_min_k_plus() -> None:
 
 
 def test_a_completion_is_the_second_half_if_every_token_is_the_likeliest() -> None:
-    assert attacks.completed(scored("the", " cat sat")) == 1  # equal chances: the first of them
-    assert attacks.completed(scored("the", " cat ran")) == 0
-    assert attacks.likelihood(scored("the", " cat ran")) == pytest.approx(2 * math.log(0.5))
-    assert math.isnan(attacks.completed(scored("the", "")))
+    assert attacks.is_completed(scored("the", " cat sat")) == 1  # equal chances: the first of them
+    assert attacks.is_completed(scored("the", " cat ran")) == 0
+    assert attacks.second_half_likelihood(scored("the", " cat ran")) == pytest.approx(
+        2 * math.log(0.5)
+    )
+    assert math.isnan(attacks.is_completed(scored("the", "")))
 
 
 def test_neighbours_are_subtracted() -> None:
     near = [scored("", "the cat"), scored("", "a dog")]
     mean = (attacks.loss(near[0]) + attacks.loss(near[1])) / 2
-    assert attacks.against_neighbours(scored("", "the dog"), near) == pytest.approx(
+    assert attacks.neighbour_loss(scored("", "the dog"), near) == pytest.approx(
         attacks.loss(scored("", "the dog")) - mean
     )
-    assert math.isnan(attacks.against_neighbours(scored("", "the dog"), []))
+    assert math.isnan(attacks.neighbour_loss(scored("", "the dog"), []))
 
 
 def test_what_a_backend_does_not_see_is_undefined() -> None:
@@ -205,8 +207,12 @@ def test_folds_are_those_of_scikit_learn(twins: int) -> None:
         rng = np.random.default_rng([seed, twins])
         count = int(rng.integers(20, 60))
         right = rng.random(count) < rng.uniform(0.3, 0.7)
-        bases = numbered(rng.integers(0, count // twins, count)) if twins > 1 else np.arange(count)
-        for split, found in enumerate(folds_of(right, bases, seed)):
+        bases = (
+            number_clusters(rng.integers(0, count // twins, count))
+            if twins > 1
+            else np.arange(count)
+        )
+        for split, found in enumerate(stratified_folds(right, bases, seed)):
             peer = StratifiedGroupKFold(FOLDS, shuffle=True, random_state=seed + split)
             for number, (_, held) in enumerate(peer.split(right, right, bases)):
                 assert np.array_equal(np.flatnonzero(found == number), held)
@@ -237,7 +243,7 @@ def test_what_is_not_told_apart_is_not_decided_by_rounding() -> None:
 def test_p_values_are_even_where_nothing_is_to_be_found() -> None:
     random = np.random.default_rng(2)
     small = [
-        _coefficients(
+        _wald_coefficients(
             random.normal(size=(120, 1)), ["x"], random.random(120) < 0.4, np.arange(120)
         )[0]["p"]
         for _ in range(60)
@@ -317,6 +323,6 @@ def test_twins_that_cancel_have_no_p_value() -> None:
     """Of each pair one is right and one is wrong, with the same score: nothing pulls."""
     scores = np.repeat(np.random.default_rng(0).normal(size=12), 2)[:, None]
     answers = np.tile([True, False], 12)
-    (found,) = _coefficients(scores, ["x"], answers, np.repeat(np.arange(12), 2))
+    (found,) = _wald_coefficients(scores, ["x"], answers, np.repeat(np.arange(12), 2))
     assert (found["value"], found["error"]) == (0, 0)
     assert math.isnan(found["p"])

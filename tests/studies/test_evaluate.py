@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,12 +20,19 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Scored
 from rote.core.progress import Silent
 from rote.core.result import Result
-from rote.corpus.items import Item, Record, read_records
-from rote.measure._speaking import open_models
+from rote.corpus.items import Item, ItemRecord, read_records
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions
-from rote.studies._evaluate import tables
-from rote.studies._evaluate.answers import Asked, answer_all, asked, judged
+from rote.search.model.open_models import open_models
+from rote.studies import _evaluation
+from rote.studies._evaluation import (
+    ItemQuestion,
+    answer_all,
+    build_question,
+    draw_examples,
+    judge_answer,
+)
+from tests.kit import write_jsonl
 
 PIQA = {"id": "p", "goal": "open a tin ", "sol1": "use a key", "sol2": "wait", "label": 0}
 COPA = {
@@ -61,18 +69,18 @@ NEXT: dict[str, dict[str, float]] = {
 }
 
 
-def evaluate(records: Sequence[Record], models: Mapping[str, Any], **options: Any) -> Result:
+def evaluate(records: Sequence[ItemRecord], models: Mapping[str, Any], **options: Any) -> Result:
     return rote.evaluate(records, model=models, **options)
 
 
-def record(fields: Mapping[str, Any], tmp_path: Path) -> Record:
+def record(fields: Mapping[str, Any], tmp_path: Path) -> ItemRecord:
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps(fields))
     return next(iter(read_records([path])))
 
 
 def requests(fields: Mapping[str, Any], tmp_path: Path) -> list[tuple[str, str]]:
-    return [(one.context, one.text) for one in asked(record(fields, tmp_path)).requests]
+    return [(one.context, one.text) for one in build_question(record(fields, tmp_path)).requests]
 
 
 @pytest.mark.parametrize(
@@ -137,14 +145,14 @@ def test_items_are_asked_as_the_harness_asks_them(
 def test_logs_are_asked_again_as_they_were_even_after_they_became_choices(
     pairs: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    from rote.studies._perturb.checks import in_place
+    from rote.studies._perturb_checks import replace_items
 
     log = {"doc_id": 1, "doc": {}, "target": "0", "arguments": pairs}
     found = record(log, tmp_path)
-    assert [(one.context, one.text) for one in asked(found).requests] == pairs
-    [rewritten] = in_place([found], [found.item])
+    assert [(one.context, one.text) for one in build_question(found).requests] == pairs
+    [rewritten] = replace_items([found], [found.item])
     assert rewritten.form == "choices"
-    assert asked(rewritten).requests == asked(found).requests
+    assert build_question(rewritten).requests == build_question(found).requests
 
 
 def test_copa_that_does_not_say_what_it_asks_for_is_refused(tmp_path: Path) -> None:
@@ -189,8 +197,8 @@ def test_of_equal_options_the_first_is_chosen(tmp_path: Path) -> None:
 
 def test_bytes_and_characters_are_told_apart(tmp_path: Path) -> None:
     fields = {"context": "It is ", "options": ["über", "grey"], "answer": 0}
-    assert asked(record(fields, tmp_path)).lengths == (4, 4)
-    assert asked(record(fields, tmp_path)).sizes == (5, 4)
+    assert build_question(record(fields, tmp_path)).lengths == (4, 4)
+    assert build_question(record(fields, tmp_path)).sizes == (5, 4)
 
 
 def scores(logprobs: list[float], greedy: list[bool]) -> Scored:
@@ -212,10 +220,10 @@ def test_answers_equal_a_slow_twin(options: list[list[tuple[float, bool]]], data
     sizes = [length + data.draw(st.integers(0, 9)) for length in lengths]
     right = data.draw(st.integers(0, len(options) - 1))
     item = Item("i", "t", "", tuple("o" * length for length in lengths), right)
-    question = Asked(
+    question = ItemQuestion(
         tuple(Continuation("", option) for option in item.options), tuple(lengths), tuple(sizes)
     )
-    found = judged(item, question, [scores(*map(list, zip(*one))) for one in options])
+    found = judge_answer(item, question, [scores(*map(list, zip(*one))) for one in options])
 
     def first_best(values: list[float]) -> int:
         best = 0
@@ -283,7 +291,7 @@ def test_a_model_that_never_has_the_last_word_is_mentioned(tmp_path: Path) -> No
     assert "not one last word" in note
 
 
-def many(tmp_path: Path) -> list[Record]:
+def many(tmp_path: Path) -> list[ItemRecord]:
     """Four pairs: the table prefers the first option of three, and the first two are right."""
     goods = ["A gull sings.", "A gull sings.", "A gull sings.", "A gull sing."]
     return [
@@ -406,9 +414,76 @@ def test_mirrored_twins_are_no_two_items_in_intervals_and_tests() -> None:
             for twin in range(twins)
         ]
 
-    once, twice = (tables.source(own, 0.95) for own in (rows(1), rows(2)))
+    once, twice = (_evaluation.source_result(own, 0.95) for own in (rows(1), rows(2)))
     assert twice.intervals["accuracy"] == pytest.approx(once.intervals["accuracy"], abs=0.003)
     width = np.diff(once.intervals["loglikelihood"])
     assert np.diff(twice.intervals["loglikelihood"]) == pytest.approx(width)
     for own in (rows(1), rows(2)):
-        assert tables.tests(own, ["task"])[0]["p"] == pytest.approx(2 / 2**6)
+        assert _evaluation.compare_models(own, ["task"])[0]["p"] == pytest.approx(2 / 2**6)
+
+
+def piqa_records(count: int, path: Path, label: int = 1) -> list[ItemRecord]:
+    rows = [
+        {"id": f"{path.stem}{n}", "goal": f"g{n}", "sol1": f"a{n}", "sol2": f"b{n}", "label": label}
+        for n in range(count)
+    ]
+    write_jsonl(path, rows)
+    return list(read_records(path))
+
+
+def test_examples_stand_before_the_question_as_the_harness_writes_them(tmp_path: Path) -> None:
+    """Question, a space, the right answer, an empty line; drawn by Python's own generator."""
+    items, pool = piqa_records(3, tmp_path / "t.jsonl"), piqa_records(9, tmp_path / "train.jsonl")
+    drawn = random.Random(1234)
+    for record, examples in zip(items, draw_examples(items, pool, 2, 1234)):
+        wanted = "".join(
+            f"Question: g{example.item.id[5:]}\nAnswer: b{example.item.id[5:]}\n\n"
+            for example in drawn.sample(pool, 2)
+        )
+        assert examples == wanted
+        question = build_question(record, examples)
+        place = record.item.id[1:]
+        assert question.requests[0] == Continuation(
+            f"{wanted}Question: g{place}\nAnswer:", f" a{place}"
+        )
+        assert question.lengths == build_question(record).lengths
+
+
+@pytest.mark.parametrize(
+    ("fields", "example"),
+    [
+        (COPA, "The cup fell because  somebody pushed it.\n\n"),
+        (GAP, "The cup hit the floor and the cup broke.\n\n"),
+        (LAST, "She fed the gull\n\n"),
+    ],
+)
+def test_an_example_is_an_item_with_its_right_answer(
+    fields: Mapping[str, Any], example: str, tmp_path: Path
+) -> None:
+    found = record(fields, tmp_path)
+    assert draw_examples([found], [found], 1, 0) == [example]
+
+
+def test_without_a_training_split_an_item_is_not_its_own_example(tmp_path: Path) -> None:
+    items = piqa_records(4, tmp_path / "t.jsonl")
+    for found, examples in zip(items, draw_examples(items, [], 3, 7)):
+        assert found.item.context not in examples
+        assert examples.count("Question:") == 3
+    with pytest.raises(InputError, match=r"4 answered items .* 4 examples"):
+        draw_examples(items, [], 4, 7)
+    blimp = record(PAIR, tmp_path)
+    with pytest.raises(OptionError, match="without examples"):
+        draw_examples([blimp], [], 1, 7)
+
+
+def test_shots_are_drawn_asked_and_signed(tmp_path: Path) -> None:
+    piqa_records(3, tmp_path / "t.jsonl", label=0)
+    piqa_records(5, tmp_path / "train.jsonl")
+    given = {"model": {"fake": Fake(NEXT)}, "train": tmp_path / "train.jsonl"}
+    result = rote.evaluate(tmp_path / "t.jsonl", shots=2, **given)
+    assert result.records[0]["asked"][0][0].count("Answer: b") == 2
+    assert dict(result.signature.settings)["shots"] == "2"
+    other = rote.evaluate(tmp_path / "t.jsonl", shots=2, seed=5, **given)
+    assert other.records[0]["asked"] != result.records[0]["asked"]
+    with pytest.raises(OptionError, match="shots says how many"):
+        rote.evaluate(tmp_path / "t.jsonl", **given)

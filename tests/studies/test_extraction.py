@@ -25,18 +25,20 @@ from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
-from rote.models.answers import drawn_all
+from rote.models.answers import score_draws
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions, open_model
-from rote.report.tables.results import as_text
-from rote.studies._memorization.extraction import TRIES, cuts, tries
-from rote.studies._memorization.samples import (
-    alike,
-    best_of,
-    coverage,
+from rote.report.result_tables import results_text
+from rote.studies._memorization_extraction import (
+    TRIES,
+    best_of_draws,
+    cut_windows,
+    draw_similarities,
+    draws_needed,
     item_scores,
     longest_run,
     longest_string,
+    ngram_coverage,
 )
 from tests.models.endpoint_server import generates_only, serving
 from tests.models.test_numpy import OPEN_MODEL
@@ -99,10 +101,10 @@ def test_numbers_of_draws_are_those_worked_out_by_hand() -> None:
     chances = np.array([1.0, 0.5, 0.25, 0.01, 0.0])
     with np.errstate(divide="ignore"):
         logs = np.log(chances)
-    assert tries(logs, 0.5).tolist() == [1, 1, 3, 69, math.inf]
-    assert tries(logs, 0.9).tolist() == [1, 4, 9, 230, math.inf]
+    assert draws_needed(logs, 0.5).tolist() == [1, 1, 3, 69, math.inf]
+    assert draws_needed(logs, 0.9).tolist() == [1, 4, 9, 230, math.inf]
     for p in (0.1, 0.5, 0.99):
-        needed = tries(logs[:4], p)
+        needed = draws_needed(logs[:4], p)
         assert (1 - (1 - chances[:4]) ** needed >= p - 1e-9).all()
         fewer = needed[1:] - 1
         assert ((1 - (1 - chances[1:4]) ** fewer < p - 1e-12) | (fewer == 0)).all()
@@ -121,9 +123,9 @@ def test_windows_are_words_of_the_text(
     counts = [max(0, len(text.split()) - prefix - suffix + 1) for text in texts]
     if not any(counts):
         with pytest.raises(InputError, match="smaller --prefix"):
-            cuts(items, prefix, suffix, stride)
+            cut_windows(items, prefix, suffix, stride)
         return
-    made = cuts(items, prefix, suffix, stride)
+    made = cut_windows(items, prefix, suffix, stride)
     assert len(made) == sum(-(-count // stride) for count in counts)
     for one in made:
         text = texts[one.item]
@@ -180,7 +182,7 @@ def test_the_open_model_draws_what_it_says(monkeypatch: pytest.MonkeyPatch) -> N
     items = planting.draw(sources.bible().passages)
     known = [one.passage.text for one in items if one.repeats in (2, 4, 8)]
     wanted = [Continuation(*_cut(text, 12, 3)) for text in known]
-    scored = drawn_all(model, wanted, Decoding(1, **decoding), Silent())
+    scored = score_draws(model, wanted, Decoding(1, **decoding), Silent())
     total, counted = 0.0, 0
     for one, own in zip(wanted, scored):
         chance = math.exp(own.total)
@@ -198,7 +200,7 @@ def test_the_open_model_draws_what_it_says(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def _cut(text: str, prefix: int, suffix: int) -> tuple[str, str]:
-    (first, *_) = cuts([item(text, 0)], prefix, suffix, 10**6)
+    (first, *_) = cut_windows([item(text, 0)], prefix, suffix, 10**6)
     return text[: first.cut], text[first.cut : first.end]
 
 
@@ -217,10 +219,10 @@ def test_a_model_without_its_distribution_says_so() -> None:
 
     asked = [Continuation("a", " b a")]
     for plain in (Decoding(1, 1.0), Decoding(1)):
-        (one,), (other,) = (drawn_all(who, asked, plain, Silent()) for who in (Blind(), MODEL))
+        (one,), (other,) = (score_draws(who, asked, plain, Silent()) for who in (Blind(), MODEL))
         assert one.logprobs.tolist() == other.logprobs.tolist()
     with pytest.raises(OptionError, match="shows no whole distribution"):
-        drawn_all(Blind(), asked, Decoding(1, 0.5), Silent())
+        score_draws(Blind(), asked, Decoding(1, 0.5), Silent())
 
 
 def test_the_command_says_how_many_draws(tmp_path: Path) -> None:
@@ -269,7 +271,7 @@ def test_coverage_equals_its_plain_twin(words: list[str], texts: list[list[str]]
         )
         for place in range(len(words))
     ]
-    assert coverage(words, texts, n) == sum(plain) / len(words)
+    assert ngram_coverage(words, texts, n) == sum(plain) / len(words)
 
 
 @given(
@@ -280,7 +282,7 @@ def test_coverage_equals_its_plain_twin(words: list[str], texts: list[list[str]]
 def test_the_best_of_k_is_the_mean_over_all_ways_to_take_k(case: tuple[list[float], int]) -> None:
     row, k = case
     every = [max(some) for some in itertools.combinations(row, k)]
-    assert best_of(np.array([row]), k)[0] == pytest.approx(sum(every) / len(every))
+    assert best_of_draws(np.array([row]), k)[0] == pytest.approx(sum(every) / len(every))
 
 
 def test_draws_are_held_against_the_text_and_the_corpus(tmp_path: Path) -> None:
@@ -379,7 +381,7 @@ def test_draws_and_suffixes_are_as_alike_as_their_plain_twins(
         return len(inside) / len(drawn)
 
     text, other = " ".join(drawn), " ".join(suffix)
-    found = {name: column[0, 0] for name, column in alike([[text]], [other], n).items()}
+    found = {name: column[0, 0] for name, column in draw_similarities([[text]], [other], n).items()}
     assert found == {
         "coverage": covered(n),
         "creativity": pytest.approx(sum(covered(least) for least in range(2, 13))),
@@ -400,7 +402,7 @@ def test_members_are_told_by_their_draws_alone() -> None:
     # Draws are "b c d", "c d a", "b c d", "c d a"; the short text has no window.
     for row in rows.values():
         assert (row["members"], row["others"], row["auc"]) == (2, 2, 1)
-    assert "by their draws alone" in as_text([result], 140)
+    assert "by their draws alone" in results_text([result], 140)
 
 
 def test_of_several_windows_the_mean_and_of_draws_each_aggregate_is_taken() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,8 @@ from click.testing import CliRunner
 import rote
 from rote.cli.main import rote as command
 from tests.cli.calls import World
-
-
-class DataSet:
-    """As one of Hugging Face looks: rows, and what is in them."""
-
-    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
-        self.rows, self.features = rows, list(rows[0])
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
+from tests.kit import read_jsonl
+from tests.test_inputs import DataSet
 
 
 def _polars(rows: Sequence[dict[str, Any]]) -> Any:
@@ -50,11 +39,6 @@ KINDS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
     "dataset": DataSet,
 }
 STUDIES = ("evaluate", "popularity", "memorization", "lexical")
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
 
 
 def asked(name: str, world: World) -> tuple[str, dict[str, Any], list[str]]:
@@ -81,7 +65,7 @@ def test_paths_records_and_frames_give_what_the_shell_gives(name: str, world: Wo
     told = CliRunner().invoke(command, words)
     assert told.exit_code == 0, (told.output, told.exception)
     assert json.loads(function(path, **keywords).to_json()) == json.loads(told.stdout)
-    rows = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    rows = read_jsonl(Path(path))
     found = {kind: function(made(rows), **keywords) for kind, made in KINDS.items() if _has(kind)}
     first = found.pop("list")
     assert [source.values for source in first.by_source.values()]

@@ -21,12 +21,13 @@ from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
-from rote.report.figures.draw import figures
-from rote.report.tables.results import as_text
+from rote.report.charts import draw_figures
+from rote.report.result_tables import results_text
 from rote.search.backends import open_backend
-from rote.studies._memorization import scores as attacks
-from rote.studies._memorization.controls import bags, by_words, overlap_of_groups
-from rote.studies._memorization.scores import score
+from rote.studies import _memorization_scores as attacks
+from rote.studies._memorization_classifiers import count_words, group_overlap, word_baseline
+from rote.studies._memorization_scores import score_attacks
+from tests.kit import write_jsonl
 
 # A model that was trained on "a b c d e f" and little else.
 LEARNT = {"": {"a": 0.9, "x": 0.1}} | {
@@ -54,7 +55,7 @@ def loss(text: str) -> float:
 
 def test_scores_are_those_of_right_and_wrong_options() -> None:
     items = [choice(MEMBER, OTHER), item(OTHER), Item("2", "t", "", ("a", "b"), None)]
-    found = score(items, MODEL, 0.2, None, Silent())
+    found = score_attacks(items, MODEL, 0.2, None, Silent())
     assert found.of_right("loss")[:2] == pytest.approx([loss(MEMBER), loss(OTHER)])
     assert math.isnan(found.of_right("loss")[2])
     assert found.of_wrong("loss")[0] == pytest.approx(loss(OTHER))
@@ -64,7 +65,7 @@ def test_scores_are_those_of_right_and_wrong_options() -> None:
 
 
 def test_differences_keep_their_sign_where_scores_are_negative() -> None:
-    found = score([choice(MEMBER, OTHER)], MODEL, 0.2, None, Silent())
+    found = score_attacks([choice(MEMBER, OTHER)], MODEL, 0.2, None, Silent())
     right, wrong = found.of_right("tde_likelihood")[0], found.of_wrong("tde_likelihood")[0]
     assert wrong < right < 0
     assert found.differences("tde_likelihood")[0] == pytest.approx((right - wrong) / -right)
@@ -75,7 +76,7 @@ def test_neighbours_are_asked_for_and_subtracted() -> None:
     def near(texts: Sequence[str], reporter: object) -> list[list[str]]:
         return [[text.replace("c", "x"), text.replace("d", "x")] for text in texts]
 
-    found = score([item(MEMBER)], MODEL, 0.2, near, Silent())
+    found = score_attacks([item(MEMBER)], MODEL, 0.2, near, Silent())
     beside = [loss(MEMBER.replace("c", "x")), loss(MEMBER.replace("d", "x"))]
     expected = loss(MEMBER) - sum(beside) / 2
     assert found.of_right("neighbours")[0] == pytest.approx(expected)
@@ -115,8 +116,8 @@ def test_the_overlap_of_both_groups_is_reported(tmp_path: Path) -> None:
         ("others", "members"),
     ]
     assert [row["share"] for row in rows] == [0, 0]
-    assert overlap_of_groups(["A b c d"], ["x b c y", "a"], 2)[0] == pytest.approx(1 / 3)
-    assert np.isnan(overlap_of_groups(["a"], ["a"], 2)).all()
+    assert group_overlap(["A b c d"], ["x b c y", "a"], 2)[0] == pytest.approx(1 / 3)
+    assert np.isnan(group_overlap(["a"], ["a"], 2)).all()
     rote.index([MEMBER, MEMBER, "x y"], output=tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))
     items = [item(MEMBER, 0, member=1), item(OTHER, 1, member=0)]
@@ -181,8 +182,8 @@ def test_right_answers_are_predicted_and_halved() -> None:
         row["loss_wrong"] == pytest.approx(loss(i.instances()[1])) for row, i in zip(rows, items)
     )
     again = Result.from_json(result.to_json())
-    assert "prediction" in figures(again)
-    assert "macro-F1" in as_text([again], 140)
+    assert "prediction" in draw_figures(again)
+    assert "macro-F1" in results_text([again], 140)
 
 
 def test_what_is_wrong_is_said_before_a_model_is_asked() -> None:
@@ -211,7 +212,7 @@ def test_the_command_scores_texts_and_draws_them(tmp_path: Path) -> None:
         {"id": "o", "text": OTHER, "member": False, "repeats": 0},
         {"id": "p", "text": "y y x", "member": False, "repeats": 0},
     ]
-    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, records)))
+    write_jsonl(tmp_path / "texts.jsonl", records)
     call = ["memorization", str(tmp_path / "texts.jsonl"), "--by", "repeats", "--member", "member"]
     call += ["--model", f"fake:{tmp_path / 'table.json'}"]
     runner = CliRunner()
@@ -233,7 +234,7 @@ def test_groups_that_are_numbers_stand_in_their_order_and_all_of_them_are_printe
     ]
     result = memorization(items, {"m": MODEL}, member="repeats", by=("repeats",))
     assert list(result.by_source) == [f"m|{times}" for times in sorted(repeats)]
-    printed = as_text([result], 300)
+    printed = results_text([result], 300)
     members = printed[printed.index("non-members: AUC") : printed.index("Members found")]
     lines = [line.split()[1] for line in members.splitlines() if line.startswith(" m ")]
     assert lines == ["1", "2", "4", "8", "16", "32", "64"]
@@ -250,8 +251,7 @@ def test_answers_of_several_models_in_one_file_are_mentioned() -> None:
 
 def test_the_command_names_models_and_refuses_a_place_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "next.json").write_text(json.dumps(LEARNT))
-    texts = tmp_path / "texts.jsonl"
-    texts.write_text(json.dumps({"id": "1", "text": MEMBER}) + "\n")
+    texts = write_jsonl(tmp_path / "texts.jsonl", [{"id": "1", "text": MEMBER}])
     asked = ["memorization", str(texts), "--model", f"own=fake:{tmp_path / 'next.json'}"]
     done = CliRunner().invoke(command, [*asked, "--json", "-q"])
     assert list(json.loads(done.stdout)["sources"]) == ["own|texts"]
@@ -277,7 +277,7 @@ def test_words_of_groups_drawn_at_random_say_nothing() -> None:
         for _ in range(40):
             texts = _texts(rng, count, words)
             bases = np.arange(members), np.arange(members, count)
-            found = by_words(texts[:members], texts[members:], bases, level=0.9, seed=0)
+            found = word_baseline(texts[:members], texts[members:], bases, level=0.9, seed=0)
             held.append(found["auc_low"] <= 0.5 <= found["auc_high"])
             aucs.append(found["auc"])
         assert np.mean(held) >= 0.85
@@ -285,7 +285,7 @@ def test_words_of_groups_drawn_at_random_say_nothing() -> None:
 
 
 def test_bags_hold_counts_of_words_in_lower_case() -> None:
-    held = bags(["The the cat", "", "a CAT"])
+    held = count_words(["The the cat", "", "a CAT"])
     assert sorted(held.sum(axis=0).tolist()) == [1, 2, 2]
     assert held.sum(axis=1).tolist() == [3, 0, 2]
 
@@ -298,7 +298,7 @@ def test_a_perfect_auc_from_topic_alone_is_called_that() -> None:
     (row,) = result.tables["topic"]
     assert (row["members"], row["others"], row["auc"]) == (12, 12, 1)
     assert any("a perfect AUC is that of topic alone here" in note for note in result.notes)
-    assert "by their words alone" in as_text([result], 140)
+    assert "by their words alone" in results_text([result], 140)
     # The same words on both sides: nothing is said of topic.
     alike = _texts(rng, 24, list("abcdef"))
     items = [item(text, number, member=number % 2) for number, text in enumerate(alike)]

@@ -20,14 +20,13 @@ from rote.core.layer import Layer
 from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
-from rote.index.answers import Counts
 from rote.index.factory import build_index
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 from rote.search.backends import Backend, BackendOptions, open_backend
-from rote.studies._items import HIGH, LOW, NEITHER, Share, correctness, halves
-from rote.studies._memorization.scores import member
-from rote.studies._popularity.scores import Deciles, Scale, score, windows
-from rote.studies._popularity.tables import difference, tenths
+from rote.studies._items import HIGH, LOW, NEITHER, Share, read_correctness, split_halves
+from rote.studies._memorization_scores import read_member
+from rote.studies._popularity_output import accuracy_gap, split_tenths
+from rote.studies._popularity_scores import Deciles, DecileScale, distinct_ngrams, score_popularity
 from tests.examples import dear
 from tests.studies import popularity_twin as twin
 
@@ -71,7 +70,7 @@ ITEMS = st.lists(
 @given(st.lists(WORDS, min_size=1, max_size=5), st.integers(1, 8))
 def test_windows_are_the_different_ngrams_of_each_text(texts: list[str], n: int) -> None:
     layer = Counting().tokenize(texts, Silent())
-    numbers, held, grams = windows(layer, n)
+    numbers, held, grams = distinct_ngrams(layer, n)
     own = defaultdict(list)
     for number, gram in zip(numbers.tolist(), held.tolist()):
         own[number].append(grams[gram])
@@ -212,11 +211,11 @@ def test_where_right_and_wrong_are_alike_nothing_is_found_and_the_papers_mean_is
 
 def test_the_sign_flip_test_holds_its_level_with_twins() -> None:
     """Twins with the same difference, taken for independent, would alarm in 17 % of the cases."""
-    from rote.compare.clusters import numbered
+    from rote.compare.clusters import number_clusters
     from rote.compare.exact_tests import sign_flip
 
     rng, alarms, runs = np.random.default_rng(3), [0, 0], 300
-    bases = numbered(np.repeat(np.arange(20), 2))
+    bases = number_clusters(np.repeat(np.arange(20), 2))
     for _ in range(runs):
         gaps = np.repeat(rng.normal(size=20), 2)
         alarms[0] += sign_flip(np.bincount(bases, gaps).tolist(), draws=199) <= 0.05
@@ -233,8 +232,8 @@ def test_twins_are_no_two_items_in_any_interval() -> None:
     twice = Share.of(np.repeat(correct, 2), twins).interval(0.95)
     assert twice == pytest.approx(once, rel=1e-2)
     half = rng.integers(0, 2, 200)
-    narrow = difference(correct, half, alone, 0.95)
-    wide = difference(np.repeat(correct, 2), np.repeat(half, 2), twins, 0.95)
+    narrow = accuracy_gap(correct, half, alone, 0.95)
+    wide = accuracy_gap(np.repeat(correct, 2), np.repeat(half, 2), twins, 0.95)
     assert wide == pytest.approx(narrow, abs=0.01)
 
 
@@ -252,7 +251,7 @@ def test_newcombes_interval_is_the_published_one() -> None:
     def halved(high: int, of: int, low: int, under: int) -> tuple[float, float, float]:
         correct = np.array([1.0] * high + [0.0] * (of - high) + [1.0] * low + [0.0] * (under - low))
         half = np.repeat([HIGH, LOW], [of, under])
-        return difference(correct, half, np.arange(of + under), 0.95)
+        return accuracy_gap(correct, half, np.arange(of + under), 0.95)
 
     assert halved(56, 70, 48, 80) == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
     assert halved(9, 10, 3, 10) == pytest.approx((0.6, 0.1705, 0.8090), abs=5e-5)
@@ -262,8 +261,8 @@ def test_newcombes_interval_is_the_published_one() -> None:
 def test_halves_and_tenths_stay_within_a_task() -> None:
     scores = np.array([1.0, 2.0, 3.0, 10.0, 20.0, np.nan])
     tasks = np.array([0, 0, 0, 1, 1, 1])
-    assert halves(scores, tasks).tolist() == [LOW, LOW, HIGH, LOW, HIGH, NEITHER]
-    assert tenths(scores, tasks).tolist() == [1, 4, 7, 1, 6, 0]
+    assert split_halves(scores, tasks).tolist() == [LOW, LOW, HIGH, LOW, HIGH, NEITHER]
+    assert split_tenths(scores, tasks).tolist() == [1, 4, 7, 1, 6, 0]
 
 
 def test_too_many_short_instances_stop_the_study_and_name_an_n_that_fits() -> None:
@@ -285,22 +284,22 @@ def test_deciles_are_stored_and_applied_unchanged(tmp_path: Path) -> None:
     original = [Item("1", "t", "", ("a b c", "c b a"), 0), Item("2", "t", "", ("b c a", "a b"), 0)]
     corpus, path = backend("a b c a b", "b c"), tmp_path / "deciles.json"
     before = popularity(original, corpus, n=2, save_deciles=path)
-    scale = Scale.read(path)
+    scale = DecileScale.read(path)
     assert scale.tasks["t"].grams == 5
     again = popularity(original, corpus, n=2, deciles=path)
     assert again.tables["items"] == before.tables["items"]
     # On their own these n-grams would have other deciles.
-    changed = score(["a b", "c c"], ["t", "t"], corpus, 2, scale=scale)
+    changed = score_popularity(["a b", "c c"], ["t", "t"], corpus, 2, scale=scale)
     assert changed.ips.tolist() == [scale.of("t")(np.array([2]))[0], 1.0]
-    assert score(["a b", "c c"], ["t", "t"], corpus, 2).ips.tolist() == [6.0, 1.0]
+    assert score_popularity(["a b", "c c"], ["t", "t"], corpus, 2).ips.tolist() == [6.0, 1.0]
     with pytest.raises(OptionError, match="no deciles for the task 'u', only for t"):
-        score(["a b"], ["u"], corpus, 2, scale=scale)
+        score_popularity(["a b"], ["u"], corpus, 2, scale=scale)
     with pytest.raises(OptionError, match="deciles are of 2-grams, not of 3-grams: give -n 2"):
-        score(["a b"], ["t"], corpus, 3, scale=scale)
+        score_popularity(["a b"], ["t"], corpus, 3, scale=scale)
     other = Counting("a")
     other.signature = "made other spaces"
     with pytest.raises(OptionError, match="come from other counts"):
-        score(["a b"], ["t"], other, 2, scale=scale)  # type: ignore[arg-type]
+        score_popularity(["a b"], ["t"], other, 2, scale=scale)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +309,7 @@ def test_a_file_that_holds_no_deciles_is_refused(tmp_path: Path, content: str) -
     path = tmp_path / "deciles.json"
     path.write_text(content)
     with pytest.raises(InputError, match="deciles"):
-        Scale.read(path)
+        DecileScale.read(path)
 
 
 def test_edges_that_do_not_rise_are_refused(tmp_path: Path) -> None:
@@ -320,7 +319,7 @@ def test_edges_that_do_not_rise_are_refused(tmp_path: Path) -> None:
     held["tasks"]["t"]["edges"] = [3, 2, 1, 0, 0, 0, 0, 0, 0]
     path.write_text(json.dumps(held))
     with pytest.raises(InputError, match="no file of deciles"):
-        Scale.read(path)
+        DecileScale.read(path)
 
 
 def test_groups_are_made_of_any_fields() -> None:
@@ -366,8 +365,8 @@ def test_what_is_not_known_is_said() -> None:
 def test_that_no_answers_are_known_is_said_once() -> None:
     result = popularity([Item("1", "t", "", ("a b", "b a"), 0)], backend("a b"), n=2)
     notes = [*result.notes, *result.by_source["t"].notes]
-    assert [note for note in notes if "answered rightly" in note] == [
-        "accuracy: no field says which items were answered rightly (--correct)"
+    assert [note for note in notes if "answered correctly" in note] == [
+        "accuracy: no field says which items were answered correctly (--correct)"
     ]
 
 
@@ -392,7 +391,7 @@ def test_an_index_gives_the_same_as_counting_by_hand(tmp_path: Path) -> None:
     by_hand = popularity(lower, backend(*corpus), n=2)
     assert by_index.tables["items"] == by_hand.tables["items"]
     documents = open_backend(str(tmp_path / "IDX"), BackendOptions(count="documents"))
-    found = score(["the old"], ["t"], documents, 2)
+    found = score_popularity(["the old"], ["t"], documents, 2)
     assert found.counts.tolist() == [2]
 
 
@@ -400,6 +399,6 @@ def test_an_index_gives_the_same_as_counting_by_hand(tmp_path: Path) -> None:
 def test_null_and_nothing_both_mean_that_nobody_says_it(missing: Any) -> None:
 
     item = Item("1", "t", "", ("a",), 0, meta={"acc": missing, "member": missing})
-    assert math.isnan(correctness(item, None))
-    assert math.isnan(correctness(item, "acc"))
-    assert math.isnan(member(item, "member"))
+    assert math.isnan(read_correctness(item, None))
+    assert math.isnan(read_correctness(item, "acc"))
+    assert math.isnan(read_member(item, "member"))

@@ -22,7 +22,7 @@ from rote.corpus.items import Item
 from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
 from rote.search.backends import open_backend
-from rote.studies._popularity import pairs
+from rote.studies import _popularity_scores
 from rote.studies.popularity import Options
 from tests.studies import popularity_twin as twin
 
@@ -76,9 +76,11 @@ def slow(
     }
 
 
-def counted(items: Sequence[Item], index: Index, **options: Any) -> pairs.Pairs:
+def counted(items: Sequence[Item], index: Index, **options: Any) -> _popularity_scores.NgramPairs:
     asked = Options(corpus="IDX", **options)
-    return pairs.count_pairs(items, pairs.checked(items, open_backend(index)), asked, Silent())
+    return _popularity_scores.count_pairs(
+        items, _popularity_scores.check_pairs(items, open_backend(index)), asked, Silent()
+    )
 
 
 @settings(deadline=None, max_examples=60)
@@ -94,7 +96,7 @@ def test_scores_equal_the_twin(
 ) -> None:
     items = [item(str(number), *own) for number, own in enumerate(texts)]
     index = index_texts(corpus, layers=("lower",))
-    with patch.object(pairs, "MOST_OCCURRENCES", most):
+    with patch.object(_popularity_scores, "MOST_OCCURRENCES", most):
         found = counted(items, index, pairs=n, pairs_within=within)
     for number, own in enumerate(texts):
         expected = slow(*own, corpus, n, within, most)
@@ -104,7 +106,7 @@ def test_scores_equal_the_twin(
             continue
         assert found.number[number] == expected["number"]
         assert found.seen[number] == pytest.approx(expected["seen"])
-        for name in pairs.SCORES:
+        for name in _popularity_scores.SCORES:
             assert found.scores[name][number] == pytest.approx(expected[name]), name
         assert found.likelihood[number] == pytest.approx(-1 / len(own[1].split()))
 
@@ -182,8 +184,10 @@ def test_shuffled_likelihoods_give_intervals_that_hold_0_at_the_level() -> None:
     held = dict.fromkeys(("together", "output", "difference", "partial"), 0)
     for _ in range(runs):
         noise = rng.normal(size=40)[bases] + rng.normal(size=80)
-        shuffled = pairs.Pairs(found.number, found.seen, found.scores, noise, 0, 0)
-        (row,) = pairs.table(shuffled, bases, {"t": np.arange(80)}, options)
+        shuffled = _popularity_scores.NgramPairs(
+            found.number, found.seen, found.scores, noise, 0, 0
+        )
+        (row,) = _popularity_scores.correlation_rows(shuffled, bases, {"t": np.arange(80)}, options)
         assert (row["items"], row["independent"]) == (80, 40)
         for name in held:
             held[name] += row[f"{name}_low"] <= 0 <= row[f"{name}_high"]
@@ -202,7 +206,9 @@ def test_pairs_that_say_more_than_their_words_are_found() -> None:
     items = [item("-".join(pair), *pair, strength[pair] + rng.normal()) for pair in names]
     found = counted(items, index, pairs=1)
     groups = {"t": np.arange(len(items))}
-    (row,) = pairs.table(found, np.arange(len(items)), groups, Options(corpus="IDX", pairs=1))
+    (row,) = _popularity_scores.correlation_rows(
+        found, np.arange(len(items)), groups, Options(corpus="IDX", pairs=1)
+    )
     assert row["partial_low"] > 0.5
     assert row["difference_low"] > 0.3
     assert row["lift_low"] > 0.5

@@ -9,21 +9,31 @@ import pytest
 
 from rote.core.result import Result
 from rote.core.signature import Signature
-from rote.curate.pairs import Pair
-from rote.studies._repetition.arms import Arm, Trained
-from rote.studies._repetition.tables import SCORES, Items, contrast, neighbours
+from rote.curate.pairs import TrainingPair
+from rote.studies._repetition import (
+    SCORES,
+    OverlapScores,
+    StudyArm,
+    TrainedStudy,
+    contrast_rows,
+    neighbour_rows,
+)
 
 SEEDS = (0, 1, 2)
 
 
-def made(items: int) -> Trained:
-    arms = [Arm("theta=1", "limited", 1), Arm("all", "all"), Arm("without neighbours", "apart")]
+def made(items: int) -> TrainedStudy:
+    arms = [
+        StudyArm("theta=1", "limited", 1),
+        StudyArm("all", "all"),
+        StudyArm("without neighbours", "apart"),
+    ]
     texts = {(arm.name, seed): Path("t") for arm in arms for seed in SEEDS}
-    test = [Pair(f"d/{n}", f"document {n}", "reference") for n in range(items)]
-    return Trained(Path("f"), arms, test, [], "", texts)
+    test = [TrainingPair(f"d/{n}", f"document {n}", "reference") for n in range(items)]
+    return TrainedStudy(Path("f"), arms, test, [], "", texts)
 
 
-def scored(trained: Trained, scores: dict[str, np.ndarray], bins: np.ndarray) -> Items:
+def scored(trained: TrainedStudy, scores: dict[str, np.ndarray], bins: np.ndarray) -> OverlapScores:
     """`scores`: by arm a table of seeds by items."""
     rows = [
         {
@@ -37,7 +47,7 @@ def scored(trained: Trained, scores: dict[str, np.ndarray], bins: np.ndarray) ->
         for n, one in enumerate(trained.test)
     ]
     result = Result("overlap", Signature(()), (), None, None, {}, tables={"items": rows})
-    return Items(result, trained)
+    return OverlapScores(result, trained)
 
 
 def test_differences_are_taken_item_by_item() -> None:
@@ -46,7 +56,9 @@ def test_differences_are_taken_item_by_item() -> None:
     lower, higher = np.full((3, 6), 0.1), np.full((3, 6), 0.1)
     higher[:, 3:] += np.array([[0.1], [0.2], [0.3]])
     items = scored(trained, {"theta=1": lower, "all": higher}, bins)
-    (row,) = [r for r in contrast("all", "theta=1", items, None, 0.95) if r["score"] == "rouge_2"]
+    (row,) = [
+        r for r in contrast_rows("all", "theta=1", items, None, 0.95) if r["score"] == "rouge_2"
+    ]
     assert row["in_nov"] == pytest.approx(0)
     assert row["in_sim"] == pytest.approx(0.2)
     assert row["more_in_sim"] == pytest.approx(0.2)
@@ -64,7 +76,7 @@ def test_what_is_lost_without_neighbours_is_told_from_what_all_lose() -> None:
     for row, seed in enumerate(SEEDS):
         without[row, trained.apart[seed]] -= 0.15
     items = scored(trained, {"all": whole, "without neighbours": without}, np.zeros(8, np.int64))
-    found = [r for r in neighbours(items, trained, 0.95) if r["score"] == "rouge_2"]
+    found = [r for r in neighbour_rows(items, trained, 0.95) if r["score"] == "rouge_2"]
     assert [row["items"] for row in found] == ["all"]
     assert found[0]["lost"] == pytest.approx(0.25)
     assert found[0]["lost_by_others"] == pytest.approx(0.1)
@@ -83,7 +95,7 @@ def test_where_neighbours_do_nothing_the_interval_holds_nothing_as_often_as_it_s
         items = scored(
             trained, {"all": whole, "without neighbours": without}, np.zeros(60, np.int64)
         )
-        row = next(r for r in neighbours(items, trained, 0.95) if r["score"] == "rouge_2")
+        row = next(r for r in neighbour_rows(items, trained, 0.95) if r["score"] == "rouge_2")
         held += row["by_rote_low"] <= 0 <= row["by_rote_high"]
     assert 0.9 <= held / runs <= 0.995
 
@@ -92,7 +104,7 @@ def test_items_with_the_same_document_are_one_cluster() -> None:
     draw = np.random.default_rng(0)
     trained, several = made(40), made(160)
     for n, one in enumerate(several.test):
-        several.test[n] = Pair(one.id, f"document {n % 40}", "reference")
+        several.test[n] = TrainingPair(one.id, f"document {n % 40}", "reference")
     scores = {arm: draw.random((3, 40)) for arm in ("theta=1", "all")}
     bins = np.arange(40) % 2
     alone = scored(trained, scores, bins)

@@ -9,7 +9,7 @@ import pytest
 import rote
 from rote.core.errors import OptionError, UnknownName
 from rote.core.result import Result
-from rote.studies._source_table import chosen, length_remarks, without
+from rote.studies._source_table import drop_sources, note_lengths, select_columns
 from rote.studies.correlate import METHOD
 from tests.studies.saved import made, table
 
@@ -31,7 +31,7 @@ def test_sources_with_the_same_name_are_joined() -> None:
 
 def test_text_and_tags_of_a_panel_are_two_columns() -> None:
     tags = made({"b": {"gzip_pos": 5.0}}, measure="compression")
-    names = [column.name for column in chosen(table(COMPRESSION, tags), ()).columns]
+    names = [column.name for column in select_columns(table(COMPRESSION, tags), ()).columns]
     assert names == ["compression.gzip", "compression.gzip_pos"]
 
 
@@ -83,31 +83,33 @@ def test_two_references_are_refused() -> None:
     ],
 )
 def test_values_are_chosen_by_name(values: tuple[str, ...], names: list[str]) -> None:
-    found = chosen(table(LEXICAL, COMPRESSION), values)
+    found = select_columns(table(LEXICAL, COMPRESSION), values)
     assert [column.name for column in found.columns] == names
 
 
 def test_a_wrong_value_gets_a_suggestion() -> None:
     with pytest.raises(UnknownName, match="did you mean 'unique'"):
-        chosen(table(LEXICAL), ("uniqe",))
+        select_columns(table(LEXICAL), ("uniqe",))
 
 
 def test_a_measure_without_a_known_headline_shows_its_first_value() -> None:
     foreign = made({"a": {"first": 1.0, "second": 2.0}}, measure="foreign")
-    assert [column.name for column in chosen(table(foreign), ()).columns] == ["foreign.first"]
+    assert [column.name for column in select_columns(table(foreign), ()).columns] == [
+        "foreign.first"
+    ]
 
 
 def test_the_reference_and_inputs_do_not_count_unless_asked_for() -> None:
     held = {name: {"unique": 0.5} for name in ("human", "x", "input documents", "y")}
     whole = table(made(held, reference="human"))
-    kept = without(whole, (), reference=False, inputs=False)
+    kept = drop_sources(whole, (), reference=False, inputs=False)
     assert list(kept.sizes) == ["x", "y"]
     assert any("human" in note for note in kept.notes)
-    assert list(without(whole, ("y",), reference=True, inputs=True).sizes) == [
+    assert list(drop_sources(whole, ("y",), reference=True, inputs=True).sizes) == [
         *("human", "x", "input documents")
     ]
     with pytest.raises(UnknownName, match="source 'z'"):
-        without(whole, ("z",), reference=True, inputs=True)
+        drop_sources(whole, ("z",), reference=True, inputs=True)
 
 
 def test_values_at_equal_size_come_without_intervals() -> None:
@@ -120,10 +122,10 @@ def test_values_at_equal_size_come_without_intervals() -> None:
 def test_unequal_lengths_are_said_where_values_move_with_them() -> None:
     held = {"a": {"unique": 0.5}, "b": {"unique": 0.6}}
     found = table(made(held, words={"a": 3_000, "b": 1_000}))
-    assert "3.0 times as many words" in length_remarks(found, [["a", "b"]], matched=False)[0]
-    assert length_remarks(found, [["a", "b"]], matched=True) == []
+    assert "3.0 times as many words" in note_lengths(found, [["a", "b"]], matched=False)[0]
+    assert note_lengths(found, [["a", "b"]], matched=True) == []
     # They do not stand together.
-    assert length_remarks(found, [["a"], ["b"]], matched=False) == []
+    assert note_lengths(found, [["a"], ["b"]], matched=False) == []
 
 
 def test_the_joined_table_is_a_result_that_can_be_read_again() -> None:

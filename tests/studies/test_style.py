@@ -16,10 +16,11 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.core.result import Result
-from rote.report.figures.draw import figures
-from rote.report.tables.results import as_text
-from rote.report.tables.written import as_csv
-from rote.studies._style.tables import cut_texts
+from rote.report.charts import draw_figures
+from rote.report.export import results_csv
+from rote.report.result_tables import results_text
+from rote.studies._memorization_style import cut_texts
+from tests.kit import write_jsonl
 
 SEEN = "The old man walked to the small house and the young dog slept there ."
 OPTIONS: dict[str, Any] = {"layer": "pos", "prefix": 6, "suffix": 6}
@@ -48,7 +49,7 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def kept_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "kept"))
-    monkeypatch.setattr("rote.studies._style.tables.RESAMPLES", 20)
+    monkeypatch.setattr("rote.studies._memorization_style.RESAMPLES", 20)
 
 
 def style_memorization(documents: Any, models: Mapping[str, Any], **options: Any) -> Result:
@@ -74,7 +75,7 @@ OTHER = " of the of the of the of the"
 
 def test_a_text_is_cut_after_so_many_words_and_short_ones_are_left_out() -> None:
     cuts = cut_texts([Document("a", SEEN), Document("b", "Too short .")], 6, 6)
-    assert [(cut.prompt, cut.whole) for cut in cuts] == [
+    assert [(cut.prompt, cut.passage) for cut in cuts] == [
         ("The old man walked to the", "The old man walked to the small house and the young dog")
     ]
 
@@ -154,17 +155,17 @@ def test_results_survive_json_and_are_drawn_and_printed() -> None:
     options = {"frequency": "repeats"}
     result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
     again = Result.from_json(result.to_json())
-    assert "seen" in figures(again)
-    printed = as_text([again], 140)
+    assert "seen" in draw_figures(again)
+    printed = results_text([again], 140)
     assert "By how often a text was seen" in printed
     assert "large" in printed
-    assert as_csv([again]).count("\n") > 5
+    assert results_csv([again]).count("\n") > 5
 
 
 def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:
     texts = tmp_path / "texts.jsonl"
     text = " ".join(f"word{n} follows" for n in range(12))
-    texts.write_text(json.dumps({"id": "a", "text": text}) + "\n")
+    write_jsonl(texts, [{"id": "a", "text": text}])
     runner = CliRunner()
     index = tmp_path / "index"
     rote.index([text], output=index)

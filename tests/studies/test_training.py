@@ -11,6 +11,7 @@ import pytest
 import rote
 from rote.core.errors import InputError, OptionError
 from rote.core.saved import read_results
+from tests.kit import read_jsonl, write_jsonl
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
@@ -51,11 +52,9 @@ def one_thread() -> Any:
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
-    path = tmp_path / "pairs.jsonl"
     records = [*(pair(n, "train") for n in range(60)), *(pair(n, "validation") for n in range(40))]
-    path.write_text("".join(json.dumps(one) + "\n" for one in records))
     (tmp_path / "config.json").write_text(json.dumps(SHAPE))
-    return path
+    return write_jsonl(tmp_path / "pairs.jsonl", records)
 
 
 def trained(pairs: Path, out: str = "models", **more: Any) -> Any:
@@ -96,8 +95,7 @@ def test_each_seed_gives_a_model_of_its_subset(pairs: Path) -> None:
 
 def test_patience_without_a_validation_split_holds_pairs_out(pairs: Path) -> None:
     folder = pairs.parent
-    only = folder / "train.jsonl"
-    only.write_text("".join(json.dumps(pair(n, "train")) + "\n" for n in range(60)))
+    only = write_jsonl(folder / "train.jsonl", (pair(n, "train") for n in range(60)))
     given = {"learning_rate": 0.5, "steps": 30, "patience": 1, "evaluate_every": 2}
     made = trained(only, "own", **given)
     (row,) = made.tables["models"]
@@ -114,9 +112,32 @@ def test_patience_without_a_validation_split_holds_pairs_out(pairs: Path) -> Non
     assert (row["pairs"], row["held_out"]) == (54, 6)
     (row,) = trained(pairs, "split", **given).tables["models"]
     assert (row["pairs"], row["held_out"]) == (60, 40)
-    only.write_text(json.dumps(pair(0, "train")) + "\n")
+    write_jsonl(only, [pair(0, "train")])
     with pytest.raises(OptionError, match="one pair alone cannot be trained on and held out"):
         trained(only, "none", **given)
+
+
+def test_adapters_are_trained_beside_a_model_and_added_to_it(pairs: Path) -> None:
+    pytest.importorskip("peft")
+    trained(pairs, "start")
+    start = str(pairs.parent / "start" / "seed-0")
+    given = {"from_config": "", "model": start, "lora": 2, "steps": 2, "seeds": (0,)}
+    trained(pairs, "adapted", **given)
+    folder = pairs.parent / "adapted" / "seed-0"
+    settings = json.loads((folder / "training.json").read_text())["settings"]
+    assert settings["lora"] == 2
+    assert not (folder / "adapter_config.json").exists()
+    with pytest.raises(OptionError, match="lora 2, not 4"):
+        trained(pairs, "adapted", **given | {"lora": 4})
+    written = rote.generate(
+        [{"id": "1", "text": "the old cat"}],
+        model=(f"transformers:{folder}",),
+        max_tokens=2,
+        output=pairs.parent / "written.jsonl",
+    )
+    assert written.about["texts"] == 1
+    with pytest.raises(OptionError, match="lora adapts a model that has learned"):
+        trained(pairs, "none", lora=2)
 
 
 def test_ids_that_are_not_in_the_data_are_an_error(pairs: Path) -> None:
@@ -142,8 +163,7 @@ def test_an_empty_document_or_reference_is_an_error_with_its_line(tmp_path: Path
 def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None:
     folder = pairs.parent
     model = trained(pairs).tables["models"][0]["model"]
-    some = folder / "some.jsonl"
-    some.write_text("".join(json.dumps(pair(n, "validation")) + "\n" for n in range(6)))
+    some = write_jsonl(folder / "some.jsonl", (pair(n, "validation") for n in range(6)))
     made = rote.generate(
         str(some),
         model=f"m=transformers:{model}",
@@ -153,13 +173,11 @@ def test_an_encoder_decoder_writes_what_other_commands_read(pairs: Path) -> None
         output=folder / "texts.jsonl",
     )
     assert made.about["texts"] == 6
-    records = [json.loads(line) for line in (folder / "texts.jsonl").read_text().splitlines()]
+    records = read_jsonl(folder / "texts.jsonl")
     assert records[0]["document"] == records[0]["prompt"] == pair(0, "validation")["document"]
     assert records[0]["reference"] == pair(0, "validation")["reference"]
     assert records[0]["beams"] == 2
-    (folder / "texts.jsonl").write_text(
-        "".join(json.dumps(r | {"text": r["text"] or "."}) + "\n" for r in records)
-    )
+    write_jsonl(folder / "texts.jsonl", (r | {"text": r["text"] or "."} for r in records))
     scores = ("rouge", "entities")
     found = rote.score(folder / "texts.jsonl", scores=scores, by="source", permutations=0)
     assert found.by_source["m"].texts == 6
@@ -200,7 +218,7 @@ def test_calibration_ranks_candidates_and_goes_on(pairs: Path) -> None:
     assert made["updates"] == 4
     assert made["best"] >= made["worst"]
     path = folder / "calibrated" / "seed-0.candidates.jsonl"
-    held = [json.loads(line) for line in path.read_text().splitlines()]
+    held = read_jsonl(path)
     assert [len(one["candidates"]) for one in held] == [3] * 12
     weights = (folder / "calibrated" / "seed-0" / "model.safetensors").read_bytes()
     # Killed in the middle of the candidates: the rest is written, and all comes out the same.
@@ -313,7 +331,7 @@ def test_a_study_does_not_write_through_a_link(name: str, pairs: Path) -> None:
 
 def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
     records = [{k: v for k, v in pair(n, "train").items() if k != "split"} for n in range(60)]
-    pairs.write_text("".join(json.dumps(one) + "\n" for one in records))
+    write_jsonl(pairs, records)
     made = study(pairs, theta=("all",), seeds=(0,), sample=None)
     assert made.notes[0] == "records name no split: tested on 6 pairs, drawn at random and held out"
     assert made.tables["sizes"][0]["pairs"] == 60 - 6 - 11  # the placebo is a fifth of the rest
@@ -326,9 +344,44 @@ def test_pairs_without_a_split_are_held_out_to_test_on(pairs: Path) -> None:
     assert not any(f'"{name}"' in trained_on for name in tested)
 
 
+def test_other_files_are_tested_on_zero_shot(pairs: Path) -> None:
+    """Appendix B: trained on pseudo-summaries without a split, tested on other sets."""
+    pseudo = pairs.parent / "pseudo.jsonl"
+    records = [{k: v for k, v in pair(n, "p").items() if k != "split"} for n in range(50)]
+    write_jsonl(pseudo, records)
+    other = write_jsonl(pairs.parent / "other.jsonl", (pair(n, "test") for n in range(7, 19)))
+    settings = {"seeds": (0,), "sample": 10, "test": f"{pairs},{other}"}
+    shape = pairs.parent / "config.json"
+
+    def run(**more: Any) -> Any:
+        given = {**STUDY, **settings, "output": pairs.parent / "zero", **more}
+        return rote.train_study(pseudo, from_config=shape, **given)
+
+    made = run()
+    folder = pairs.parent / "zero"
+    assert "zero-shot: trained on 50 pairs, tested on other files" in made.notes
+    assert made.tables["sizes"][-1]["pairs"] == 40  # a fifth is the placebo
+    for name, names in (("pairs", "validation"), ("other", "test")):
+        rows = [json.loads(line) for line in (folder / f"texts/{name}/all.seed-0.jsonl").open()]
+        assert len(rows) == 10
+        assert all(row["doc_id"].startswith(f"{name}/{names}") for row in rows)
+        assert (folder / "tested" / name / "overlap.json").exists()
+    assert [row["test"] for row in made.tables["averages"][::6]] == ["pairs"] * 2 + ["other"] * 2
+    assert {row["test"] for row in made.tables["contrasts"]} == {"pairs", "other"}
+    # The scores of a set are those of a study on it alone.
+    alone = run(test=str(other), output=pairs.parent / "alone")
+    wanted = [row for row in made.tables["averages"] if row["test"] == "other"]
+    assert alone.tables["averages"] == wanted
+    again = run()
+    assert again.tables == made.tables
+    with pytest.raises(OptionError, match="one test set"):
+        run(without_neighbours=True)
+    with pytest.raises(InputError, match=r"no pairs of the split none\.jsonl"):
+        run(test="none.jsonl")
+
+
 def test_no_test_split_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("".join(json.dumps(pair(n, "train")) + "\n" for n in range(4)))
+    path = write_jsonl(tmp_path / "pairs.jsonl", (pair(n, "train") for n in range(4)))
     with pytest.raises(InputError, match="no pairs of the split test or validation"):
         rote.train_study(path, from_config="tiny", output=tmp_path / "s")
 
@@ -352,16 +405,16 @@ def test_equal_documents_are_read_once_and_those_of_kept_lines_not_again(
     from types import SimpleNamespace
 
     from rote.core.progress import Silent
-    from rote.models.training import writing
-    from rote.studies._calibration import write_resumed
+    from rote.models.training import summarizer
+    from rote.studies._training import write_resumed
 
     asked: list[str] = []
 
     def write(loaded: Any, documents: list[str], how: Any) -> Any:
         asked.extend(documents)
-        return [[writing.Written(one.upper(), 1, True)] for one in documents]
+        return [[summarizer.WrittenSummary(one.upper(), 1, True)] for one in documents]
 
-    monkeypatch.setattr(writing, "write", write)
+    monkeypatch.setattr(summarizer, "write", write)
     loaded = SimpleNamespace(model=SimpleNamespace(eval=lambda: None))
     documents = ["b", "a long one", "b", "c", "a long one", "b"]
 
@@ -369,7 +422,7 @@ def test_equal_documents_are_read_once_and_those_of_kept_lines_not_again(
         write_resumed(
             loaded,
             documents,
-            writing.Searching(),
+            summarizer.Searching(),
             path,
             4096,
             lambda number, texts: {"id": number, "text": texts[0]},
@@ -397,12 +450,12 @@ def test_a_signature_names_the_settings_that_a_shape_brings(pairs: Path) -> None
 
 
 def test_updates_are_those_of_one_pass_over_all_pairs_within_bounds() -> None:
-    from rote.curate.pairs import Pair
-    from rote.studies._repetition.arms import _updates
+    from rote.curate.pairs import TrainingPair
+    from rote.studies._repetition import _count_updates
 
     def some(count: int) -> list[Any]:
-        return [Pair("", "d" * 60, "r" * 20)] * count
+        return [TrainingPair("", "d" * 60, "r" * 20)] * count
 
-    assert _updates(some(10), 1024) == 1000
-    assert _updates(some(76_800), 1024) == 1500
-    assert _updates(some(500_000), 1024) == 2000
+    assert _count_updates(some(10), 1024) == 1000
+    assert _count_updates(some(76_800), 1024) == 1500
+    assert _count_updates(some(500_000), 1024) == 2000

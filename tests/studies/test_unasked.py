@@ -21,7 +21,7 @@ from rote.core.result import Result
 from rote.corpus.items import Item
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions, open_model
-from rote.studies._memorization.unasked import Run, drawn, grams_of, runs
+from rote.studies._memorization_unprompted import RecitedRun, draw_texts, find_runs, index_grams
 from tests.models.endpoint_server import generates_only, serving
 from tests.models.test_numpy import OPEN_MODEL
 
@@ -33,7 +33,7 @@ def item(text: str, number: int, **meta: object) -> Item:
     return Item(str(number), "texts", "", (text,), 0, "", meta)
 
 
-def plain(text: list[str], passages: list[list[str]], least: int) -> list[Run]:
+def plain(text: list[str], passages: list[list[str]], least: int) -> list[RecitedRun]:
     """Every pair of runs that are equal and cannot be made longer."""
     found = []
     for first in range(len(text)):
@@ -48,7 +48,7 @@ def plain(text: list[str], passages: list[list[str]], least: int) -> list[Run]:
                         and text[first + size] == words[at + size]
                     )
                     if same and at + size <= len(words) and not before and not behind:
-                        found.append(Run(number, first, at, size))
+                        found.append(RecitedRun(number, first, at, size))
     return found
 
 
@@ -56,7 +56,9 @@ def plain(text: list[str], passages: list[list[str]], least: int) -> list[Run]:
 def test_runs_equal_their_plain_twin(
     text: list[str], passages: list[list[str]], least: int
 ) -> None:
-    assert runs(text, grams_of(passages, least), passages, least) == plain(text, passages, least)
+    assert find_runs(text, index_grams(passages, least), passages, least) == plain(
+        text, passages, least
+    )
 
 
 def found(**keywords: Any) -> Result:
@@ -143,7 +145,7 @@ def test_the_open_model_recites_what_it_read_often(monkeypatch: pytest.MonkeyPat
     ][:25]
     # What the items score does not matter here, so the model is asked for texts alone.
     model = open_model(str(OPEN_MODEL), ModelOptions(), Silent())
-    (made,) = drawn({"m": model}, 40, Decoding(36, 1.0), Silent())
+    (made,) = draw_texts({"m": model}, 40, Decoding(36, 1.0), Silent())
     result = rote.memorization(items, model=(), by="repeats", unasked=made.texts, run=20)
     rows = {row["group"]: row for row in result.tables["recited"]}
     assert rows["128"]["recited_low"] > rows["0"]["recited_high"]

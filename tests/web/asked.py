@@ -8,8 +8,12 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
+from rote.core.result import Interval, Result, SourceResult
+from rote.core.signature import Signature
 from rote.index.factory import build_index
 from rote.web.app import make_app
+from rote.web.database import prepare_store
+from rote.web.history import History
 from rote.web.workspace import Workspace
 
 ESCAPE, NUL, OVERRIDE, LONE = "\x1b", "\x00", "\u202e", "\ud800"
@@ -52,3 +56,34 @@ def harmless(page: str) -> None:
         assert sign not in page
     assert " style=" not in page
     assert "onclick" not in page
+
+
+def kept_result(opened: Workspace, name: str = "human", file: Path | None = None) -> str:
+    """The id of a result whose source, title, notes and texts bear this name."""
+    prepare_store(opened.store)
+    source = name[:500]
+    row = {
+        "value": "ttr",
+        "title": "TTR",
+        "higher": "diverse",
+        "length_sensitive": True,
+        "relative": False,
+    }
+    result = Result(
+        measure="lexical",
+        signature=Signature((("measure", "lexical"), ("seed", "0"))),
+        by=("source",),
+        reference=None,
+        interval=Interval(0.95, "jackknife"),
+        by_source={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
+        tables={
+            "values": [row],
+            "texts": [{"source": source, "id": source, "words": 9, "ttr": 0.5}],
+        },
+    )
+    return History(opened.store).add(
+        [result],
+        title=name,
+        files={"texts.jsonl": str(file)} if file else {},
+        excerpts={source: name},
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,8 +13,9 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.web.app import make_app
-from rote.web.jobs.queue import Jobs
+from rote.web.job_queue import JobQueue
 from rote.web.workspace import Workspace
+from tests.kit import write_jsonl
 from tests.web.fake_work import COMMAND
 
 PYTHONPATH = os.pathsep.join((str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")))
@@ -32,8 +32,7 @@ TEXTS = [
 def texts(tmp_path: Path) -> Path:
     path = tmp_path / "given" / "texts.jsonl"
     path.parent.mkdir()
-    path.write_text("".join(json.dumps(record) + "\n" for record in TEXTS))
-    return path
+    return write_jsonl(path, TEXTS)
 
 
 @pytest.fixture
@@ -48,12 +47,12 @@ Calling = Callable[..., TestClient]
 def calling(monkeypatch: pytest.MonkeyPatch) -> Iterator[Calling]:
     """Makes clients of apps, and ends their work."""
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
-    made: list[Jobs] = []
+    made: list[JobQueue] = []
 
     def call(opened: Workspace) -> TestClient:
         app = make_app(opened)
         app.state.jobs.stop()
-        app.state.jobs = Jobs(opened, COMMAND)
+        app.state.jobs = JobQueue(opened, COMMAND)
         made.append(app.state.jobs)
         return TestClient(app, **HERE, follow_redirects=False)
 

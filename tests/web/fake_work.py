@@ -16,7 +16,7 @@ from typing import Any
 from rote.core.errors import InputError
 from rote.core.progress import Reporter
 from rote.run import get
-from rote.web.jobs import worker
+from rote.web import job_worker
 from rote.web.workspace import Workspace
 
 COMMAND = (sys.executable, "-m", "tests.web.fake_work")
@@ -34,10 +34,8 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
             advance(1)
     reporter.say(f"asked to {do}")
     print("libraries print what they like")  # noqa: T201
-    if do == "say who":
-        reporter.say(f"{os.getpid()} {tempfile.gettempdir()}")
-    if do == "hold much":
-        worker._KEPT = 2**20
+    if do == "say where":
+        reporter.say(tempfile.gettempdir())
     if do == "fail":
         raise InputError("there is no text", file="a.jsonl", line=3, remedy="Add one")
     if do == "break":
@@ -54,10 +52,10 @@ def run(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Rep
         list(get(jobs=2).map(kill, [0, 0], doing="counting words"))
     if do == "sleep":
         Path(settings["here"]).write_text(str(os.getpid()))
-        time.sleep(60)
+        time.sleep(3600)  # until it is killed
     return "/history"
 
 
 if __name__ == "__main__":
-    worker.run = run
-    worker.main()
+    job_worker.run_job = run
+    job_worker.main()

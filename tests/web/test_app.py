@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from rote.web.pages.render import address, environment
+from rote.web.render import environment, page_address
 from rote.web.workspace import Workspace
 from tests.web.conftest import Calling
 
@@ -119,8 +119,8 @@ def test_addresses_keep_the_other_settings(client: TestClient) -> None:
         "scheme": "http",
     }
     request = Request(scope)
-    assert address(request, page=4) == "/history?q=a%26b&id=1&id=2&page=4"
-    assert address(request, page=None, id=["7"]) == "/history?q=a%26b&id=7"
+    assert page_address(request, page=4) == "/history?q=a%26b&id=1&id=2&page=4"
+    assert page_address(request, page=None, id=["7"]) == "/history?q=a%26b&id=7"
 
 
 def test_templates_make_texts_harmless() -> None:

@@ -25,21 +25,21 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.core.errors import InputError, OptionError
-from rote.core.result import Interval, Result, Signature, SourceResult
 from rote.corpus._shard import Shard
-from rote.report.tables.written import inert, rows_as_csv
+from rote.report.export import escape_formula, rows_csv
 from rote.web import files as glimpses
+from rote.web import job_queue as running
+from rote.web import uploads
 from rote.web.app import make_app
+from rote.web.database import prepare_store
 from rote.web.errors import Busy
-from rote.web.jobs import queue as running
-from rote.web.jobs.queue import Jobs
+from rote.web.job_queue import JobQueue
 from rote.web.routes import result
-from rote.web.serving import ServeOptions
-from rote.web.store import uploads
-from rote.web.store.database import prepare
-from rote.web.store.history import History
-from rote.web.store.uploads import LONGEST_TEXT as LONGEST
+from rote.web.server import ServeOptions
+from rote.web.uploads import MAX_TEXT as LONGEST
 from rote.web.workspace import Workspace
+from tests.kit import PATIENCE, write_jsonl
+from tests.web.asked import kept_result
 from tests.web.conftest import PYTHONPATH, Calling
 from tests.web.fake_work import COMMAND
 
@@ -111,7 +111,7 @@ def test_only_files_may_be_large(opened: Workspace, calling: Calling) -> None:
 @pytest.mark.parametrize("length", [True, False])
 def test_what_is_refused_is_read_to_its_end(opened: Workspace, length: bool) -> None:
     """Otherwise a browser shows a broken connection in place of the answer."""
-    prepare(opened.store)
+    prepare_store(opened.store)
     start = b'--x\r\nContent-Disposition: form-data; name="upload"; filename="a.txt"\r\n\r\n'
     pieces = [*[b"x" * 1000] * 49, start]
     sent: list[dict[str, Any]] = []
@@ -155,7 +155,7 @@ def test_a_packed_zstd_file_is_measured_too(tmp_path: Path) -> None:
     zstandard = pytest.importorskip("zstandard")
     packed = zstandard.ZstdCompressor().compress(b"word " * 1_000_000)
     with pytest.raises(InputError, match="unpacked"):
-        uploads.keep(tmp_path, "bomb.txt.zst", io.BytesIO(packed), limit=100_000)
+        uploads.store_upload(tmp_path, "bomb.txt.zst", io.BytesIO(packed), limit=100_000)
 
 
 def _zst(data: bytes) -> bytes:
@@ -198,11 +198,11 @@ def test_one_text_is_no_larger_than_a_request_may_be(tmp_path: Path, name: str) 
     packed = ONE_TEXT[name]()
     assert len(packed) < 20_000
     with pytest.raises(InputError, match=r"299,999|300,000") as error:
-        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=100_000)
+        uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=100_000)
     assert "may have 100,000" in str(error.value)
     assert "--upload-limit" in str(error.value)
-    assert uploads.uploaded(tmp_path) == {}
-    uploads.keep(tmp_path, name, io.BytesIO(packed), limit=1_000_000)
+    assert uploads.list_uploads(tmp_path) == {}
+    uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=1_000_000)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, _zst])
@@ -212,7 +212,7 @@ def test_what_expands_a_thousandfold_is_refused_under_any_limit(
     packed = pack(b"a" * 2 * uploads._ALWAYS)
     name = "bomb.txt.gz" if pack is gzip.compress else "bomb.txt.zst"
     with pytest.raises(InputError, match="when it is unpacked"):
-        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=2**30)
+        uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=2**30)
 
 
 def test_a_zstd_bomb_never_stands_in_memory_as_a_whole(tmp_path: Path) -> None:
@@ -326,9 +326,9 @@ def test_what_is_packed_inside_a_table_is_counted_before_texts_are_made(
     assert len(packed) < 400_000
     monkeypatch.setattr(uploads, "_ALWAYS", 2**22)
     with pytest.raises(InputError, match="when it is unpacked"):
-        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=2**30)
+        uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=2**30)
     with pytest.raises(InputError, match="when it is unpacked"):
-        uploads.keep(tmp_path, name, io.BytesIO(packed), limit=2**30, unread=True)
+        uploads.store_upload(tmp_path, name, io.BytesIO(packed), limit=2**30, unread=True)
 
 
 def test_a_file_is_counted_as_it_is_read(opened: Workspace, calling: Calling) -> None:
@@ -347,7 +347,7 @@ def test_a_file_is_counted_as_it_is_read(opened: Workspace, calling: Calling) ->
 
 
 @pytest.mark.parametrize("name", ["delta.parquet", "dictionary.parquet", "dictionary.arrow"])
-def test_honest_tables_are_kept(tmp_path: Path, name: str) -> None:
+def test_honest_tables_arekept_result(tmp_path: Path, name: str) -> None:
     texts = [f"Some words that nobody wrote before, {n} times." for n in range(300)]
     text = texts if name.startswith("delta") else pa_dictionary(texts)
     encoding = {"column_encoding": {"text": "DELTA_BYTE_ARRAY"}, **DELTA}
@@ -356,7 +356,7 @@ def test_honest_tables_are_kept(tmp_path: Path, name: str) -> None:
         if name.endswith(".arrow")
         else _table(text, **(encoding if name.startswith("delta") else PLAIN))
     )
-    uploads.keep(tmp_path, name, io.BytesIO(made), limit=100_000)
+    uploads.store_upload(tmp_path, name, io.BytesIO(made), limit=100_000)
 
 
 def pa_dictionary(texts: list[str]) -> Any:
@@ -365,21 +365,21 @@ def pa_dictionary(texts: list[str]) -> Any:
     return pa.array(texts).dictionary_encode()
 
 
-def test_an_honest_packed_file_is_kept(client: TestClient) -> None:
+def test_an_honest_packed_file_iskept_result(client: TestClient) -> None:
     text = gzip.compress(b"Some words that nobody wrote before.")
     answer = client.post("/api/uploads", files={"upload": ("a.txt.gz", text)}).json()
     assert len(answer["files"]) == 1
 
 
 def test_uploads_do_not_fill_the_disk(tmp_path: Path) -> None:
-    for number in range(uploads.IN_ALL):
-        uploads.keep(tmp_path, "a.txt", io.BytesIO(b"%09d " % number), limit=10)
+    for number in range(uploads.MAX_TOTAL):
+        uploads.store_upload(tmp_path, "a.txt", io.BytesIO(b"%09d " % number), limit=10)
     with pytest.raises(InputError, match="no room"):
-        uploads.keep(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
-    assert len(uploads.uploaded(tmp_path)) == uploads.IN_ALL
+        uploads.store_upload(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
+    assert len(uploads.list_uploads(tmp_path)) == uploads.MAX_TOTAL
     assert not list(tmp_path.rglob(".new-*"))
-    assert uploads.remove(tmp_path, next(iter(uploads.uploaded(tmp_path))))
-    uploads.keep(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
+    assert uploads.remove_upload(tmp_path, next(iter(uploads.list_uploads(tmp_path))))
+    uploads.store_upload(tmp_path, "a.txt", io.BytesIO(b"one more"), limit=10)
 
 
 def test_an_upload_can_be_deleted_by_page_and_program(
@@ -401,9 +401,9 @@ def test_an_upload_can_be_deleted_by_page_and_program(
 def test_only_so_many_jobs_wait(
     opened: Workspace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(running, "WAITING", 3)
-    prepare(opened.store)
-    held = Jobs(replace(opened, at_once=0), COMMAND)
+    monkeypatch.setattr(running, "MAX_WAITING", 3)
+    prepare_store(opened.store)
+    held = JobQueue(replace(opened, at_once=0), COMMAND)
     for number in range(3):
         held.start("compare", "t", {"do": "sleep", "number": number})
     with pytest.raises(Busy, match="3 pieces of work wait"):
@@ -415,7 +415,7 @@ def test_only_so_many_jobs_wait(
 def test_a_queue_that_is_full_is_said_with_503(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(running, "WAITING", 0)
+    monkeypatch.setattr(running, "MAX_WAITING", 0)
     asked = {"files": ["texts.jsonl"], "measures": ["lexical"]}
     assert client.post("/api/compare", json=asked).status_code == 503
     page = client.post("/compare", data={"file": "texts.jsonl", "measure": "lexical"})
@@ -453,10 +453,9 @@ def test_a_search_of_many_words_ends(client: TestClient, opened: Workspace) -> N
 def test_a_first_look_at_a_file_reads_no_more_than_it_needs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(glimpses, "_CHARACTERS", 1_000)
-    path = tmp_path / "long.jsonl"
-    path.write_text("".join(json.dumps({"text": "a" * 600, f"f{n}": n}) + "\n" for n in range(9)))
-    assert glimpses.glimpse(path).fields == ("f0", "f1")
+    monkeypatch.setattr(glimpses, "_MAX_CHARACTERS", 1_000)
+    path = write_jsonl(tmp_path / "long.jsonl", ({"text": "a" * 600, f"f{n}": n} for n in range(9)))
+    assert glimpses.preview_file(path).fields == ("f0", "f1")
 
 
 # -- names -----------------------------------------------------------------------------------
@@ -477,8 +476,8 @@ def test_a_first_look_at_a_file_reads_no_more_than_it_needs(
     ],
 )
 def test_odd_names_of_files_become_plain_ones(tmp_path: Path, name: str) -> None:
-    key = uploads.keep(tmp_path, name, io.BytesIO(b"Some words."), limit=10_000)
-    path = uploads.uploaded(tmp_path)[key]
+    key = uploads.store_upload(tmp_path, name, io.BytesIO(b"Some words."), limit=10_000)
+    path = uploads.list_uploads(tmp_path)[key]
     assert path.parent.parent == tmp_path / "uploads"
     assert len(os.fsencode(path.name)) < 255
     assert path.name.endswith(".txt")
@@ -490,11 +489,11 @@ def test_a_file_on_its_way_is_no_file_yet(tmp_path: Path) -> None:
     coming = tmp_path / "uploads" / ".new-abc"
     coming.mkdir(parents=True)
     (coming / "a.txt").write_text("half of it")
-    assert uploads.uploaded(tmp_path) == {}
-    uploads.sweep(tmp_path)
+    assert uploads.list_uploads(tmp_path) == {}
+    uploads.remove_partial(tmp_path)
     assert coming.exists()  # it may still be coming
     os.utime(coming, (0, 0))
-    uploads.sweep(tmp_path)
+    uploads.remove_partial(tmp_path)
     assert not coming.exists()
 
 
@@ -502,8 +501,8 @@ def test_a_file_on_its_way_is_no_file_yet(tmp_path: Path) -> None:
 def test_a_link_cannot_choose_where_a_button_leads(
     client: TestClient, opened: Workspace, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result, "sections_of", lambda history, id: [])
-    id = _kept(opened)
+    monkeypatch.setattr(result, "result_sections", lambda history, id: [])
+    id = kept_result(opened)
     page = client.get(f"/compare/result/{id}", params={"found": found}).text
     assert "Measure again" not in page
     assert "/again" not in page
@@ -514,7 +513,7 @@ def test_a_link_cannot_choose_where_a_button_leads(
 def test_no_layer_names_a_file(layer: str, texts: Path) -> None:
     """The command that builds an index reads `subwords:PATH`; a measure knows no such layer."""
     from rote.core.errors import UnknownName
-    from rote.measure._compute import compute
+    from rote.measure.driver.compute import compute
     from rote.measure.lexical import METRIC
 
     with pytest.raises(UnknownName, match="layer"):
@@ -528,9 +527,9 @@ def test_uploads_may_come_and_go_at_once(tmp_path: Path) -> None:
         try:
             for number in range(40):
                 content = io.BytesIO(b"Some words, number %d." % (number % 2))
-                key = uploads.keep(tmp_path, "a.txt", content, limit=10_000)
-                uploads.uploaded(tmp_path)
-                uploads.remove(tmp_path, key)
+                key = uploads.store_upload(tmp_path, "a.txt", content, limit=10_000)
+                uploads.list_uploads(tmp_path)
+                uploads.remove_upload(tmp_path, key)
         except BaseException as problem:
             problems.append(problem)
 
@@ -540,7 +539,7 @@ def test_uploads_may_come_and_go_at_once(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert not problems
-    assert uploads.uploaded(tmp_path) == {}
+    assert uploads.list_uploads(tmp_path) == {}
 
 
 # -- texts -----------------------------------------------------------------------------------
@@ -562,11 +561,11 @@ def test_half_a_character_in_a_request_is_no_surprise(client: TestClient) -> Non
 def test_half_a_character_in_a_file_is_no_surprise(
     client: TestClient, opened: Workspace, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result, "sections_of", lambda history, id: [])
+    monkeypatch.setattr(result, "result_sections", lambda history, id: [])
     record = {"id": f"x{HALF}", "source": f"s{HALF}", "text": "Some words.", f"f{HALF}": 1}
     texts.write_text(json.dumps(record) + "\n" + json.dumps({**record, "id": "y", "source": "t"}))
     assert client.get("/api/opened").status_code == 200
-    id = _kept(opened, f"s{HALF}")
+    id = kept_result(opened, f"s{HALF}")
     for place in ("/", "/compare", "/history", f"/compare/result/{id}", f"/api/results/{id}"):
         assert client.get(place).status_code == 200
     assert client.get(f"/compare/result/{id}/texts?place=0").status_code == 200
@@ -574,8 +573,8 @@ def test_half_a_character_in_a_file_is_no_surprise(
 
 
 def test_a_job_that_fails_with_half_a_character_has_failed(opened: Workspace) -> None:
-    prepare(opened.store)
-    held = Jobs(replace(opened, at_once=0), COMMAND)
+    prepare_store(opened.store)
+    held = JobQueue(replace(opened, at_once=0), COMMAND)
     job = held.start("compare", "t", {"do": "sleep"})
     assert held._hear(job.id, {"error": f"no field {HALF}"})
     assert held.get(job.id).state == "failed"
@@ -583,18 +582,18 @@ def test_a_job_that_fails_with_half_a_character_has_failed(opened: Workspace) ->
 
 
 def test_a_process_that_says_what_nobody_understands_has_failed(opened: Workspace) -> None:
-    prepare(opened.store)
-    held = Jobs(opened, ("echo", "no JSON"))
+    prepare_store(opened.store)
+    held = JobQueue(opened, ("echo", "no JSON"))
     job = held.start("compare", "t", {"do": "nothing"})
     for thread in held._threads:
-        thread.join(timeout=30)
+        thread.join(PATIENCE)
     assert held.get(job.id).state == "failed"
     held.stop()
 
 
 def test_a_process_that_cannot_be_started_has_failed(opened: Workspace) -> None:
-    prepare(opened.store)
-    held = Jobs(opened, ("/nowhere/python",))
+    prepare_store(opened.store)
+    held = JobQueue(opened, ("/nowhere/python",))
     job = held.start("compare", "t", {"do": "nothing"})
     found = held.get(job.id)
     assert (found.state, found.open) == ("failed", False)
@@ -606,18 +605,18 @@ def test_a_process_that_cannot_be_started_has_failed(opened: Workspace) -> None:
     "cell", ["=1+1", "+1+1", "-x", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C'!A0"]
 )
 def test_a_cell_of_a_table_is_no_formula(cell: str) -> None:
-    assert inert(cell) == "'" + cell
-    written = io.StringIO(rows_as_csv([["a", cell]]), newline="")
+    assert escape_formula(cell) == "'" + cell
+    written = io.StringIO(rows_csv([["a", cell]]), newline="")
     assert list(csv.reader(written)) == [["a", "'" + cell]]
 
 
 @pytest.mark.parametrize("cell", ["", "a=1", "-1.5", "+3", "-1e-9", "-inf", "human", 5, -5, None])
 def test_other_cells_stay_as_they_are(cell: object) -> None:
-    assert inert(cell) == cell
+    assert escape_formula(cell) == cell
 
 
 def test_tables_to_take_away_hold_no_formula(client: TestClient, opened: Workspace) -> None:
-    id = _kept(opened, '=HYPERLINK("http://evil.example")')
+    id = kept_result(opened, '=HYPERLINK("http://evil.example")')
     for name in ("values.csv", "texts/values.csv?place=0"):
         text = client.get(f"/compare/result/{id}/{name}").text
         cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
@@ -642,7 +641,7 @@ def test_the_temporary_files_of_a_job_go_when_the_app_is_killed(tmp_path: Path) 
     opened = {"indexes": {}, "files": {}, "store": str(tmp_path), "jobs": 1, "upload_limit": 0}
     settings = {"do": "sleep", "here": str(tmp_path / "pid")}
     order = {"kind": "compare", "settings": settings, "opened": opened, "folder": str(folder)}
-    process.communicate(json.dumps(order) + "\n", timeout=60)  # and the pipe is closed
+    process.communicate(json.dumps(order) + "\n", timeout=PATIENCE)  # and the pipe is closed
     assert process.returncode == -signal.SIGKILL
     assert not folder.exists()
 
@@ -704,28 +703,9 @@ def test_the_rights_of_a_folder_that_was_there_are_its_owner_s(tmp_path: Path) -
     store = tmp_path / "shared"
     store.mkdir()
     store.chmod(0o750)
-    prepare(store)
+    prepare_store(store)
     assert _mode(store) == 0o750
 
 
 def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def _kept(opened: Workspace, source: str = "human") -> str:
-    """The id of a result with one source of this name."""
-    prepare(opened.store)
-    row = {"value": "ttr", "title": "TTR", "higher": "diverse"}
-    found = Result(
-        measure="lexical",
-        signature=Signature((("measure", "lexical"), ("seed", "0"))),
-        by=("source",),
-        reference=None,
-        interval=Interval(0.95, "jackknife"),
-        by_source={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
-        tables={
-            "values": [{**row, "length_sensitive": True, "relative": False}],
-            "texts": [{"source": source, "id": source, "words": 9, "ttr": 0.5}],
-        },
-    )
-    return History(opened.store).add([found], title=source, excerpts={source: source})

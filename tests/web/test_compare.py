@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -15,14 +14,15 @@ from fastapi.testclient import TestClient
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.web.app import begin, make_app
-from rote.web.forms import options as forms
-from rote.web.forms.compare import USUAL, CompareForm, guessed, offered
-from rote.web.forms.options import from_json
-from rote.web.jobs import worker as work
-from rote.web.store.database import prepare
-from rote.web.store.history import History
+from rote.web import form_fields
+from rote.web import job_worker as work
+from rote.web.app import make_app, start_first_job
+from rote.web.compare_form import DEFAULT_MEASURES, CompareForm, guess_settings, offered_measures
+from rote.web.database import prepare_store
+from rote.web.form_fields import form_from_json, form_to_json
+from rote.web.history import History
 from rote.web.workspace import Workspace
+from tests.kit import ended_job, write_jsonl
 from tests.web.conftest import HERE, Calling
 from tests.web.test_history import with_texts
 
@@ -33,11 +33,13 @@ def test_an_address_says_all_settings() -> None:
         measures=("lexical", "templates"),
         corpus="index:kjv",
         settings={"by": ("task", "source"), "reference": "human", "seed": 3, "matched": False},
-        own={"lexical": {"window": 99}, "templates": {"lengths": (4, 5)}},
+        measure_options={"lexical": {"window": 99}, "templates": {"lengths": (4, 5)}},
     )
     query = parse_qsl(urlsplit(comparison.address).query, keep_blank_values=True)
     assert CompareForm.read(query) == comparison
-    assert from_json(CompareForm, json.loads(json.dumps(asdict(comparison)))) == comparison
+    assert (
+        form_from_json(CompareForm, json.loads(json.dumps(form_to_json(comparison)))) == comparison
+    )
 
 
 def test_fields_at_their_defaults_do_not_count() -> None:
@@ -65,20 +67,20 @@ def test_an_unknown_measure_is_refused() -> None:
         CompareForm.read([("measure", "lexicall")])
 
 
-@pytest.mark.parametrize("name", offered())
+@pytest.mark.parametrize("name", offered_measures())
 def test_every_measure_has_a_form_that_gives_its_defaults(name: str) -> None:
     options = plugins.load("measure", name).METRIC.options
-    fields = forms.fields_of(options)
+    fields = form_fields.options_fields(options)
     assert all(field.help and field.label for field in fields)
-    assert forms.read(fields, {field.name: field.default for field in fields}) == {}
+    assert form_fields.read_values(fields, {field.name: field.default for field in fields}) == {}
 
 
 def test_the_usual_measures_come_first() -> None:
-    assert offered()[: len(USUAL)] == USUAL
+    assert offered_measures()[: len(DEFAULT_MEASURES)] == DEFAULT_MEASURES
 
 
 def test_sources_are_guessed_from_the_records(opened: Workspace) -> None:
-    assert guessed(["texts.jsonl"], opened) == {"by": ("source",), "reference": "human"}
+    assert guess_settings(["texts.jsonl"], opened) == {"by": ("source",), "reference": "human"}
 
 
 class TestPage:
@@ -91,7 +93,7 @@ class TestPage:
 
     def test_a_link_fills_the_form(self, client: TestClient) -> None:
         address = CompareForm(
-            ("texts.jsonl",), ("lexical",), own={"lexical": {"window": 77}}
+            ("texts.jsonl",), ("lexical",), measure_options={"lexical": {"window": 77}}
         ).address
         page = client.get(address).text
         assert 'value="77"' in page
@@ -152,7 +154,7 @@ class TestPage:
         more = tmp_path / "more.jsonl"
         ids = [f"{source}-{n}" for source in ("human", "model") for n in range(3)]
         moods = [{"id": id, "mood": "sad" if id.endswith("0") else "glad"} for id in ids]
-        more.write_text("".join(json.dumps(one) + "\n" for one in moods))
+        write_jsonl(more, moods)
         held = replace(opened, files={**opened.files, "more.jsonl": more})
         settings = {
             "where": ["source=human"],
@@ -235,14 +237,16 @@ class TestUploads:
 
 def test_from_texts_to_a_result_and_down_to_one_text(client: TestClient, opened: Workspace) -> None:
     """The work itself, in this process, and every page that shows what came out."""
-    prepare(opened.store)
+    prepare_store(opened.store)
     comparison = CompareForm(
         ("texts.jsonl",),
         ("lexical", "templates"),
         settings={"by": ("source",), "reference": "human", "permutations": 9},
-        own={"lexical": {"window": 5}},
+        measure_options={"lexical": {"window": 5}},
     )
-    place = work.run(comparison.kind, json.loads(json.dumps(asdict(comparison))), opened, Silent())
+    place = work.run_job(
+        comparison.kind, json.loads(json.dumps(form_to_json(comparison))), opened, Silent()
+    )
     page = client.get(place).text
     assert "Summary" in page
     assert comparison.address.replace("&", "&amp;") in page
@@ -292,9 +296,7 @@ def test_the_whole_way_in_another_process(opened: Workspace) -> None:
     with TestClient(app, **HERE, follow_redirects=False) as client:
         data = {"file": "texts.jsonl", "measure": "self-repetition", "by": "source"}
         place = client.post("/compare", data=data).headers["location"]
-        while client.get(f"/api{place}").json()["open"]:
-            time.sleep(0.1)
-        done = client.get(f"/api{place}").json()
+        done = ended_job(client, f"/api{place}")
         assert done["state"] == "done", done["error"]
         assert client.get(place).headers["location"] == done["result"]
         assert client.get(done["result"]).status_code == 200
@@ -307,13 +309,13 @@ def test_the_whole_way_in_another_process(opened: Workspace) -> None:
 def test_an_empty_history_begins_with_the_first_file(opened: Workspace, calling: Calling) -> None:
     client = calling(replace(opened, at_once=0))  # it waits, and cannot be over too soon
     history, jobs = History(opened.store), client.app.state.jobs  # type: ignore[attr-defined]
-    begin(opened, history, jobs)
+    start_first_job(opened, history, jobs)
     assert jobs.list() == [], "the user's own files are not measured unasked"
-    begin(replace(opened, first=True), history, jobs)
+    start_first_job(replace(opened, first=True), history, jobs)
     (job,) = jobs.list()
-    comparison = from_json(CompareForm, job.settings)
+    comparison = form_from_json(CompareForm, job.settings)
     assert comparison.files == ("texts.jsonl",)
     assert comparison.settings["reference"] == "human"
-    begin(replace(opened, first=True), history, jobs)
+    start_first_job(replace(opened, first=True), history, jobs)
     assert len(jobs.list()) == 1
     assert "Under way" in client.get("/").text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -13,19 +12,20 @@ pytest.importorskip("fastapi")
 from fastapi import Request
 from fastapi.testclient import TestClient
 
-from rote.web.forms.compare import CompareForm
-from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs.ledger import Job
+from rote.web.compare_form import CompareForm
+from rote.web.form_fields import form_to_json
+from rote.web.forms import TemplatesForm
+from rote.web.history import History
+from rote.web.job_queue import Job
 from rote.web.routes import jobs as job_routes
-from rote.web.store.history import History
 from rote.web.workspace import Workspace
 from tests.web.test_history import made
 
 COMPARISON = CompareForm(("texts.jsonl",), ("lexical",))
 TEMPLATES = TemplatesForm(("texts.jsonl",))
 KINDS: dict[str, tuple[dict[str, Any], str]] = {
-    "compare": (asdict(COMPARISON), "/compare/result/{id}"),
-    "templates": (asdict(TEMPLATES), "/templates/kept/{id}"),
+    "compare": (form_to_json(COMPARISON), "/compare/result/{id}"),
+    "templates": (form_to_json(TEMPLATES), "/templates/kept/{id}"),
 }
 
 
@@ -48,7 +48,7 @@ def finished(client: TestClient, history: History, kind: str) -> Job:
         indexes=[],
         key=jobs.key(kind, settings, ["texts.jsonl"], []),
         state="done",
-        made="2026-01-01T00:00:00+00:00",
+        created="2026-01-01T00:00:00+00:00",
         server="none",
         result=address.format(id=id),
         ended="2026-01-01T00:00:00+00:00",
@@ -129,6 +129,6 @@ def test_a_page_that_follows_a_job_hears_no_more_when_it_is_forgotten(
     async def heard() -> list[str]:
         request = Request({"type": "http", "app": client.app})
         request.is_disconnected = connected  # type: ignore[method-assign]
-        return [line async for line in job_routes._events(request, job.id)]
+        return [line async for line in job_routes._event_stream(request, job.id)]
 
     assert asyncio.run(heard()) == []

@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
-from rote.web.pages.render import document_link, link
+from rote.web.render import document_link, make_link
 from rote.web.routes.document import PART, DocumentAnswer, DocumentsAnswer
 from tests.web.asked import LONE, OVERRIDE, TEXTS, client, harmless, made_index
 
@@ -89,4 +89,4 @@ def test_an_address_keeps_what_a_name_holds() -> None:
     address = document_link("a/b?", f"x&y#{OVERRIDE}", 0, 3)
     assert address == "/document/a%2Fb%3F?id=x%26y%23%E2%80%AE&from=0&to=3#hit"
     assert document_link("made", f"half {LONE}") is None
-    assert link("/search", q="", index=None, page=0) == "/search?page=0"
+    assert make_link("/search", q="", index=None, page=0) == "/search?page=0"

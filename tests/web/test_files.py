@@ -12,16 +12,17 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.measure._correct import UNTESTED
-from rote.web.files import glimpse, in_words
-from rote.web.forms.compare import CompareForm
-from rote.web.forms.reading import Reading
-from rote.web.jobs.worker import named
-from rote.web.pages.render import environment
-from rote.web.pages.sections import sections_of
-from rote.web.store.database import prepare
-from rote.web.store.history import History
+from rote.measure.driver.multiple_testing import UNTESTED
+from rote.web.compare_form import CompareForm
+from rote.web.database import prepare_store
+from rote.web.files import name_form_fields, preview_file
+from rote.web.history import History
+from rote.web.job_worker import name_files
+from rote.web.render import environment
+from rote.web.routes.files import ReadForm
+from rote.web.stored_results import result_sections
 from rote.web.workspace import Workspace
+from tests.kit import read_jsonl
 from tests.web.asked import harmless
 from tests.web.test_history import made
 
@@ -69,7 +70,7 @@ def test_the_field_with_the_text_is_chosen_and_what_was_read_is_used(
         "first": "One longer answer 0.",
         "source": "One longer answer 0.",
     }
-    assert glimpse(opened.file(key)).texts[0] == ("0", "Another one here 0.")
+    assert preview_file(opened.file(key)).texts[0] == ("0", "Another one here 0.")
     listed = client.get("/compare").text
     assert "Say how it is read" in listed
     assert listed.count(" disabled") == 3, "neither ticked, nor a corpus, nor training texts"
@@ -99,7 +100,10 @@ def test_format_encoding_and_lines_are_chosen(client: TestClient, opened: Worksp
     assert "not valid utf-8" in client.get(f"{place}?format=text").text
     told = {"format": "text", "encoding": "latin-1", "plain": "line"}
     (key,) = chosen(client.post(place, data=told).headers["location"]).files
-    assert [text for _, text in glimpse(opened.file(key)).texts] == ["Ein Mädchen.", "Eine Straße."]
+    assert [text for _, text in preview_file(opened.file(key)).texts] == [
+        "Ein Mädchen.",
+        "Eine Straße.",
+    ]
 
 
 def test_the_same_id_twice_is_mended_by_another_field_and_by_skipping(
@@ -109,7 +113,7 @@ def test_the_same_id_twice_is_mended_by_another_field_and_by_skipping(
     place = upload(client, "twice.jsonl", "\n".join(map(json.dumps, records)).encode())
     assert "is in line 1 already" in client.get(place).text
     (by_number,) = chosen(client.post(place, data={"id": "nr"}).headers["location"]).files
-    held = [json.loads(line) for line in opened.file(by_number).read_text().splitlines()]
+    held = read_jsonl(opened.file(by_number))
     assert held[1] == {"id": "1", "text": "Text 1.", "given_id": "same"}
 
 
@@ -132,7 +136,7 @@ def test_programs_read_a_file_in_another_way(client: TestClient) -> None:
 def test_what_is_no_setting_is_refused(client: TestClient) -> None:
     for pair in (("encoding", "rot13"), ("format", "memory"), ("plain", "x"), ("bad", "maybe")):
         with pytest.raises(OptionError, match=pair[0]):
-            Reading.read([pair])
+            ReadForm.read([pair])
         assert client.get("/files/texts.jsonl", params=[pair]).status_code == 400
     assert client.get("/files/nothing.jsonl").status_code == 404
     assert client.get("/files/../../etc/passwd").status_code == 404
@@ -149,31 +153,31 @@ def test_nothing_in_a_record_acts(client: TestClient) -> None:
 
 def test_remarks_name_fields_of_forms_in_place_of_flags(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    assert in_words(f"{path}: try --text-field, --id-field", path) == (
+    assert name_form_fields(f"{path}: try --text-field, --id-field", path) == (
         "a.jsonl: try “Field with the text”, “Field with the id”"
     )
-    assert in_words("about 4 minutes (--jobs, --sample, --min-count change that)") == (
+    assert name_form_fields("about 4 minutes (--jobs, --sample, --min-count change that)") == (
         "about 4 minutes (“Sample”, “Min count” change that)"
     )
     assert (
-        in_words("--by source; --on-error skip")
+        name_form_fields("--by source; --on-error skip")
         == "“Fields that tell sources apart” source; “Skip bad records”"
     )
     kept = "raise --upload-limit, or `rote index add-layer IDX --jobs 2 --layers pos`"
-    assert in_words(kept) == kept, "what is said to the shell stays"
+    assert name_form_fields(kept) == kept, "what is said to the shell stays"
     files = {"a.jsonl~12": path, "bible:kjv": "bible:kjv"}
-    assert named(f"{path}: --sample of bible:kjv", files) == "a.jsonl: “Sample” of bible:kjv"
+    assert name_files(f"{path}: --sample of bible:kjv", files) == "a.jsonl: “Sample” of bible:kjv"
 
 
 def test_remarks_of_a_result_name_fields_of_forms_too(tmp_path: Path) -> None:
     """They are kept as the shell says them, and so they are downloaded."""
-    prepare(tmp_path)
+    prepare_store(tmp_path)
     told = f"{UNTESTED} human: --permutations 99 would do"
     result = made()
     own = {name: replace(one, notes=("--sample",)) for name, one in result.by_source.items()}
     kept = History(tmp_path)
     id = kept.add([replace(result, notes=(told,), by_source=own)], title="a", kind="compare")
-    shown = "".join(str(part.html) for part in sections_of(kept, id))
+    shown = "".join(str(part.html) for part in result_sections(kept, id))
     assert "human: “Permutations” 99 would do" in shown
     assert "“Sample”" in shown
     assert "--" not in re.sub(r"<[^>]*>|<!--.*?-->", "", shown)

@@ -8,7 +8,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -22,16 +21,16 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.web.jobs.ledger import Ledger
-from rote.web.jobs.queue import Jobs
-from rote.web.store import uploads
-from rote.web.store import uploads as texts
-from rote.web.store.database import full_disk, prepare
-from rote.web.store.history import History
+from rote.web import uploads
+from rote.web import uploads as texts
+from rote.web.database import disk_full_message, prepare_store
+from rote.web.history import History
+from rote.web.job_queue import JobQueue, JobStore
 from rote.web.workspace import Workspace
 from tests.web.conftest import PYTHONPATH, Calling
 from tests.web.fake_work import COMMAND
 from tests.web.test_history import made
+from tests.web.test_jobs import ended
 
 FULL = [
     OSError(errno.ENOSPC, "No space left on device"),
@@ -40,15 +39,15 @@ FULL = [
 ]
 Asking = Callable[[TestClient], Any]
 WRITING: dict[str, tuple[Any, str, Asking]] = {
-    "upload": (uploads, "_move", lambda client: _upload(client)),
+    "upload": (uploads, "_move_file", lambda client: _upload(client)),
     "upload page": (
         uploads,
-        "_move",
+        "_move_file",
         lambda c: c.post("/uploads", files={"upload": ("a.txt", b"Some words.")}),
     ),
-    "compare": (Ledger, "put", lambda c: c.post("/api/compare", json={"files": ["texts.jsonl"]})),
-    "compare page": (Ledger, "put", lambda c: _compare(c)),
-    "templates": (Ledger, "put", lambda c: c.post("/templates", data={"file": "texts.jsonl"})),
+    "compare": (JobStore, "put", lambda c: c.post("/api/compare", json={"files": ["texts.jsonl"]})),
+    "compare page": (JobStore, "put", lambda c: _compare(c)),
+    "templates": (JobStore, "put", lambda c: c.post("/templates", data={"file": "texts.jsonl"})),
     "history": (History, "delete", lambda c: c.post("/api/results/abc/delete")),
     "trace": (texts, "write_atomically", lambda c: c.post("/trace", data={"text": "Some words."})),
 }
@@ -88,20 +87,14 @@ def test_every_page_that_writes_says_that_the_disk_is_full(
 
 def test_what_has_nothing_to_do_with_the_disk_is_no_full_disk(tmp_path: Path) -> None:
     for error in (OSError(errno.EACCES, "Permission denied"), KeyError("full"), RecursionError()):
-        assert full_disk(error, (tmp_path,)) == ""
-    assert full_disk(sqlite3.OperationalError("disk I/O error"), (tmp_path,)) == ""
+        assert disk_full_message(error, (tmp_path,)) == ""
+    assert disk_full_message(sqlite3.OperationalError("disk I/O error"), (tmp_path,)) == ""
 
 
 def test_the_folder_that_the_system_names_is_named(tmp_path: Path) -> None:
     error = OptionError("cannot be written")
     error.__cause__ = OSError(errno.ENOSPC, "No space left on device", "/far/away/file")
-    assert "no room left in /far/away." in full_disk(error, (tmp_path,))
-
-
-def ended(jobs: Jobs, id: str) -> Any:
-    while jobs.get(id).open:
-        time.sleep(0.05)
-    return jobs.get(id)
+    assert "no room left in /far/away." in disk_full_message(error, (tmp_path,))
 
 
 @pytest.mark.parametrize("do", ["fill", "fill the store"])
@@ -109,9 +102,9 @@ def test_work_that_fills_the_disk_says_so(
     opened: Workspace, monkeypatch: pytest.MonkeyPatch, do: str
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
-    prepare(opened.store)
-    jobs = Jobs(opened, COMMAND)
-    job = ended(jobs, jobs.start("compare", "t", {"do": do}).id)
+    prepare_store(opened.store)
+    jobs = JobQueue(opened, COMMAND)
+    job = ended(jobs, jobs.start("compare", "t", {"do": do}))
     jobs.stop()
     assert job.state == "failed"
     assert "the disk is full" in job.error
@@ -122,21 +115,21 @@ def test_jobs_end_although_it_cannot_be_written_down(
     opened: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
-    prepare(opened.store)
-    jobs = Jobs(replace(opened, at_once=0), COMMAND)
+    prepare_store(opened.store)
+    jobs = JobQueue(replace(opened, at_once=0), COMMAND)
     job = jobs.start("compare", "t", {"do": "nothing"})
 
     def refuse(*_: Any) -> None:
         raise FULL[2]
 
     with monkeypatch.context() as full:
-        full.setattr(Ledger, "put", refuse)
+        full.setattr(JobStore, "put", refuse)
         jobs.cancel(job.id)
         assert [one.state for one in jobs.list()] == ["cancelled"]
         assert jobs.get(job.id).state == "cancelled"
     other = jobs.start("compare", "t", {"do": "another thing"})
     jobs.cancel(other.id)
-    assert [one.state for one in Ledger(opened.store).list()] == ["cancelled"] * 2
+    assert [one.state for one in JobStore(opened.store).list()] == ["cancelled"] * 2
     jobs.stop()
 
 
@@ -196,4 +189,4 @@ def test_a_disk_that_is_full_in_truth(
 def test_an_app_that_is_started_on_a_full_disk_says_so(small_disk: Path) -> None:
     _fill(small_disk / "fill")
     with pytest.raises(OptionError, match="the disk is full"):
-        prepare(small_disk / "store")
+        prepare_store(small_disk / "store")

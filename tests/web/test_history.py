@@ -12,19 +12,19 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import InputError, UnknownName
+from rote.core.evidence import Evidence, Mark
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
 from rote.core.signature import Signature
-from rote.report.report import Evidence, Material, Report
-from rote.report.texts.highlight import Mark
+from rote.report.report import Material, Report
+from rote.web.database import prepare_store
+from rote.web.history import History
 from rote.web.routes.history import side_by_side
-from rote.web.store.database import prepare
-from rote.web.store.history import History
 from rote.web.workspace import Workspace
 
 
 @pytest.fixture
 def history(opened: Workspace) -> History:
-    prepare(opened.store)
+    prepare_store(opened.store)
     return History(opened.store)
 
 
@@ -43,10 +43,10 @@ def test_a_study_comes_back_whole(history: History) -> None:
     mark = Mark(0, 3, "DT NN", "template", ({"document": "d"},))
     study = Report(
         title="Report",
-        made="2026-01-02T03:04:05+00:00",
+        created="2026-01-02T03:04:05+00:00",
         version="0.1.0",
         reference="human",
-        given=(Material("texts", "a.jsonl", "abc", {"texts": 3}),),
+        materials=(Material("texts", "a.jsonl", "abc", {"texts": 3}),),
         tools=(),
         results=(made(ttr=0.5), made("compression", layer="pos")),
         evidence=(Evidence("templates", "human", "1", "The cat", (mark,)),),

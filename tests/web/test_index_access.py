@@ -12,7 +12,8 @@ from rote.core.errors import InputError
 from rote.corpus import open_corpus
 from rote.index.folders.build import add_to_index
 from rote.index.folders.maintenance import merge_index
-from rote.web.indexes import Indexes, Recent
+from rote.web.workspace import IndexCache, RecentAnswers
+from tests.kit import PATIENCE
 from tests.web.asked import made_index
 
 
@@ -31,12 +32,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_index_is_opened_once_as_long_as_it_stays_the_same(path: Path) -> None:
-    indexes = Indexes()
+    indexes = IndexCache()
     assert indexes.current(path) is indexes.current(path)
 
 
 def test_documents_that_were_added_are_found_without_opening_the_app_anew(path: Path) -> None:
-    indexes = Indexes()
+    indexes = IndexCache()
     before = indexes.current(path)
     grow(path, 5, 7)
     after = indexes.current(path)
@@ -45,7 +46,7 @@ def test_documents_that_were_added_are_found_without_opening_the_app_anew(path: 
 
 
 def test_what_is_open_answers_as_before_after_a_merge_removed_its_files(path: Path) -> None:
-    indexes = Indexes()
+    indexes = IndexCache()
     grow(path, 5, 7)
     before = indexes.current(path)
     merge_index(path)
@@ -59,7 +60,7 @@ def test_what_is_open_answers_as_before_after_a_merge_removed_its_files(path: Pa
 
 
 def test_an_old_state_is_let_go_with_its_last_reader(path: Path) -> None:
-    indexes = Indexes()
+    indexes = IndexCache()
     old = indexes.current(path).index
     old.count("alpha")
     held = weakref.ref(old)
@@ -72,7 +73,7 @@ def test_an_old_state_is_let_go_with_its_last_reader(path: Path) -> None:
 
 
 def test_nobody_waits_for_a_newer_state_who_has_an_older_one(path: Path) -> None:
-    indexes = Indexes()
+    indexes = IndexCache()
     old = indexes.current(path)
     grow(path, 5, 6)
     # Another request is opening it.
@@ -82,7 +83,7 @@ def test_nobody_waits_for_a_newer_state_who_has_an_older_one(path: Path) -> None
 
 
 def test_every_answer_belongs_to_one_state_while_documents_are_added(path: Path) -> None:
-    indexes, stop = Indexes(), threading.Event()
+    indexes, stop, answered = IndexCache(), threading.Event(), threading.Condition()
     seen: set[int] = set()
     wrong: list[object] = []
 
@@ -98,31 +99,44 @@ def test_every_answer_belongs_to_one_state_while_documents_are_added(path: Path)
                     index.matches('[lower="al.*"]'),
                     int(index.document_counts(["stands here"])[0]),
                 )
-                seen.add(documents)
                 if set(found) != {documents}:
                     wrong.append((documents, found))
+                with answered:
+                    seen.add(documents)
+                    answered.notify()
             except BaseException as error:
                 wrong.append(error)
+                with answered:
+                    answered.notify()
                 return
+
+    def see(documents: int) -> None:
+        """A busy machine may add all documents before a reader has its turn."""
+        with answered:
+            assert answered.wait_for(lambda: documents in seen or wrong, PATIENCE)
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for first in range(5, 17, 4):
-        grow(path, first, first + 4)
-        if first == 9:
-            merge_index(path)
-    merge_index(path)
-    stop.set()
-    for thread in threads:
-        thread.join()
+    try:
+        see(5)
+        for first in range(5, 17, 4):
+            grow(path, first, first + 4)
+            see(first + 4)
+            if first == 9:
+                merge_index(path)
+        merge_index(path)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
     assert not wrong
-    assert len(seen) > 1
+    assert seen == {5, 9, 13, 17}
     assert indexes.current(path).index.count("alpha") == 17
 
 
 def test_an_index_that_is_gone_is_an_error_that_names_it(path: Path) -> None:
-    indexes = Indexes()
+    indexes = IndexCache()
     indexes.current(path)
     (path / "rote-index.json").unlink()
     with pytest.raises(InputError, match="idx"):
@@ -130,13 +144,13 @@ def test_an_index_that_is_gone_is_an_error_that_names_it(path: Path) -> None:
 
 
 def test_what_is_made_of_a_state_is_made_once(path: Path) -> None:
-    opened, made = Indexes().current(path), []
+    opened, made = IndexCache().current(path), []
     for _ in range(3):
         assert opened.once("name", lambda: made.append(1) or len(made)) == 1
 
 
 def test_of_recent_answers_those_stay_that_were_asked_for_last() -> None:
-    recent, made = Recent(most=2), []
+    recent, made = RecentAnswers(most=2), []
 
     def make(name: str) -> str:
         return recent.get(name, lambda: made.append(name) or name)

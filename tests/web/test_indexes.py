@@ -12,11 +12,10 @@ from fastapi.testclient import TestClient
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.index.factory import open_index
-from rote.web.forms.index import IndexForm
-from rote.web.forms.run import form_of
-from rote.web.jobs import worker
-from rote.web.jobs.queue import Jobs
-from rote.web.store.database import prepare
+from rote.web import job_worker
+from rote.web.database import prepare_store
+from rote.web.forms import IndexForm, make_form
+from rote.web.job_queue import JobQueue
 from rote.web.workspace import Workspace
 from tests.web.asked import made_index
 from tests.web.test_jobs import ended
@@ -24,7 +23,7 @@ from tests.web.test_jobs import ended
 
 def work(form: IndexForm, opened: Workspace) -> str:
     """As the process of a job does it."""
-    return worker.run(form.kind, json.loads(json.dumps(asdict(form))), opened, Silent())
+    return job_worker.run_job(form.kind, json.loads(json.dumps(asdict(form))), opened, Silent())
 
 
 def test_an_index_is_built_extended_searched_and_deleted(
@@ -51,12 +50,12 @@ def test_an_index_is_built_extended_searched_and_deleted(
 
 def test_an_index_is_extended_by_the_process_of_a_job(opened: Workspace, texts: Path) -> None:
     """That process is told what was given at the start, and finds what was built since."""
-    prepare(opened.store)
+    prepare_store(opened.store)
     more = texts.with_name("more.jsonl")
     more.write_text(texts.read_text().splitlines()[0] + '\n{"id": "new", "text": "A new mat."}\n')
     opened = Workspace({}, {**opened.files, "more.jsonl": more}, opened.store)
     work(IndexForm(("texts.jsonl",), "mine", layers=("lower",)), opened)
-    jobs = Jobs(opened)
+    jobs = JobQueue(opened)
     try:
         again = ended(jobs, jobs.ask(IndexForm(("texts.jsonl",), into="mine")))
         assert again.state == "done", again.error
@@ -84,7 +83,7 @@ def test_the_page_starts_the_work_and_says_what_is_wrong(
     assert started.headers["location"].startswith("/jobs/")
     job = client.post("/api/indexes", json={"files": ["texts.jsonl"], "name": "other"}).json()
     assert job["title"] == "index other: texts.jsonl"
-    form = form_of(job["kind"], job["settings"])
+    form = make_form(job["kind"], job["settings"])
     assert IndexForm.read([("file", "texts.jsonl"), ("name", "other")]) == form
     skipping = IndexForm(("texts.jsonl",), "x", skip=True)
     assert 'name="bad" value="skip" checked' in client.get(skipping.address).text
@@ -111,7 +110,7 @@ def test_what_was_named_at_the_start_is_never_written(
         IndexForm(("texts.jsonl",), into="theirs").check(app)
     with pytest.raises(OptionError, match="extend it"):
         IndexForm(("texts.jsonl",), "theirs").check(app)
-    assert "theirs" not in app.known.own
+    assert "theirs" not in app.known.built
 
 
 def test_what_was_begun_and_not_ended_is_removed(opened: Workspace) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -16,29 +14,25 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import UnknownName
-from rote.web.jobs import worker
-from rote.web.jobs.ledger import Job, Ledger
-from rote.web.jobs.plan import steps_of
-from rote.web.jobs.queue import Jobs
-from rote.web.jobs.worker import FIRST_TIME, PipeReporter, progress
-from rote.web.store.database import prepare
+from rote.web.database import prepare_store
+from rote.web.job_queue import Job, JobQueue
+from rote.web.job_worker import PipeReporter, stage_progress, steps_of
 from rote.web.workspace import Workspace
+from tests.kit import wait_until
 from tests.web.conftest import PYTHONPATH
 from tests.web.fake_work import COMMAND
 
-_PATIENCE = 30.0
-
 
 @pytest.fixture
-def jobs(opened: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
+def jobs(opened: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[JobQueue]:
     monkeypatch.setenv("PYTHONPATH", PYTHONPATH)
-    prepare(opened.store)
-    made = Jobs(replace(opened, at_once=1), COMMAND)
+    prepare_store(opened.store)
+    made = JobQueue(replace(opened, at_once=1), COMMAND)
     yield made
     made.stop()
 
 
-def test_a_job_runs_to_its_end(jobs: Jobs) -> None:
+def test_a_job_runs_to_its_end(jobs: JobQueue) -> None:
     job = ended(jobs, start(jobs, "finish"))
     assert job.state == "done"
     assert job.result == "/history"
@@ -47,29 +41,29 @@ def test_a_job_runs_to_its_end(jobs: Jobs) -> None:
     assert job.progress.share is None, "the steps of this work are not known"
 
 
-def test_an_error_for_the_user_is_shown_in_its_own_words(jobs: Jobs) -> None:
+def test_an_error_for_the_user_is_shown_in_its_own_words(jobs: JobQueue) -> None:
     job = ended(jobs, start(jobs, "fail"))
     assert job.state == "failed"
     assert job.error == "a.jsonl, line 3: there is no text. Add one"
 
 
-def test_an_unforeseen_error_is_named_and_no_more(jobs: Jobs) -> None:
+def test_an_unforeseen_error_is_named_and_no_more(jobs: JobQueue) -> None:
     job = ended(jobs, start(jobs, "break"))
     assert job.state == "failed"
     assert "ZeroDivisionError" in str(job.error)
     assert "not foreseen" not in str(job.error)
 
 
-def test_a_process_that_dies_is_noticed(jobs: Jobs) -> None:
+def test_a_process_that_dies_is_noticed(jobs: JobQueue) -> None:
     job = ended(jobs, start(jobs, "die"))
     assert job.state == "failed"
     assert "exit code 3" in str(job.error)
 
 
-def test_want_of_memory_is_said(jobs: Jobs) -> None:
+def test_want_of_memory_is_said(jobs: JobQueue) -> None:
     """The system kills the job's process, or one of its workers."""
     alone = ended(jobs, start(jobs, "be killed"))
-    assert "most often for want of memory: take a sample" in str(alone.error)
+    assert "most often out of memory: take a sample" in str(alone.error)
     worker = ended(jobs, start(jobs, "lose a worker"))
     assert worker.state == "failed"
     assert "a process was killed while counting words" in str(worker.error)
@@ -77,52 +71,21 @@ def test_want_of_memory_is_said(jobs: Jobs) -> None:
     assert "__main__" not in str(worker.error)
 
 
-def test_cancelling_kills_the_process(jobs: Jobs, tmp_path: Path) -> None:
+def test_cancelling_kills_the_process(jobs: JobQueue, tmp_path: Path) -> None:
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     pid = int(appears(tmp_path / "pid"))
     assert jobs.cancel(job.id).state == "cancelled"
-    until(lambda: not alive(pid))
+    wait_until(lambda: not alive(pid))
     assert jobs.get(job.id).state == "cancelled"
     assert jobs.cancel(job.id).state == "cancelled"
 
 
-def test_a_process_whose_work_ended_well_does_the_next(jobs: Jobs, tmp_path: Path) -> None:
-    def who(n: int) -> list[str]:
-        return ended(jobs, start(jobs, "say who", n=n)).remarks[1].split()
-
-    assert len(b"x" * worker._KEPT) == worker._KEPT  # what this process had does not count
-    first, folder = who(1)
-    until(lambda: not Path(folder).exists())  # its temporary files are gone, and it is not
-    assert alive(int(first))
-    ended(jobs, start(jobs, "fail"))
-    second, other = who(2)
-    assert second == first
-    assert other != folder
-    ended(jobs, start(jobs, "break"))
-    third, _ = who(3)
-    assert third != first, "who knows what state it is in"
-    sleeping = start(jobs, "sleep", here=str(tmp_path / "pid"))
-    assert appears(tmp_path / "pid") == third
-    jobs.cancel(sleeping.id)
-    fourth, _ = who(4)
-    assert fourth != third
-    until(lambda: len(jobs._spare) == 1)
-    os.kill(int(fourth), signal.SIGKILL)  # while it waits
-    until(lambda: jobs._spare[0].poll() is not None)  # with all its threads
-    fifth, _ = who(5)
-    until(lambda: len(jobs._spare) == 1)
-    jobs.stop()
-    assert not alive(int(fifth))
+def test_temporary_files_go_with_the_job(jobs: JobQueue) -> None:
+    folder = Path(ended(jobs, start(jobs, "say where")).remarks[1])
+    wait_until(lambda: not folder.exists() and not jobs._processes)
 
 
-def test_a_process_that_had_much_memory_ends(jobs: Jobs) -> None:
-    job = ended(jobs, start(jobs, "hold much"))
-    assert job.state == "done"
-    until(lambda: not jobs._processes)
-    assert jobs._spare == []
-
-
-def test_others_wait_until_there_is_room(jobs: Jobs, tmp_path: Path) -> None:
+def test_others_wait_until_there_is_room(jobs: JobQueue, tmp_path: Path) -> None:
     first = start(jobs, "sleep", here=str(tmp_path / "pid"))
     second, third = start(jobs, "finish", n=1), start(jobs, "finish", n=2)
     assert [jobs.get(job.id).state for job in (second, third)] == ["waiting", "waiting"]
@@ -135,7 +98,7 @@ def test_others_wait_until_there_is_room(jobs: Jobs, tmp_path: Path) -> None:
 
 
 def test_the_same_on_the_same_files_is_not_done_twice(
-    jobs: Jobs, opened: Workspace, texts: Path
+    jobs: JobQueue, opened: Workspace, texts: Path
 ) -> None:
     first = ended(jobs, start(jobs, "finish"))
     assert start(jobs, "finish").id == first.id
@@ -147,75 +110,54 @@ def test_the_same_on_the_same_files_is_not_done_twice(
     assert start(jobs, "finish").id not in (first.id, again.id)
 
 
-def test_what_is_under_way_is_joined(jobs: Jobs, tmp_path: Path) -> None:
+def test_what_is_under_way_is_joined(jobs: JobQueue, tmp_path: Path) -> None:
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     assert start(jobs, "sleep", here=str(tmp_path / "pid")).id == job.id
 
 
 def test_a_stopped_app_leaves_jobs_interrupted(
-    opened: Workspace, jobs: Jobs, tmp_path: Path
+    opened: Workspace, jobs: JobQueue, tmp_path: Path
 ) -> None:
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     pid = int(appears(tmp_path / "pid"))
     jobs.stop()
-    until(lambda: not alive(pid))
-    later = Jobs(opened, COMMAND)
+    wait_until(lambda: not alive(pid))
+    later = JobQueue(opened, COMMAND)
     assert later.get(job.id).state == "interrupted"
     later.stop()
 
 
 def test_a_killed_app_leaves_jobs_interrupted(
-    opened: Workspace, jobs: Jobs, tmp_path: Path
+    opened: Workspace, jobs: JobQueue, tmp_path: Path
 ) -> None:
     """The lock of its server is gone, whatever the store says."""
     job = start(jobs, "sleep", here=str(tmp_path / "pid"))
     appears(tmp_path / "pid")
     lost = replace(jobs.get(job.id), id="lost", server="a-server-that-was-killed")
     jobs._ledger.put(lost)
-    other = Jobs(opened, COMMAND)
+    other = JobQueue(opened, COMMAND)
     assert other.get("lost").state == "interrupted"
     assert other.get(job.id).state == "running", "its server lives"
     other.stop()
 
 
-def test_what_waited_when_the_app_ended_is_done_after_the_next_start(
-    opened: Workspace, jobs: Jobs, tmp_path: Path
+def test_what_waited_when_the_app_ended_is_interrupted(
+    opened: Workspace, jobs: JobQueue, tmp_path: Path
 ) -> None:
-    running = start(jobs, "sleep", here=str(tmp_path / "pid"))
-    first, second = start(jobs, "finish", n=1), start(jobs, "finish", n=2)
-    elsewhere = jobs.start("compare", "gone", {"do": "finish", "n": 3}, files=["texts.jsonl"])
-    appears(tmp_path / "pid")
+    start(jobs, "sleep", here=str(tmp_path / "pid"))
+    stopped, killed = start(jobs, "finish", n=1), start(jobs, "finish", n=2)
     jobs.stop()
-    jobs._ledger.put(replace(elsewhere, files=["not-open.jsonl"], state="waiting"))
-    later = Jobs(replace(opened, at_once=1), COMMAND)
+    jobs._ledger.put(replace(killed, state="waiting"))
+    later = JobQueue(opened, COMMAND)
     try:
-        assert ended(later, first).state == "done"
-        assert ended(later, second).state == "done"
-        assert later.get(elsewhere.id).state == "interrupted", "its file is not open"
-        assert later.get(running.id).state == "interrupted"
-        assert str(later.get(first.id).started) <= str(later.get(second.id).started)
-        third = Jobs(opened, COMMAND)
-        assert third.get(first.id).state == "done", "nothing is done twice"
-        third.stop()
+        assert later.get(stopped.id).state == later.get(killed.id).state == "interrupted"
+        assert ended(later, later.again(stopped.id)).state == "done"
     finally:
         later.stop()
 
 
-def test_of_two_apps_that_start_one_takes_what_waits(
-    opened: Workspace, jobs: Jobs, tmp_path: Path
-) -> None:
-    start(jobs, "sleep", here=str(tmp_path / "pid"))
-    start(jobs, "finish", n=1)
-    appears(tmp_path / "pid")
-    jobs.stop()
-    one, two = Ledger(opened.store), Ledger(opened.store)
-    assert [len(held.take_over()) for held in (one, two)] == [1, 0]
-    one.close()
-    two.close()
-
-
 def test_all_is_cancelled_and_what_has_ended_is_cleared(client: TestClient, tmp_path: Path) -> None:
-    jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+    jobs: JobQueue = client.app.state.jobs  # type: ignore[attr-defined]
     done = ended(jobs, start(jobs, "finish"))
     open_ones = [start(jobs, "sleep", here=str(tmp_path / f"pid{n}")) for n in range(4)]
     pids = [int(appears(tmp_path / f"pid{n}")) for n in range(2)]
@@ -223,7 +165,7 @@ def test_all_is_cancelled_and_what_has_ended_is_cleared(client: TestClient, tmp_
     assert "Cancel all" in page
     assert page.count("<progress") == 4
     assert client.post("/jobs/cancel").headers["location"] == "/jobs"
-    until(lambda: not any(map(alive, pids)))
+    wait_until(lambda: not any(map(alive, pids)))
     assert {jobs.get(job.id).state for job in open_ones} == {"cancelled"}
     assert "Cancel all" not in client.get("/jobs").text
     assert client.post("/api/jobs/cancel").json() == {"cancelled": 0}
@@ -241,17 +183,17 @@ def test_rows_say_what_is_measured(client: TestClient) -> None:
 
 
 def test_a_job_ends_with_the_app_that_started_it(
-    opened: Workspace, jobs: Jobs, tmp_path: Path
+    opened: Workspace, jobs: JobQueue, tmp_path: Path
 ) -> None:
     start(jobs, "sleep", here=str(tmp_path / "pid"))
     pid = int(appears(tmp_path / "pid"))
     (process,) = jobs._processes.values()
     assert process.stdin is not None
     process.stdin.close()  # as the kernel does for an app that was killed
-    until(lambda: not alive(pid))
+    wait_until(lambda: not alive(pid))
 
 
-def test_an_unknown_job_is_an_error(jobs: Jobs) -> None:
+def test_an_unknown_job_is_an_error(jobs: JobQueue) -> None:
     with pytest.raises(UnknownName):
         jobs.get("no-such-job")
     with pytest.raises(UnknownName):
@@ -262,7 +204,7 @@ class TestPages:
     def test_the_page_shows_progress_and_then_what_came_out(
         self, client: TestClient, tmp_path: Path
     ) -> None:
-        jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+        jobs: JobQueue = client.app.state.jobs  # type: ignore[attr-defined]
         job = start(jobs, "sleep", here=str(tmp_path / "pid"))
         appears(tmp_path / "pid")
         page = client.get(f"/jobs/{job.id}").text
@@ -280,7 +222,7 @@ class TestPages:
         assert client.get("/jobs").text.count("/jobs/") >= 2
 
     def test_events_tell_until_the_end(self, client: TestClient) -> None:
-        jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+        jobs: JobQueue = client.app.state.jobs  # type: ignore[attr-defined]
         job = start(jobs, "finish")
         with client.stream("GET", f"/api/jobs/{job.id}/events") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
@@ -295,7 +237,7 @@ class TestPages:
         assert client.post("/api/jobs/x/cancel").status_code == 404
 
     def test_a_job_is_forgotten(self, client: TestClient) -> None:
-        jobs: Jobs = client.app.state.jobs  # type: ignore[attr-defined]
+        jobs: JobQueue = client.app.state.jobs  # type: ignore[attr-defined]
         job = ended(jobs, start(jobs, "fail"))
         assert "Add one" in client.get(f"/jobs/{job.id}").text
         assert client.post(f"/jobs/{job.id}/forget").status_code == 303
@@ -303,16 +245,16 @@ class TestPages:
 
 
 def test_progress_says_share_rate_and_time_left() -> None:
-    assert progress("reading", 3e6, 12e6, "B", 2.0) == {
+    assert stage_progress("reading", 3e6, 12e6, "B", 2.0) == {
         "stage": "reading",
         "share": 0.25,
         "rate": "1.5 MB/s",
         "left": 6.0,
     }
-    assert progress("x", 0.5, 1, "", 2.0)["rate"] == "", "a share has no rate"
-    unknown = progress("y", 10, None, "", 2.0)
+    assert stage_progress("x", 0.5, 1, "", 2.0)["rate"] == "", "a share has no rate"
+    unknown = stage_progress("y", 10, None, "", 2.0)
     assert (unknown["share"], unknown["left"], unknown["rate"]) == (None, None, "5.0 /s")
-    assert progress("z", 0, 0, "", 0.0)["share"] is None
+    assert stage_progress("z", 0, 0, "", 0.0)["share"] is None
 
 
 def test_one_bar_and_one_time_left_are_those_of_the_whole_job() -> None:
@@ -339,6 +281,8 @@ def test_one_bar_and_one_time_left_are_those_of_the_whole_job() -> None:
     assert shares == sorted(shares), "a bar does not go back"
     assert 0 < shares[1] < shares[half - 1] < shares[-1] <= 1
     assert len(set(shares)) > 20
+    assert told[0]["stage"] == "step 1 of 7: reading"
+    assert told[half - 1]["stage"] == "step 4 of 7: nearest sentences"
     assert told[0]["left"] is None, "nobody knows yet"
     lefts = [one["left"] for one in told if one["left"] is not None]
     assert lefts[-1] < max(lefts)
@@ -346,36 +290,18 @@ def test_one_bar_and_one_time_left_are_those_of_the_whole_job() -> None:
     assert steps_of("run", {"name": "lexical"})[1] == "lexical"
 
 
-def test_a_job_without_known_steps_goes_by_how_it_went_before() -> None:
+def test_a_job_without_known_steps_tells_how_far_its_stage_is() -> None:
     told: list[dict[str, Any]] = []
     clock = count(0.0, 0.5)
     reporter = PipeReporter(lambda one: told.append(one["progress"]), lambda: next(clock))
-
-    def work() -> None:
-        for title in ("loading", "asking", "loading", "asking"):
-            with reporter.stage(title, 4) as advance, reporter.stage("inside", 2) as own:
-                own(1)
-                for _ in range(4):
-                    advance(1)
-
-    first = reporter.recall(())
-    work()
+    for title in ("loading", "asking"):
+        with reporter.stage(title, 4) as advance, reporter.stage("inside", 2) as inner:
+            inner(1)
+            for _ in range(4):
+                advance(1)
     assert {one["share"] for one in told} == {None}, "a bar of one stage is none of the job"
     assert {one["left"] for one in told} == {None}
-    assert all(one["rate"].endswith(FIRST_TIME) for one in told), "no number that nobody knows"
     assert "asking, 50 %" in [one["stage"] for one in told]
-    assert [stage for stage, _ in first.taken] == ["loading", "asking", "loading", "asking"]
-    told.clear()
-    reporter.recall(first.taken)
-    work()
-    shares = [one["share"] for one in told]
-    assert shares == sorted(shares), "a bar does not go back"
-    assert not any(FIRST_TIME in one["rate"] for one in told)
-    assert shares[0] == 0.0
-    assert shares[-1] == 1.0
-    assert len(set(shares)) > 8
-    lefts = [one["left"] for one in told if one["left"] is not None]
-    assert lefts[-1] == 0.0 < lefts[0]
 
 
 def test_progress_is_told_now_and_then() -> None:
@@ -387,25 +313,18 @@ def test_progress_is_told_now_and_then() -> None:
     assert 4 <= len(told) <= 8
 
 
-def start(jobs: Jobs, do: str, **more: object) -> Job:
+def start(jobs: JobQueue, do: str, **more: object) -> Job:
     return jobs.start("compare", f"to {do}", {"do": do, **more}, files=["texts.jsonl"])
 
 
-def ended(jobs: Jobs, job: Job) -> Job:
-    until(lambda: not jobs.get(job.id).open)
+def ended(jobs: JobQueue, job: Job) -> Job:
+    wait_until(lambda: not jobs.get(job.id).open)
     return jobs.get(job.id)
 
 
 def appears(path: Path) -> str:
-    until(lambda: path.exists() and bool(path.read_text()))
+    wait_until(lambda: path.exists() and bool(path.read_text()))
     return path.read_text()
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + _PATIENCE
-    while not true():
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.02)
 
 
 def alive(pid: int) -> bool:

@@ -6,26 +6,25 @@ import json
 from pathlib import Path
 
 import rote
+from tests.kit import write_jsonl
 from tests.web.asked import client
 
 
 def test_the_app_serves_the_page_that_the_shell_writes(tmp_path: Path) -> None:
     file = tmp_path / "summaries.jsonl"
-    file.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "id": f"{n}{who}",
-                    "doc_id": str(n),
-                    "source": who,
-                    "text": f"{who} says",
-                    "document": "A long day.",
-                }
-            )
-            + "\n"
+    write_jsonl(
+        file,
+        (
+            {
+                "id": f"{n}{who}",
+                "doc_id": str(n),
+                "source": who,
+                "text": f"{who} says",
+                "document": "A long day.",
+            }
             for n in range(3)
             for who in ("all", "few")
-        )
+        ),
     )
     app = client(tmp_path / "store", files={"summaries.jsonl": file})
     assert 'href="/judge/summaries.jsonl"' in app.get("/").text

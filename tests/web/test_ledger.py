@@ -11,10 +11,10 @@ import rote
 from rote.core.errors import OptionError
 from rote.core.progress import Silent
 from rote.web.app import make_app
-from rote.web.forms.run import RunForm
-from rote.web.jobs.worker import PipeReporter, run
-from rote.web.store.history import History
-from rote.web.workspace import Workspace, recognize
+from rote.web.forms import RunForm
+from rote.web.history import History
+from rote.web.job_worker import PipeReporter, run_job
+from rote.web.workspace import Workspace, recognize_inputs
 
 from .conftest import HERE
 
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def app(folder: Path, tmp_path: Path) -> TestClient:
-    found = recognize([str(folder)])
+    found = recognize_inputs([str(folder)])
     assert list(found.ledgers) == ["clean"]
     store = tmp_path / "store"
     opened = Workspace({}, {}, store, ledgers=found.ledgers)
@@ -131,7 +131,7 @@ def test_work_that_was_done_is_done_again(folder: Path, tmp_path: Path) -> None:
     settings = {"name": "dedup", "inputs": ["texts"], "options": {"length": 20, "near": 0.0}}
     said: list[str] = []
     reporter = PipeReporter(lambda told: said.append(told.get("say", "")))
-    places = [run("run", settings, opened, reporter) for _ in range(2)]
+    places = [run_job("run", settings, opened, reporter) for _ in range(2)]
     assert places[0] == places[1]
     assert any("holds this already" in line for line in said)
     assert "/ledger/dedup-" in app.get(places[0]).text

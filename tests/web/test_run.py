@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from importlib.metadata import EntryPoint
@@ -30,22 +29,23 @@ from rote.core import plugins, registry
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.metric import bare
 from rote.core.progress import Silent
-from rote.studies._driver import kinds
-from rote.studies._functions import keywords_of
+from rote.studies.dispatch.driver import option_kinds
+from rote.studies.dispatch.functions import record_keywords
+from rote.web import form_fields
+from rote.web import job_worker as work
 from rote.web.app import make_app
-from rote.web.forms import options as forms
-from rote.web.forms.options import from_json
-from rote.web.forms.run import RunForm, fields_of, offered, record_of, takes_of
-from rote.web.jobs import worker as work
-from rote.web.store.database import prepare
-from rote.web.store.history import History
+from rote.web.database import prepare_store
+from rote.web.form_fields import form_from_json
+from rote.web.forms import RunForm, command_fields, find_record, input_kind, list_commands
+from rote.web.history import History
 from rote.web.workspace import Workspace
 from tests.cli.calls import HUMAN, World, commands
+from tests.kit import ended_job, write_jsonl
 from tests.web.asked import made_index
 from tests.web.conftest import HERE, PYTHONPATH, Calling
 from tests.web.test_history import made
 
-NAMES = offered()
+NAMES = list_commands()
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def held(opened: Workspace, index: Path) -> Workspace:
-    prepare(opened.store)
+    prepare_store(opened.store)
     models = {"small": "small=transformers:none"}
     return replace(opened, indexes={"idx": index}, models=models, at_once=0)
 
@@ -79,19 +79,19 @@ def test_every_record_is_listed_with_what_it_says(app: TestClient) -> None:
 def test_every_record_has_a_form_that_is_read_back(app: TestClient, name: str) -> None:
     page = app.get(f"/run/{name}")
     assert page.status_code == 200, page.text
-    names = [field.name for field in fields_of(name)]
+    names = [field.name for field in command_fields(name)]
     assert len(set(names)) == len(names), "two options have one name"
     assert not {"jobs", "output", "per_text"} & set(names)
-    for field in fields_of(name):
+    for field in command_fields(name):
         assert f'name="{field.name}"' in page.text
         assert field.label.lower().replace(" ", "_") != field.name, (
             "words, not the parameter's name"
         )
         assert field.help.startswith(field.label) or "--" in field.help
         assert len(field.label) <= 90
-    usual = [(field.name, field.default) for field in fields_of(name)]
+    usual = [(field.name, field.default) for field in command_fields(name)]
     assert RunForm.read(name, usual).options == {}
-    assert takes_of(record_of(name)) in ("results", "index") or 'href="/compare"' in page.text
+    assert input_kind(find_record(name)) in ("results", "index") or 'href="/compare"' in page.text
     nothing = app.post(f"/run/{name}", data={})
     assert nothing.status_code == 400
     assert "nothing is chosen" in nothing.text
@@ -113,8 +113,8 @@ opened by their name."""
 def test_no_option_names_a_file_or_a_model_that_was_not_given(held: Workspace, name: str) -> None:
     """Whatever is in a request, only what the app was started with is read."""
     found = registry.find(name)
-    key = {"results": "none", "index": "idx"}.get(takes_of(found), "texts.jsonl")
-    for field in fields_of(name):
+    key = {"results": "none", "index": "idx"}.get(input_kind(found), "texts.jsonl")
+    for field in command_fields(name):
         if field.choices or field.step:
             continue
         assert field.kind in ("text", "name", "place", "file", "models")
@@ -134,8 +134,8 @@ def test_every_option_of_python_is_taken_or_refused_by_name(app: TestClient, nam
     listed = {one["name"]: one for one in app.get("/api/run").json()}[name]["options"]
     taken = {one["name"] for one in listed}
     record = registry.find(name)
-    kept = forms.refused(*kinds(record))
-    known = {field.name for field, _ in keywords_of(record)}
+    kept = form_fields.refused_options(*option_kinds(record))
+    known = {field.name for field, _ in record_keywords(record)}
     assert taken | (kept.keys() & known) == known
     assert not taken & kept.keys()
     for option, why in kept.items():
@@ -152,7 +152,7 @@ def sent(app: TestClient, name: str, option: str, value: Any = 1) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_misspelt_option_is_refused_with_the_nearest_name(app: TestClient, name: str) -> None:
-    known = [one.name for one in fields_of(name)]
+    known = [one.name for one in command_fields(name)]
     for option in known:
         turned = option[:-2] + option[:-3:-1]
         wrong = turned if len(option) > 3 and turned not in known else f"{option}x"
@@ -214,7 +214,7 @@ def test_values_of_json_are_taken_as_they_are(
         app.post(f"/api{place}/cancel")
         (place,) = re.findall(r'href="(/run/lexical\?[^"]*)"', app.get(place).text)
         query = parse_qsl(urlsplit(html.unescape(place)).query)
-        kept = from_json(RunForm, answer.json()["settings"])
+        kept = form_from_json(RunForm, answer.json()["settings"])
         assert RunForm.read("lexical", query) == kept
         assert app.get(html.unescape(place)).status_code == 200
     else:
@@ -226,7 +226,7 @@ def test_what_writes_a_data_set_is_left_to_the_shell(app: TestClient) -> None:
     written = set(registry.names()) - set(NAMES)
     for record in map(registry.find, written):
         # Files of a form of its own, such as prompts or answers, can be named on the shell alone.
-        assert getattr(record, "output", "result") != "result" or takes_of(record) == "prompts"
+        assert getattr(record, "output", "result") != "result" or input_kind(record) == "prompts"
     for name in written:
         assert app.get(f"/run/{name}").status_code == 404
 
@@ -234,7 +234,7 @@ def test_what_writes_a_data_set_is_left_to_the_shell(app: TestClient) -> None:
 def test_an_address_holds_what_differs_and_comes_back(app: TestClient) -> None:
     form = RunForm("lexical", ("texts.jsonl",), {"window": 77, "by": ("source",)})
     assert form.address == "/run/lexical?input=texts.jsonl&window=77&by=source"
-    assert from_json(RunForm, json.loads(json.dumps(asdict(form)))) == form
+    assert form_from_json(RunForm, json.loads(json.dumps(asdict(form)))) == form
     pairs = re.findall(r"[?&](\w+)=([^&]*)", form.address)
     assert RunForm.read("lexical", pairs) == form
     tidy = app.get("/run/lexical?input=texts.jsonl&seed=0&window=77&by=source&tidy=true")
@@ -264,7 +264,7 @@ def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
     app: TestClient, held: Workspace
 ) -> None:
     form = RunForm("lexical", ("texts.jsonl",), {"by": ("source",)})
-    address = work.run(form.kind, json.loads(json.dumps(asdict(form))), held, Silent())
+    address = work.run_job(form.kind, json.loads(json.dumps(asdict(form))), held, Silent())
     page = app.get(address)
     assert page.status_code == 200
     assert "human" in page.text
@@ -293,7 +293,7 @@ def test_a_study_asks_an_index_as_a_model_and_its_result_is_shown(
     given = {"model": ("index:idx",), "by": ("source",), "corpus": "index:idx", "n": 2}
     form = RunForm("memorization", ("texts.jsonl",), given)
     assert form.places() == (["texts.jsonl"], ["idx", "idx"])
-    address = work.run(form.kind, json.loads(json.dumps(asdict(form))), held, Silent())
+    address = work.run_job(form.kind, json.loads(json.dumps(asdict(form))), held, Silent())
     page = app.get(address)
     assert page.status_code == 200
     assert "idx" in page.text
@@ -331,12 +331,12 @@ def test_a_measure_of_another_package_is_in_the_app_by_itself(
 
 
 def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
-    studies = [name for name in NAMES if takes_of(registry.find(name)) == "results"]
+    studies = [name for name in NAMES if input_kind(registry.find(name)) == "results"]
     history = History(held.store)
     id = history.add([made()], title="kept")
     assert {"correlate", "factors"} <= set(studies)
     for name in studies:
-        given = {"over": "source"} if "over" in {one.name for one in fields_of(name)} else {}
+        given = {"over": "source"} if "over" in {one.name for one in command_fields(name)} else {}
         RunForm(name, (id,), given).check(held)
         with pytest.raises(RoteError, match="no result 'abcdefabcdef'"):
             RunForm(name, ("abcdefabcdef",), given).check(held)
@@ -349,11 +349,6 @@ def test_nothing_goes_in_by_another_key(held: Workspace) -> None:
 
 
 # -- as a click does: the queue, its process, the page that shows what came out -----------------
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    return World(tmp_path_factory.mktemp("world"))
 
 
 @pytest.fixture(scope="module")
@@ -384,6 +379,7 @@ NEEDS: dict[str, dict[str, str]] = {
     "decontaminate": {"test_items": "file:items"},
     "distinct": {"input": "sampled"},
     "factors": {"values": "all", "over": "temperature"},
+    "judge-model": {"document_field": "doc_id", "by": "source"},
     "overlap": {"layer": "lower"},
     "templates": {"model": "index:idx"},
 }
@@ -392,9 +388,9 @@ NEEDS: dict[str, dict[str, str]] = {
 
 def asked(name: str, kept: str, model: str = "index:idx") -> dict[str, str]:
     """A form that works, filled in by the kinds of its fields: a new command has one at once."""
-    takes = takes_of(record_of(name))
+    takes = input_kind(find_record(name))
     given = {"input": {"results": kept, "index": "idx"}.get(takes, takes)}
-    for one in fields_of(name):
+    for one in command_fields(name):
         if one.kind in ("place", "models") and not one.further:
             given[one.name] = "index:idx" if one.kind == "place" else model
         elif one.name in FAST and (takes == "texts" or one.name not in ("by", "reference")):
@@ -411,7 +407,7 @@ def test_the_form_has_the_shell_and_python_lines_that_do_the_same(
     assert form.options
     page = html.unescape(app.get(form.address).text)
     command = " ".join(registry.words_of(name))
-    assert f"<h1>{record_of(name).title}, <code>{command}</code></h1>" in page
+    assert f"<h1>{find_record(name).title}, <code>{command}</code></h1>" in page
     lines = form.lines()
     assert all(line in page for line in lines.values())
     words = shlex.split(lines["shell"])
@@ -424,7 +420,7 @@ def test_the_form_has_the_shell_and_python_lines_that_do_the_same(
     call = ast.parse(lines["python"]).body[-1].value  # type: ignore[attr-defined]
     assert ast.unparse(call.func) == f"rote.{name.replace('-', '_')}"
     given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
-    assert given.keys() <= {field.name for field, _ in keywords_of(registry.find(name))}
+    assert given.keys() <= {field.name for field, _ in record_keywords(registry.find(name))}
     assert not [value for value in map(str, given.values()) if value.startswith("file:")]
 
 
@@ -461,7 +457,7 @@ def test_a_corpus_that_cannot_be_read_is_disabled_and_items_are_no_texts(
 ) -> None:
     item = {"goal": "Cut bread", "sol1": "with a knife", "sol2": "with a spoon", "label": 0}
     items, broken = tmp_path / "items.jsonl", tmp_path / "broken.jsonl"
-    items.write_text(json.dumps(item) + "\n")
+    write_jsonl(items, [item])
     broken.write_text("{")
     app = calling(replace(held, files={"items.jsonl": items, "broken.jsonl": broken}))
     page = app.get("/run/popularity").text
@@ -483,10 +479,7 @@ def test_the_reference_is_one_of_the_sources_that_were_found(app: TestClient, pl
 def ended(app: TestClient, name: str, given: dict[str, str]) -> dict[str, Any]:
     answer = app.post(f"/run/{name}", data=given)
     assert answer.status_code == 303, answer.text
-    place = answer.headers["location"]
-    job: dict[str, Any]
-    while (job := app.get(f"/api{place}").json())["open"]:
-        time.sleep(0.02)
+    job: dict[str, Any] = ended_job(app, f"/api{answer.headers['location']}")
     return job
 
 
@@ -525,7 +518,7 @@ def test_every_command_runs_in_a_worker_and_its_result_is_shown(
         assert '<div class="notice">' not in served.get(leading(listed, "text")[0]).text
     for ledger in re.findall(r'href="(/ledger/[^"]*)"', page.text):
         assert served.get(ledger).status_code == 200
-    assert ("/ledger/" in page.text) == bool(getattr(record_of(name), "ledger", ""))
+    assert ("/ledger/" in page.text) == bool(getattr(find_record(name), "ledger", ""))
     beside = served.get("/history/compare", params={"id": [kept, job["result"][-12:]]})
     assert beside.status_code == 200
 
@@ -566,8 +559,7 @@ def test_reading_options_reach_the_work(served: TestClient, world: World) -> Non
     }
     asked = {"inputs": ["texts"], "options": options}
     job = served.post("/api/run/lexical", json=asked).json()
-    while (job := served.get(f"/api/jobs/{job['id']}").json())["open"]:
-        time.sleep(0.02)
+    job = ended_job(served, f"/api/jobs/{job['id']}")
     assert job["state"] == "done", job["error"]
     (panel,) = served.get(f"{job['result']}/result.json").json()["panel"]
     assert {name: one["texts"] for name, one in panel["sources"].items()} == {"even": 4, "odd": 2}

@@ -12,13 +12,12 @@ import pytest
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.core.result import Interval, Result, SourceResult
-from rote.core.signature import Signature
-from rote.web.forms.compare import CompareForm
-from rote.web.safety import POLICY
-from rote.web.store.database import prepare
-from rote.web.store.history import History
+from rote.web.compare_form import CompareForm
+from rote.web.history import History
+from rote.web.request_guard import POLICY
 from rote.web.workspace import Workspace
+from tests.kit import write_jsonl
+from tests.web.asked import kept_result
 from tests.web.conftest import Calling
 
 HOSTILE = (
@@ -62,14 +61,14 @@ def test_its_own_names_are_known(client: TestClient, host: str) -> None:
 def test_a_form_of_another_site_changes_nothing(
     client: TestClient, headers: dict[str, str], opened: Workspace
 ) -> None:
-    id = _kept(opened)
+    id = kept_result(opened)
     response = client.post("/history/delete", data={"id": id, "sure": "yes"}, headers=headers)
     assert response.status_code == 403
     assert History(opened.store).get(id).id == id
 
 
 def test_its_own_pages_may_post(client: TestClient, opened: Workspace) -> None:
-    id = _kept(opened)
+    id = kept_result(opened)
     headers = {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "same-origin"}
     response = client.post("/history/delete", data={"id": id, "sure": "yes"}, headers=headers)
     assert response.status_code == 303
@@ -219,7 +218,7 @@ def test_no_option_of_a_request_names_a_file(client: TestClient, name: str, refu
             CompareForm.read(pairs)
         return
     read = CompareForm.read(pairs)
-    assert "/etc/passwd" not in json.dumps([dict(read.settings), dict(read.own)])
+    assert "/etc/passwd" not in json.dumps([dict(read.settings), dict(read.measure_options)])
 
 
 @pytest.mark.parametrize(
@@ -237,8 +236,8 @@ def test_an_upload_stays_in_its_folder(client: TestClient, opened: Workspace, na
 def test_hostile_names_and_texts_are_inert(
     client: TestClient, opened: Workspace, texts: Path, text: str
 ) -> None:
-    texts.write_text(json.dumps({"id": text[:500], "source": text[:500], "text": text}) + "\n")
-    id = _kept(opened, text, texts)
+    write_jsonl(texts, [{"id": text[:500], "source": text[:500], "text": text}])
+    id = kept_result(opened, text, texts)
     named = quote(text[:500])
     for place in (
         "/",
@@ -260,7 +259,7 @@ def test_hostile_names_and_texts_are_inert(
 
 
 def test_pages_hold_no_script_or_style_of_their_own(client: TestClient, opened: Workspace) -> None:
-    id = _kept(opened)
+    id = kept_result(opened)
     for place in (
         "/",
         "/compare",
@@ -275,34 +274,3 @@ def test_pages_hold_no_script_or_style_of_their_own(client: TestClient, opened: 
         assert " style=" not in page
         assert "<script>" not in page
         assert " onclick=" not in page
-
-
-def _kept(opened: Workspace, name: str = "human", file: Path | None = None) -> str:
-    """The id of a result whose source, title, notes and texts bear this name."""
-    prepare(opened.store)
-    source = name[:500]
-    row = {
-        "value": "ttr",
-        "title": "TTR",
-        "higher": "diverse",
-        "length_sensitive": True,
-        "relative": False,
-    }
-    result = Result(
-        measure="lexical",
-        signature=Signature((("measure", "lexical"), ("seed", "0"))),
-        by=("source",),
-        reference=None,
-        interval=Interval(0.95, "jackknife"),
-        by_source={source: SourceResult(3, 30, {"ttr": 0.5}, {"ttr": (0.4, 0.6)}, (source,))},
-        tables={
-            "values": [row],
-            "texts": [{"source": source, "id": source, "words": 9, "ttr": 0.5}],
-        },
-    )
-    return History(opened.store).add(
-        [result],
-        title=name,
-        files={"texts.jsonl": str(file)} if file else {},
-        excerpts={source: name},
-    )

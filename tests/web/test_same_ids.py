@@ -22,12 +22,12 @@ from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.index.factory import build_index
 from rote.index.folders.build import add_to_index
+from rote.web import job_worker as work
 from rote.web.app import make_app
-from rote.web.forms.compare import CompareForm
-from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs import worker as work
-from rote.web.store.database import FILE, connected, prepare
-from rote.web.store.history import History
+from rote.web.compare_form import CompareForm
+from rote.web.database import FILE, open_database, prepare_store
+from rote.web.forms import TemplatesForm
+from rote.web.history import History
 from rote.web.workspace import Workspace
 from tests.web.conftest import HERE
 from tests.web.test_history import made
@@ -68,7 +68,7 @@ def same(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     for kind in ("cows", "pigs"):
         (files["folder"] / f"{kind}.jsonl").write_text(_lines(kind))
     opened = Workspace({}, files, tmp_path_factory.mktemp("store"))
-    prepare(opened.store)
+    prepare_store(opened.store)
     return opened
 
 
@@ -99,7 +99,7 @@ def test_a_comparison_shows_the_text_of_the_row(
     app: TestClient, same: Workspace, settings: dict[str, Any]
 ) -> None:
     asked = CompareForm(NAMES, ("lexical", "templates"), settings=settings)
-    address = work.run("compare", asdict(asked), same, Silent())
+    address = work.run_job("compare", asdict(asked), same, Silent())
     listed = app.get(f"/api/results/{address[-12:]}/texts", params={"place": 0, "limit": 100})
     rows = listed.json()["texts"]
     assert {(row["file"], row["id"]) for row in rows} == {
@@ -127,7 +127,7 @@ def test_templates_lead_to_the_text_that_holds_them(
     app: TestClient, same: Workspace, by: str
 ) -> None:
     asked = TemplatesForm(NAMES, n=4, by=by)
-    address = work.run("templates", json.loads(json.dumps(asdict(asked))), same, Silent())
+    address = work.run_job("templates", json.loads(json.dumps(asdict(asked))), same, Silent())
     page = app.get(address).text
     seen = set()
     found = links(page, re.escape(address.partition("?")[0]) + r"\?[^\"]*template=")
@@ -171,16 +171,16 @@ def test_a_result_that_does_not_know_the_file_shows_no_text_for_another(
 
 
 def test_a_store_of_an_earlier_version_gets_the_new_column(tmp_path: Path) -> None:
-    prepare(tmp_path)
-    with connected(tmp_path) as file:
+    prepare_store(tmp_path)
+    with open_database(tmp_path) as file:
         file.execute("drop table texts")
         file.execute(
             "create table texts (result text, place integer, source text, id text, words integer, "
             "excerpt text, numbers text)"
         )
         file.execute("insert into texts values ('a', 0, 's', '1', 9, 'x', '{}')")
-    prepare(tmp_path)
-    prepare(tmp_path)
+    prepare_store(tmp_path)
+    prepare_store(tmp_path)
     assert (tmp_path / FILE).exists()
     (row,), total = History(tmp_path).texts("a", 0)
     assert (row["id"], row["file"], total) == ("1", "", 1)

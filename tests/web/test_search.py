@@ -15,11 +15,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from rote.index.factory import index_texts, open_index
-from rote.web import api as answers
-from rote.web import state as threads
-from rote.web.indexes import OpenIndex
-from rote.web.pages import asking as asked
-from rote.web.pages.asking import Question, find, needed, page_of
+from rote.web import app as answers
+from rote.web import app as threads
+from rote.web import search_views as asked
+from rote.web.search_views import SearchQuestion, count_needed, find_page, page_matches
+from rote.web.workspace import OpenIndex
 from tests.web.asked import TEXTS, client, harmless, made_index
 
 
@@ -159,7 +159,7 @@ def test_answers_have_the_shape_that_openapi_names(app: TestClient, ask: Asking)
     answers.CountAnswer(**ask("count", phrase="dog"))
     answers.TopAnswer(**ask("top"))
     for row in app.get("/api/indexes").json():
-        answers.IndexListed(**row)
+        answers.IndexEntry(**row)
 
 
 # -- limits ----------------------------------------------------------------------------------
@@ -173,29 +173,29 @@ def whole_index() -> OpenIndex:
 def test_only_the_first_matches_are_put_in_order_and_it_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(asked, "MOST", 20)
+    monkeypatch.setattr(asked, "MAX_MATCHES", 20)
     opened = whole_index()
-    question = Question("[]", sort="right", per=50)
-    found = find(opened, question, needed(question))
+    question = SearchQuestion("[]", sort="right", per=50)
+    found = find_page(opened, question, count_needed(question))
     assert (found.limited, len(found.matches)) == (True, 20)
     assert found.total == opened.index.items_held("lower")
     assert found.documents is None
-    assert find(opened, Question("a"), 20).documents == 29
+    assert find_page(opened, SearchQuestion("a"), 20).documents == 29
 
 
 def test_a_page_takes_no_more_matches_than_it_needs() -> None:
     opened = whole_index()
-    question = Question("[]", page=2, per=10)
-    found = find(opened, question, needed(question))
+    question = SearchQuestion("[]", page=2, per=10)
+    found = find_page(opened, question, count_needed(question))
     assert len(found.matches) == 20
     assert found.total == opened.index.items_held("lower")
-    assert page_of(found, question) == opened.index.search("[]", 20)[10:]
+    assert page_matches(found, question) == opened.index.search("[]", 20)[10:]
 
 
 def test_an_answer_that_takes_too_long_is_a_sentence(
     app: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "SECONDS", 0.0)
+    monkeypatch.setattr(threads, "ANSWER_SECONDS", 0.0)
     answer = app.get("/api/search", params={"index": "made", "q": "dog"})
     assert answer.status_code == 503
     assert "ask for less" in answer.json()["error"]["message"]
@@ -204,7 +204,7 @@ def test_an_answer_that_takes_too_long_is_a_sentence(
 def test_who_finds_too_many_waiting_is_told_so(
     app: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "WAITING", 0)
+    monkeypatch.setattr(threads, "MAX_QUEUED", 0)
     answer = app.get("/search", params={"q": "dog"})
     assert answer.status_code == 503
     assert "ask again" in answer.text
@@ -410,8 +410,7 @@ def test_a_filter_that_does_not_see_all_matches_says_so(
 ) -> None:
     asked = {"q": "gate", "where": "author=Ada"}
     assert "were looked at" not in app.get("/search", params=asked).text
-    for module in ("asking", "search"):
-        monkeypatch.setattr(f"rote.web.pages.{module}.MOST_EXPORTED", 2)
+    monkeypatch.setattr("rote.web.search_views.MAX_EXPORTED", 2)
     assert "Of 5 matches in all documents the first" in app.get("/search", params=asked).text
     assert "were looked at" not in app.get("/search", params={"q": "gate"}).text
 

@@ -16,10 +16,11 @@ import pytest
 
 from rote.core.errors import MissingExtra, OptionError, RoteError
 from rote.index.factory import build_index
-from rote.web import serving
-from rote.web.jobs.ledger import Ledger
-from rote.web.serving import ServeOptions, default_store, listen
-from rote.web.workspace import recognize
+from rote.web import server
+from rote.web.job_queue import JobStore
+from rote.web.server import ServeOptions, default_store, open_socket
+from rote.web.workspace import recognize_inputs
+from tests.kit import PATIENCE
 from tests.web.test_history import made
 
 
@@ -30,7 +31,7 @@ def test_paths_are_recognized_by_what_they_hold(tmp_path: Path, texts: Path) -> 
     listed = tmp_path / "texts.json"
     listed.write_text(json.dumps([{"id": "1", "text": "A text."}]))
     names = [str(path) for path in (tmp_path / "idx", results, listed, texts)]
-    found = recognize([*names, "example:answers", names[0]])
+    found = recognize_inputs([*names, "example:answers", names[0]])
     assert found.indexes == {"idx": tmp_path / "idx"}
     assert found.results == (results,)
     assert list(found.files) == ["texts.json", "texts.jsonl", "example:answers"]
@@ -41,7 +42,7 @@ def test_files_of_the_same_name_have_different_keys(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "texts.txt").write_text("Words.")
-    found = recognize([str(tmp_path / folder / "texts.txt") for folder in ("a", "b")])
+    found = recognize_inputs([str(tmp_path / folder / "texts.txt") for folder in ("a", "b")])
     assert list(found.files) == ["a/texts.txt", "b/texts.txt"]
 
 
@@ -50,19 +51,19 @@ def test_what_cannot_be_used_is_refused_at_the_start(tmp_path: Path, name: str) 
     (tmp_path / "file.exe").write_bytes(b"MZ")
     given = str(tmp_path / name) if "." in name else name
     with pytest.raises(RoteError):
-        recognize([given])
+        recognize_inputs([given])
 
 
 def test_a_taken_port_leads_to_the_next(tmp_path: Path) -> None:
-    with listen("127.0.0.1", 0) as first:
+    with open_socket("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
-        with listen("127.0.0.1", port) as second:
+        with open_socket("127.0.0.1", port) as second:
             assert port < second.getsockname()[1] < port + 50
 
 
 def test_an_address_that_is_not_ours_is_refused() -> None:
     with pytest.raises(OptionError, match=r"203\.0\.113\.7"):
-        listen("203.0.113.7", 65535)
+        open_socket("203.0.113.7", 65535)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_settings_that_make_no_sense_are_refused(wrong: dict[str, object]) -> No
 def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"\.\[web\]"):
-        serving.check_installed()
+        server.check_installed()
 
 
 def test_the_store_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -86,6 +87,16 @@ def test_the_store_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     if sys.platform == "linux":
         assert default_store() == tmp_path / "rote"
+
+
+@pytest.fixture
+def never_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of a server that is started takes until it is killed."""
+    waits = "import sys, time\nif 'rote.web.job_worker' in sys.orig_argv:\n    time.sleep(3600)\n"
+    (tmp_path / "waiting").mkdir()
+    (tmp_path / "waiting" / "sitecustomize.py").write_text(waits)
+    before = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path / "waiting"), before)))
 
 
 def queued(address: str, token: str = "") -> list[str]:
@@ -101,18 +112,16 @@ def queued(address: str, token: str = "") -> list[str]:
     return found
 
 
-def leaves_what_waits(store: Path, asked_for: list[str]) -> None:
-    """To the next server."""
-    ledger = Ledger(store)
+def all_are_interrupted(store: Path, asked_for: list[str]) -> None:
+    ledger = JobStore(store)
     try:
-        states = [ledger.get(id).state for id in asked_for]
-        assert states == ["interrupted", "interrupted", "waiting", "waiting"]
-        assert [job.id for job in ledger.take_over()] == asked_for[2:]
+        assert {ledger.get(id).state for id in asked_for} == {"interrupted"}
     finally:
         ledger.close()
 
 
-def test_a_server_that_is_ended_leaves_what_waits_to_the_next(tmp_path: Path, texts: Path) -> None:
+@pytest.mark.usefixtures("never_done")
+def test_a_server_that_is_ended_leaves_jobs_interrupted(tmp_path: Path, texts: Path) -> None:
     command = [sys.executable, "-c", "from rote.cli.main import main; main()", "serve", str(texts)]
     command += ["--store", str(tmp_path / "store"), "--port", "0", "--no-open"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
@@ -121,10 +130,11 @@ def test_a_server_that_is_ended_leaves_what_waits_to_the_next(tmp_path: Path, te
         asked_for = queued(f"{process.stderr.readline().split()[-1]}api/compare")
     finally:
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
-    leaves_what_waits(tmp_path / "store", asked_for)
+        process.communicate(timeout=PATIENCE)
+    all_are_interrupted(tmp_path / "store", asked_for)
 
 
+@pytest.mark.usefixtures("never_done")
 def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path) -> None:
     results = tmp_path / "results.json"
     results.write_text(made().to_json())
@@ -156,13 +166,13 @@ def test_a_server_starts_asks_for_its_token_and_ends(tmp_path: Path, texts: Path
             refused.value.close()
             large = urllib.request.Request(place, bytes(300 * 2**10 + 1), request.headers)
             with pytest.raises(urllib.error.HTTPError) as refused:
-                urllib.request.urlopen(large, timeout=30)
+                urllib.request.urlopen(large, timeout=PATIENCE)
             assert refused.value.code == 413
             refused.value.close()
             asked_for = queued(f"{api}/compare", token)
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, 130)
     assert not os.listdir(tmp_path / "store" / "servers")
-    leaves_what_waits(tmp_path / "store", asked_for)
+    all_are_interrupted(tmp_path / "store", asked_for)

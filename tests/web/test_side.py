@@ -13,11 +13,18 @@ from fastapi.testclient import TestClient
 
 from rote.core.document import Document
 from rote.core.progress import Silent
-from rote.web.forms.compare import CompareForm
-from rote.web.jobs import worker
-from rote.web.pages.side import Answer, columns, prompt_of, sets_of, shared_runs
-from rote.web.store.database import prepare
+from rote.web import job_worker
+from rote.web.compare_form import CompareForm
+from rote.web.database import prepare_store
+from rote.web.routes.result import (
+    SetAnswer,
+    answer_columns,
+    document_prompt,
+    find_sets,
+    shared_runs,
+)
 from rote.web.workspace import Workspace
+from tests.kit import write_jsonl
 from tests.web.asked import harmless, made_index
 from tests.web.conftest import Calling
 
@@ -44,13 +51,12 @@ def place(opened: Workspace, calling: Calling) -> tuple[TestClient, str]:
         }
         for (source, key), t in ANSWERS.items()
     ]
-    path = opened.files["texts.jsonl"]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    prepare(opened.store)
+    write_jsonl(opened.files["texts.jsonl"], records)
+    prepare_store(opened.store)
     settings = {"by": ("source",), "reference": "human", "permutations": 0}
     form = CompareForm(("texts.jsonl",), ("lexical",), settings=settings)
     asked = json.loads(json.dumps(asdict(form)))
-    return calling(opened), worker.run(form.kind, asked, opened, Silent())
+    return calling(opened), job_worker.run_job(form.kind, asked, opened, Silent())
 
 
 def marked(page: str) -> list[str]:
@@ -164,21 +170,21 @@ def test_runs_are_all_that_two_texts_share() -> None:
 
 def test_sets_are_by_doc_id_or_by_prompt(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / f"{name}.jsonl").write_text(
-            json.dumps({"text": name, "question": "Why?"}) + "\n"
-        )
+        write_jsonl(tmp_path / f"{name}.jsonl", [{"text": name, "question": "Why?"}])
     given = {"a": tmp_path / "a.jsonl", "b": tmp_path / "b.jsonl"}
-    sets = sets_of(given, ())
+    sets = find_sets(given, ())
     assert sets.field == "question"
     assert [(one.source, one.file) for one in sets.answers["Why?"]] == [("a", "a"), ("b", "b")]
-    assert prompt_of({"instruction": "Do.", "text": "x"}) == "Do."
+    assert document_prompt({"instruction": "Do.", "text": "x"}) == "Do."
 
 
 def test_very_long_answers_that_repeat_are_cut_and_no_trouble() -> None:
     both = [Document("1", "word " * 30_000), Document("2", "a word " * 30_000)]
-    made, runs = columns([Answer(one.id, one.id, "") for one in both], both, 5)
+    made, runs = answer_columns([SetAnswer(one.id, one.id, "") for one in both], both, 5)
     assert all(one["cut"] for one in made)
     assert runs == []
-    made, runs = columns([Answer("a", "1", ""), Answer("b", "2", "")], [both[0]] * 2, 5)
+    made, runs = answer_columns(
+        [SetAnswer("a", "1", ""), SetAnswer("b", "2", "")], [both[0]] * 2, 5
+    )
     assert runs[0]["words"] == 12_000
     assert made[0]["shared"] == 12_000

@@ -5,7 +5,6 @@ import html
 import io
 import json
 import re
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -16,16 +15,17 @@ import pytest
 from starlette.testclient import TestClient
 
 from rote.annotate import annotators
-from rote.annotate.legend import LEGEND
+from rote.annotate.tag_glossary import LEGEND
 from rote.core.document import Document
 from rote.core.errors import OptionError, RoteError
 from rote.core.progress import Silent
-from rote.web.forms.options import from_json
-from rote.web.forms.templates import TemplatesForm
-from rote.web.jobs import worker as work
+from rote.web import job_worker as work
+from rote.web.form_fields import form_from_json
+from rote.web.forms import TemplatesForm
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
 from rote.web.workspace import Workspace
 from tests.golden.app import Worker
+from tests.kit import ended_job, write_jsonl
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 from tests.web.conftest import Calling
 
@@ -44,11 +44,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("files")
     path = folder / "texts.jsonl"
     rows = [("plain", text) for text in PLAIN] + [("<b>harm</b>", text) for text in HARM]
-    path.write_text(
-        "".join(
-            json.dumps({"id": f"{source}-{i}", "source": source, "text": text}) + "\n"
+    write_jsonl(
+        path,
+        (
+            {"id": f"{source}-{i}", "source": source, "text": text}
             for i, (source, text) in enumerate(rows)
-        )
+        ),
     )
     return {"texts.jsonl": path}
 
@@ -80,11 +81,10 @@ def measured(app: TestClient, **given: Any) -> str:
     answer = app.post("/templates", data=given, follow_redirects=False)
     assert answer.status_code == 303, answer.text
     place = str(answer.headers["location"])
-    while place.startswith("/jobs/"):
-        time.sleep(0.02)
-        job = app.get(f"/api{place}").json()
-        assert job["state"] in ("waiting", "running", "done"), job["error"]
-        place = job["result"] or place
+    if place.startswith("/jobs/"):
+        job = ended_job(app, f"/api{place}")
+        assert job["state"] == "done", job["error"]
+        place = job["result"]
     return place.partition("?")[0]
 
 
@@ -133,8 +133,7 @@ def test_the_api_gives_the_templates_of_every_source(app: TestClient) -> None:
     assert "POST /api/templates" in early.json()["error"]["message"]
     asked = {"files": ["texts.jsonl"], "n": 5, "reference": "plain"}
     job = app.post("/api/templates", json=asked).json()
-    while app.get(job["address"]).json()["open"]:
-        time.sleep(0.02)
+    ended_job(app, job["address"])
     found = app.get("/api/templates", params=given).json()
     TemplatesAnswer(**found)
     first = found["templates"]["plain"][0]
@@ -190,7 +189,7 @@ def test_the_work_keeps_its_result_and_its_page_shows_it(
     app: TestClient, opened: Workspace
 ) -> None:
     asked = TemplatesForm(("texts.jsonl",), n=5)
-    address = work.run(asked.kind, json.loads(json.dumps(asdict(asked))), opened, Silent())
+    address = work.run_job(asked.kind, json.loads(json.dumps(asdict(asked))), opened, Silent())
     page = app.get(address, params={"source": "plain"})
     assert page.status_code == 200
     assert "DT JJ NN VBD DT" in page.text
@@ -229,7 +228,7 @@ def test_a_template_or_source_that_is_not_there_is_named(
 def test_an_address_holds_what_differs_from_the_usual() -> None:
     asked = TemplatesForm(("a b.jsonl", "c"), n=4, reference="plain")
     assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&by=&reference=plain"
-    assert from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
+    assert form_from_json(TemplatesForm, json.loads(json.dumps(asdict(asked)))) == asked
     with pytest.raises(OptionError, match="no file"):
         TemplatesForm().check(Workspace({}, {}, Path("store")))
 

@@ -12,11 +12,10 @@ from starlette.testclient import TestClient
 
 from rote.core.document import Document
 from rote.index.factory import open_index
-from rote.measure._originality.text import Fragment, ground_of, judged
-from rote.report.texts.trace import UNLIKELY, colour
-from rote.web.pages.trace import KINDS, cited, fragment_paragraphs
-from rote.web.routes.trace import TraceAnswer
-from rote.web.store import uploads as texts
+from rote.measure.originality import Fragment, ground_of, judged
+from rote.report.texts.trace import UNLIKELY, bits_class
+from rote.web import uploads as texts
+from rote.web.routes.trace import FRAGMENT_KINDS, TraceAnswer, fragment_paragraphs, list_cited
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 
 OLD = "The quick fox jumped over nine lazy dogs. Seven sailors sang loudly near Dover harbour."
@@ -91,16 +90,16 @@ def test_the_colour_of_a_span_says_how_unlikely_it_is(app: TestClient) -> None:
         assert shown == list(UNLIKELY)
         bits = [float(one) for one in re.findall(r"(\d+) bits unlikely", page)]
         assert set(re.findall(r'class="lane [^"]*?\b(u\d) [^"]*s\d+"', page)) == {
-            colour(one) for one in bits
+            bits_class(one) for one in bits
         }
 
 
 def test_a_colour_begins_where_the_legend_says() -> None:
     begin = [re.findall(r"\d+", said)[0] for _, said in UNLIKELY[1:]]
     for number, edge in enumerate(map(float, begin), 1):
-        assert colour(edge) == UNLIKELY[number][0]
-        assert colour(edge - 0.01) == UNLIKELY[number - 1][0]
-    assert (colour(-3.0), colour(900.0)) == ("u0", "u3")
+        assert bits_class(edge) == UNLIKELY[number][0]
+        assert bits_class(edge - 0.01) == UNLIKELY[number - 1][0]
+    assert (bits_class(-3.0), bits_class(900.0)) == ("u0", "u3")
 
 
 SHORT_AND_LONG = (
@@ -194,7 +193,7 @@ def test_no_text_acts_on_the_page(app: TestClient, view: str) -> None:
     ("given", "says"),
     [
         ({"text": "  "}, "there is no text"),
-        ({"text": "x " * texts.LONGEST_TEXT}, "at most 200,000"),
+        ({"text": "x " * texts.MAX_TEXT}, "at most 200,000"),
         ({"text": "a fox", "min_words": "0"}, "min-words must be at least 1"),
         ({"text": "a fox", "min_words": "many"}, "min_words wants a number"),
         ({"text": "a fox", "kinds": "literal"}, "unknown kind of match"),
@@ -271,8 +270,8 @@ def test_a_question_that_lacks_something_is_an_error(
 def test_the_oldest_texts_go_when_there_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(texts, "MOST_KEPT", 3)
-    kept = [texts.keep_text(tmp_path, f"text {i}") for i in range(5)]
+    monkeypatch.setattr(texts, "MAX_STORED", 3)
+    kept = [texts.store_text(tmp_path, f"text {i}") for i in range(5)]
     left = [identity for identity in kept if _is_kept(tmp_path, identity)]
     assert len(left) == 3
     assert kept[-1] in left
@@ -326,7 +325,7 @@ def twin(
     """Every fragment of every sentence, looked for in every sentence of every document."""
     base = 0
     for sentence in text:
-        kinds: dict[str, list[tuple[int, int]]] = {kind: [] for kind in KINDS}
+        kinds: dict[str, list[tuple[int, int]]] = {kind: [] for kind in FRAGMENT_KINDS}
         for first in range(len(sentence)):
             for last in range(first + 2, len(sentence) + 1):
                 run = sentence[first:last]
@@ -352,7 +351,10 @@ def holds(sentence: list[str], run: list[str]) -> bool:
 
 @given(
     st.text("ab \n", min_size=1, max_size=60),
-    st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 59), st.integers(1, 20)), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(FRAGMENT_KINDS), st.integers(0, 59), st.integers(1, 20)),
+        max_size=8,
+    ),
 )
 def test_runs_are_the_text_and_every_character_has_its_kinds(
     text: str, spans: list[tuple[str, int, int]]
@@ -374,4 +376,4 @@ def test_runs_are_the_text_and_every_character_has_its_kinds(
             assert kinds[place] == over
     numbers = [run["number"] for p in paragraphs for run in p if run["number"]]
     assert numbers == sorted(numbers)
-    assert set(numbers) <= set(range(1, len(cited(fragments)) + 1))
+    assert set(numbers) <= set(range(1, len(list_cited(fragments)) + 1))

@@ -2,7 +2,7 @@
 """Write the training text, the passages whose truth is known, and what train.py reads.
 
     python training/open-model/prepare.py bible -o build/open-model/bible
-    python training/open-model/prepare.py novels -o build/open-model/novels --data ../shared/data
+    python training/open-model/prepare.py novels -o build/open-model/novels --data data
 
 writes `train.jsonl` (exactly the training text, every copy a record of its own) and `items.jsonl`
 (planted and held-out passages with their numbers of copies). It ends with an error if they are
@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=("bible", "novels"))
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "../shared/data")
+    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "data")
     parser.add_argument("--tokens", action="store_true")
     parser.add_argument("--new", action="store_true")
     args = parser.parse_args()

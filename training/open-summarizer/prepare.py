@@ -1,7 +1,7 @@
 # ruff: noqa: T201 - a command says what it does
 """Pairs as numbers for `run.py`: a tokenizer, all pairs in 16 bits, and the subsets to train on.
 
-    python training/open-summarizer/prepare.py --data ../shared/data -o build/summarizer
+    python training/open-summarizer/prepare.py --data data -o build/summarizer
 
 Needs rote and its extra `lm`; `run.py` then needs what this writes, torch and transformers alone.
 """
@@ -18,12 +18,19 @@ import numpy as np
 
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions, open_corpus
-from rote.curate.interventions import edits, frequent, mentions
+from rote.curate.corpus_reader import json_line
 from rote.curate.limit import LimitOptions
 from rote.curate.limit_folder import limit
-from rote.curate.pairs import VALIDATION, Pair, PairOptions, of_split, read_pairs, sharing
-from rote.curate.reading import json_line
-from rote.models.training.starting import byte_pairs
+from rote.curate.pairs import (
+    VALIDATION,
+    PairOptions,
+    TrainingPair,
+    read_pairs,
+    select_split,
+    shares_ngram,
+)
+from rote.models.training.summarizer import train_tokenizer
+from rote.studies.train_intervene import edit_documents, find_mentions, frequent_entities
 
 TARGET, BASE = "pairs_rss_headlines", ("pairs_acl_titles", "pairs_samsum", "pairs_dialogsum")
 LONGEST, MOST, SIZE, SEEDS, CALIBRATED = 160, 48, 12_000, 3, 3_072
@@ -34,7 +41,7 @@ KEPT, LOOKED_AT = 0.1, 1_024
 FREQUENT, EDITED = 2_000, 300
 
 
-def read(data: Path, name: str) -> list[Pair]:
+def read(data: Path, name: str) -> list[TrainingPair]:
     corpus = open_corpus(data / name / "pairs.jsonl.zst", ReadOptions(text_field="document"))
     return read_pairs(corpus, PairOptions(), Silent())
 
@@ -46,7 +53,7 @@ def ragged(tokenizer: Any, texts: list[str], longest: int) -> dict[str, np.ndarr
     return {"flat": np.concatenate([np.array(row, np.int16) for row in rows]), "lengths": lengths}
 
 
-def packed(tokenizer: Any, pairs: list[Pair]) -> dict[str, np.ndarray]:
+def packed(tokenizer: Any, pairs: list[TrainingPair]) -> dict[str, np.ndarray]:
     documents = ragged(tokenizer, [one.document for one in pairs], LONGEST)
     references = ragged(tokenizer, [one.reference for one in pairs], MOST)
     return {
@@ -55,24 +62,29 @@ def packed(tokenizer: Any, pairs: list[Pair]) -> dict[str, np.ndarray]:
     }
 
 
-def edited(train: list[Pair], test: list[Pair]) -> dict[str, list[dict[str, Any]]]:
+def edited(train: list[TrainingPair], test: list[TrainingPair]) -> dict[str, list[dict[str, Any]]]:
     """Documents with a changed fact: an entity that many training references hold, or, to compare
     with, one that none of them holds, so that no model can have learned it there."""
     references = [one.reference for one in train]
-    found = {"edited": frequent(references, FREQUENT), "unseen": unseen(references, test)}
+    found = {"edited": frequent_entities(references, FREQUENT), "unseen": unseen(references, test)}
     return {
-        name: [one.record for one in edits(test, own, EDITED, 2, 0)] for name, own in found.items()
+        name: [one.record for one in edit_documents(test, own, EDITED, 2, 0)]
+        for name, own in found.items()
     }
 
 
-def unseen(references: list[str], test: list[Pair]) -> dict[str, str]:
+def unseen(references: list[str], test: list[TrainingPair]) -> dict[str, str]:
     """Entities of test references, and their types, that occur in no training reference."""
     every = "\n".join(references).lower()
-    named = {one.text: one.type for own in mentions([one.reference for one in test]) for one in own}
+    named = {
+        one.text: one.type for own in find_mentions([one.reference for one in test]) for one in own
+    }
     return {name: kind for name, kind in named.items() if name.lower() not in every}
 
 
-def subsets(train: list[Pair], test: list[Pair], out: Path) -> dict[str, np.ndarray]:
+def subsets(
+    train: list[TrainingPair], test: list[TrainingPair], out: Path
+) -> dict[str, np.ndarray]:
     """Row numbers of the training pairs of each arm and seed, with those kept apart."""
     place = {one.id: number for number, one in enumerate(train)}
     file = out / "pairs.jsonl"
@@ -89,7 +101,7 @@ def subsets(train: list[Pair], test: list[Pair], out: Path) -> dict[str, np.ndar
     for seed in range(SEEDS):
         random = np.random.default_rng([seed, 7])
         apart = np.sort(random.choice(len(test), ALONE, replace=False))
-        near = sharing([one.reference for one in train], [test[i].reference for i in apart], 4)
+        near = shares_ngram([one.reference for one in train], [test[i].reference for i in apart], 4)
         found[f"apart-{seed}"] = np.flatnonzero(~near).astype(np.int32)
         found[f"apart_items-{seed}"] = apart.astype(np.int32)
     return found
@@ -115,7 +127,11 @@ def without_kept(found: dict[str, np.ndarray], pairs: int) -> dict[str, np.ndarr
 
 
 def write_texts(
-    out: Path, train: list[Pair], test: list[Pair], changed: Any, rows: dict[str, np.ndarray]
+    out: Path,
+    train: list[TrainingPair],
+    test: list[TrainingPair],
+    changed: Any,
+    rows: dict[str, np.ndarray],
 ) -> None:
     """The documents to summarize, and, to score by, the pairs that are trained on and are not."""
     kept = [train[i] for i in rows["kept"]]
@@ -136,18 +152,18 @@ def write_texts(
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("-o", "--out", type=Path, default=Path("build/summarizer"))
     parser.add_argument("--most", type=int, default=0, help="pairs of each set, for a trial")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     (carried := given.out / "carried").mkdir(exist_ok=True)
     pairs = read(given.data, TARGET)
-    train, test = of_split(pairs, "train"), of_split(pairs, *VALIDATION)
-    base = [one for name in BASE for one in of_split(read(given.data, name), "train")]
+    train, test = select_split(pairs, "train"), select_split(pairs, *VALIDATION)
+    base = [one for name in BASE for one in select_split(read(given.data, name), "train")]
     if given.most:
         train, test, base = (some[: given.most] for some in (train, test, base))
-    tokenizer = byte_pairs(
+    tokenizer = train_tokenizer(
         (text for one in (*train, *base) for text in (one.document, one.reference)), SIZE, 512
     )
     tokenizer.backend_tokenizer.save(str(carried / "tokenizer.json"))

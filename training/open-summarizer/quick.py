@@ -16,9 +16,15 @@ import numpy as np
 import torch
 from torch.nn.functional import dropout, embedding, linear, scaled_dot_product_attention
 
-from rote.models.training.losses import IGNORED, cross_entropy, lengthwise, ranking
-from rote.models.training.objectives import half_precision
-from rote.models.training.pairs import Ragged, Tokens
+from rote.models.training.objectives import (
+    IGNORED,
+    PairTokens,
+    Ragged,
+    cross_entropy,
+    half_precision,
+    length_normalized,
+    ranking_loss,
+)
 
 CLIP = 1.0
 DOCUMENT, REFERENCE = (40, 56, 88, 120, 160), (24, 48)
@@ -105,7 +111,7 @@ class Fitted:
     """Cross-entropy of references; a shape is a width of documents and one of references."""
 
     model: Any
-    tokens: Tokens
+    tokens: PairTokens
     rows: Any
     room: int
     smoothing: float
@@ -151,7 +157,7 @@ class Calibrated:
     """BRIO, as `Calibrating`; all candidates and the reference of a document are read at once."""
 
     model: Any
-    tokens: Tokens
+    tokens: PairTokens
     candidates: Ragged
     count: int
     items: int
@@ -178,11 +184,11 @@ class Calibrated:
             made = decode(self.model, before, read, repeated(mask, each))
         labels = torch.where(is_said, said, IGNORED).unflatten(0, (-1, each))
         made = made.unflatten(0, (-1, each))
-        scores = lengthwise(
+        scores = length_normalized(
             made[:, :-1].flatten(0, 1), labels[:, :-1].flatten(0, 1), self.alpha
         ).unflatten(0, (-1, self.count))
         fitted = cross_entropy(made[:, -1], labels[:, -1], self.smoothing)
-        return self.rank_weight * ranking(scores, self.margin) + self.reference_weight * fitted
+        return self.rank_weight * ranking_loss(scores, self.margin) + self.reference_weight * fitted
 
     def plan(self, seed: int, steps: int) -> list[tuple[Any, Any]]:
         found: list[tuple[Any, Any]] = []

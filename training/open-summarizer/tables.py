@@ -18,21 +18,27 @@ import numpy as np
 
 from rote.core.progress import Silent
 from rote.core.result import plain
-from rote.curate.interventions import Edit
-from rote.curate.pairs import Pair
-from rote.curate.reading import json_line
-from rote.studies._driver import run
-from rote.studies._repetition.arms import EMPTY, Arm, Trained
-from rote.studies._repetition.tables import Items, averages, contrast, neighbours
-from rote.studies.train_intervene import outcomes
+from rote.curate.corpus_reader import json_line
+from rote.curate.pairs import TrainingPair
+from rote.studies._repetition import (
+    EMPTY,
+    OverlapScores,
+    StudyArm,
+    TrainedStudy,
+    average_rows,
+    contrast_rows,
+    neighbour_rows,
+)
+from rote.studies.dispatch.driver import run_command
+from rote.studies.train_intervene import Edit, outcome_rows
 
 ARMS = {
-    "theta2": Arm("theta2", "limited", 2),
-    "all": Arm("all", "all"),
-    "random": Arm("random", "random", 2),
-    "apart": Arm("apart", "apart"),
-    "brio_theta2": Arm("brio_theta2", "limited", 2, True),
-    "brio_all": Arm("brio_all", "all", 0, True),
+    "theta2": StudyArm("theta2", "limited", 2),
+    "all": StudyArm("all", "all"),
+    "random": StudyArm("random", "random", 2),
+    "apart": StudyArm("apart", "apart"),
+    "brio_theta2": StudyArm("brio_theta2", "limited", 2, True),
+    "brio_all": StudyArm("brio_all", "all", 0, True),
 }
 COMPARED = (
     ("all", "theta2"),
@@ -49,7 +55,15 @@ def changed(
 ) -> list[dict[str, Any]]:
     """What becomes of changed facts, by arm; the models of all seeds together."""
     edits = [
-        Edit(Pair(one["doc_id"], "", ""), 0, one["how"], one["type"], one["old"], one["new"], "")
+        Edit(
+            TrainingPair(one["doc_id"], "", ""),
+            0,
+            one["how"],
+            one["type"],
+            one["old"],
+            one["new"],
+            "",
+        )
         for one in records
     ]
     place = {one["id"]: number for number, one in enumerate(records)}
@@ -58,10 +72,10 @@ def changed(
         texts[arm] = [[] for _ in edits]
         for one in own:
             texts[arm][place[one["id"]]].append(one["text"])
-    return outcomes(edits, texts, 0.95)
+    return outcome_rows(edits, texts, 0.95)
 
 
-def by_placebo(table: Items, scored: Path, kept: str, made: Trained) -> Items:
+def by_placebo(table: OverlapScores, scored: Path, kept: str, made: TrainedStudy) -> OverlapScores:
     """The same scores, items in bins by what they share with pairs that no arm is trained on."""
     first = made.arms[0].name
     some = scored.with_name("some.jsonl")
@@ -74,7 +88,7 @@ def by_placebo(table: Items, scored: Path, kept: str, made: Trained) -> Items:
     place = {one.id: number for number, one in enumerate(made.test)}
     beside = copy(table)
     beside.bin = np.full(table.count, -1, np.int64)
-    for row in run("overlap", some, given, reporter=Silent()).tables["items"]:
+    for row in run_command("overlap", some, given, reporter=Silent()).tables["items"]:
         if row["bin"] is not None:
             beside.bin[place[row["id"].rpartition(f"/{first}/")[0]]] = row["bin"] - 1
     return beside
@@ -84,7 +98,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("texts", type=Path)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("-o", "--out", type=Path, default=Path("tables.json"))
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
@@ -102,7 +116,7 @@ def main() -> None:
             if one["set"] != "test":
                 edited[one["set"]][one["source"]].append(one)
                 continue
-            pair: Pair = by_id[one["id"]]
+            pair: TrainingPair = by_id[one["id"]]
             own = {
                 "id": f"{pair.id}/{one['source']}/{one['seed']}",
                 "doc_id": pair.id,
@@ -114,7 +128,9 @@ def main() -> None:
             }
             texts[one["source"], one["seed"]] = scored
             out.write(json_line(own))
-    made = Trained(given.folder, [ARMS[n] for n in ARMS if (n, 0) in texts], test, [], "", texts)
+    made = TrainedStudy(
+        given.folder, [ARMS[n] for n in ARMS if (n, 0) in texts], test, [], "", texts
+    )
     held = np.load(given.folder / "carried" / "subsets.npz")
     made.apart = {s: held[f"apart_items-{s}"] for s in sorted({seed for _, seed in texts})}
     options: dict[str, Any] = {
@@ -127,26 +143,28 @@ def main() -> None:
         "jobs": given.jobs,
     }
     train, kept = (str(given.folder / f"{name}.jsonl") for name in ("train", "placebo"))
-    found = run("overlap", scored, {**options, "train": train, "placebo": kept}, reporter=Silent())
-    table = Items(found, made)
+    found = run_command(
+        "overlap", scored, {**options, "train": train, "placebo": kept}, reporter=Silent()
+    )
+    table = OverlapScores(found, made)
     beside = by_placebo(table, scored, kept, made)
     rows = {
         "sizes": {name: len(held[name]) for name in held.files},
         "partition": found.tables["partition"],
         "bins": found.tables["bins"],
         "trends": found.tables["trends"],
-        "averages": list(averages(found, table, made)),
+        "averages": list(average_rows(found, table, made)),
         "contrasts": [
             r
             for a, b in COMPARED
             if a in table.scores and b in table.scores
-            for r in contrast(a, b, table, beside, 0.95)
+            for r in contrast_rows(a, b, table, beside, 0.95)
         ],
         "neighbours": [
             r
             for arm in ("apart",)
             if arm in table.scores
-            for r in neighbours(table, made, 0.95, arm)
+            for r in neighbour_rows(table, made, 0.95, arm)
         ],
         "outcomes": [
             {"entities": {"edited": "frequent"}.get(name, name), **row}

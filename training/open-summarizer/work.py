@@ -16,10 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from rote.models.hub.computing import Loaded
-from rote.models.training.pairs import Ragged, Tokens
-from rote.models.training.starting import random_model, shape_of, wrapped
-from rote.models.training.writing import Searching, write
+from rote.models.hub_models import Loaded
+from rote.models.training.objectives import PairTokens, Ragged
+from rote.models.training.summarizer import (
+    Searching,
+    model_config,
+    random_model,
+    wrap_tokenizer,
+    write,
+)
 
 BEAM = Searching(beams=4, max_tokens=48, longest=160)
 CANDIDATES = {
@@ -59,10 +64,10 @@ class Work:
         torch.set_num_threads(2)
         self.folder, self.device, self.small, self.eager = folder, device, small, eager
         self.carried, self.stopped = folder / "carried", False
-        self.read: dict[str, Tokens] = {}
-        self.ranked: dict[tuple[str, str], tuple[Tokens, Ragged]] = {}
+        self.read: dict[str, PairTokens] = {}
+        self.ranked: dict[tuple[str, str], tuple[PairTokens, Ragged]] = {}
         made = Tokenizer.from_file(str(self.carried / "tokenizer.json"))
-        self.tokenizer = wrapped(made, 512)
+        self.tokenizer = wrap_tokenizer(made, 512)
         (folder / "models").mkdir(exist_ok=True)
         (folder / "texts").mkdir(exist_ok=True)
         signal.signal(signal.SIGTERM, self._stop)
@@ -72,7 +77,7 @@ class Work:
 
     def random(self, seed: int) -> Loaded:
         return random_model(
-            shape_of("tiny" if self.small else "small"), self.tokenizer, seed, self.device
+            model_config("tiny" if self.small else "small"), self.tokenizer, seed, self.device
         )
 
     def opened(self, name: str) -> Loaded:
@@ -84,7 +89,7 @@ class Work:
         loaded.model.load_state_dict(held)
         return loaded
 
-    def tokens(self, name: str) -> Tokens:
+    def tokens(self, name: str) -> PairTokens:
         if name in self.read:
             return self.read[name]
         held = np.load(self.carried / f"{name}.npz")
@@ -92,7 +97,7 @@ class Work:
             Ragged.from_arrays(held[f"{side}_flat"], held[f"{side}_lengths"], self.device)
             for side in ("document", "reference")
         )
-        return self.read.setdefault(name, Tokens(document, reference, PAD, START))
+        return self.read.setdefault(name, PairTokens(document, reference, PAD, START))
 
     def subset(self, name: str) -> np.ndarray:
         name = "all" if name.startswith("all-") else name
@@ -249,7 +254,7 @@ class Work:
         pairs = [quality(text, one["reference"]) for one, text in zip(records, texts)]
         return float(np.mean(pairs))
 
-    def _ranked(self, loaded: Loaded, name: str, how: str) -> tuple[Tokens, Ragged]:
+    def _ranked(self, loaded: Loaded, name: str, how: str) -> tuple[PairTokens, Ragged]:
         """Some training pairs and their candidates, the best first."""
         if (name, how) in self.ranked:
             return self.ranked[name, how]
@@ -266,7 +271,7 @@ class Work:
         flat = self.tokenizer([t for own in ranked for t in own], add_special_tokens=False)
         encoded = [[*row[:47], START] for row in flat["input_ids"]]
         chosen = [self._rows(side, rows) for side in (tokens.documents, tokens.references)]
-        own = Tokens(*(Ragged.of(some, 2**14, self.device) for some in chosen), PAD, START)
+        own = PairTokens(*(Ragged.of(some, 2**14, self.device) for some in chosen), PAD, START)
         found = own, Ragged.of(encoded, 2**14, self.device)
         return self.ranked.setdefault((name, how), found)
 

@@ -13,6 +13,11 @@ from typing import Any
 import numpy as np
 
 from rote.annotate._hashing import (
+    CAPITAL,
+    CLUSTER_64,
+    CLUSTER_256,
+    CLUSTER_1024,
+    CODES,
     FLAGS,
     KEY,
     LOWER,
@@ -28,7 +33,6 @@ from rote.annotate._hashing import (
     pair,
     place,
 )
-from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
 from rote.annotate._network import CEILING, NEVER
 from rote.annotate._tagger import case, entry
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
@@ -76,11 +80,11 @@ def _tag(tags, i, start, end):  # type: ignore[no-untyped-def]
 
 
 @part
-def token_rows(table, around, context, said, base, bits, out):  # type: ignore[no-untyped-def]
+def token_rows(table, around, context, labels, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words, tags and earlier labels (as in `_tagger`)."""
     me, before, after = around[0], around[1], around[2]
     i, start, end, tags = context
-    style, label_1, label_2 = said
+    style, label_1, label_2 = labels
     tag, left, right = (
         _tag(tags, i, start, end),
         _tag(tags, i - 1, start, end),
@@ -138,14 +142,14 @@ def name_tokens(ids: Ids, ends: Offsets, table: Hashes, tags: Ids, net: Any, out
         if may_follow(before, label, last=last == 1):
             allowed[before, last, label] = output_bias[label]
     seen = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
-    found = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
-    _read(ids, ends, table, tags, net, allowed, seen, found, out)
+    scratch = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
+    _read(ids, ends, table, tags, net, allowed, seen, scratch, out)
 
 
 @lean
-def _read(ids, ends, table, tags, net, allowed, seen, found, out):  # type: ignore[no-untyped-def]
+def _read(ids, ends, table, tags, net, allowed, seen, scratch, out):  # type: ignore[no-untyped-def]
     sums, (rows, bias, output, _, base, bits) = net
-    (around, joined), (total, scores) = seen, found
+    (around, joined), (total, scores) = seen, scratch
     padding = len(table) - 2
     start = np.int64(0)
     for end in ends:
@@ -155,8 +159,8 @@ def _read(ids, ends, table, tags, net, allowed, seen, found, out):  # type: igno
         for i in range(start, end):
             for role in range(ROLES):
                 around[role] = entry(ids, i, _OFFSETS[role], 1, start, end, padding)
-            said = (written + np.uint64(4 if i == start else 0), label_1, label_2)
-            token_rows(table, around, (i, start, end, tags), said, base, bits, joined)
+            labels = (written + np.uint64(4 if i == start else 0), label_1, label_2)
+            token_rows(table, around, (i, start, end, tags), labels, base, bits, joined)
             _add_sums(total, bias, sums, around)
             _add_rows(total, rows, joined)
             last = 1 if i + 1 == end else 0

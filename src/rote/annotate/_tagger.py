@@ -13,6 +13,11 @@ from typing import Any
 import numpy as np
 
 from rote.annotate._hashing import (
+    CAPITAL,
+    CLUSTER_64,
+    CLUSTER_256,
+    CLUSTER_1024,
+    CODES,
     FLAGS,
     HAS_LOWER,
     HAS_UPPER,
@@ -33,9 +38,7 @@ from rote.annotate._hashing import (
     pair,
     place,
 )
-from rote.annotate._lanes import LANES, shares, span
-from rote.annotate._lexicon import CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024, CODES
-from rote.annotate._network import CEILING, NEVER, SCORE_UNIT
+from rote.annotate._network import CEILING, LANES, NEVER, SCORE_UNIT, sentence_span, split_lanes
 from rote.annotate._vectors import chooser, fetch, padded, row_adder, sum_adder
 from rote.core.kernels import lean, part
 from rote.core.layer import Ids, Offsets
@@ -101,15 +104,15 @@ def entry(ids, i, offset, step, start, end, padding):  # type: ignore[no-untyped
 
 
 @part
-def token_rows(table, around, context, said, base, bits, out):  # type: ignore[no-untyped-def]
+def token_rows(table, around, context, history, base, bits, out):  # type: ignore[no-untyped-def]
     """Rows of the features that join words and earlier tags.
 
     `around` are the entries by role, `context` the place in the sentence (not used
-    here), `said` how the sentence is written and the two earlier tags (numbers from
+    here), `history` how the sentence is written and the two earlier tags (numbers from
     1, 0 is none).
     """
     me, before, after = around[0], around[1], around[2]
-    style, tag_1, tag_2 = said
+    style, tag_1, tag_2 = history
     lower, lower_before, lower_after = table[me, LOWER], table[before, LOWER], table[after, LOWER]
     both = pair(tag_1, tag_2)
     out[0] = place(base, tag_1, bits)
@@ -142,33 +145,33 @@ def tag_tokens(ids: Ids, ends: Offsets, table: Hashes, left: Any, right: Any, ou
     `right` has not ruled out; where that leaves one, nothing more is computed. Each is the
     words' partial sums and a network's weights.
     """
-    first, longest = shares(ends)
+    first, longest = split_lanes(ends)
     rooms = np.concatenate((np.zeros(1, np.int64), np.cumsum(longest)))
     # Of each lane: its sentence, its turn, the place of its first score.
     lanes = (first[:LANES].copy(), np.full(LANES, -1), rooms)
     # Of each lane, and one more for the left reader: entries, rows; how the sentence is written
     # and the two tags before.
     seen = (np.empty((LANES + 1, ROLES), np.int64), np.empty((LANES + 1, TOKEN_ROWS), np.int64))
-    said = np.zeros((LANES + 1, 3), np.uint64)
+    history = np.zeros((LANES + 1, 3), np.uint64)
     scores = np.empty((rooms[LANES] + 1, _WIDTH), np.int32)
-    found = (np.empty(HIDDEN, np.int16), scores, np.empty(rooms[LANES], np.bool_))
-    _read(ids, ends, table, left, right, first[1:], lanes, (*seen, said), found, out)
+    scratch = (np.empty(HIDDEN, np.int16), scores, np.empty(rooms[LANES], np.bool_))
+    _read(ids, ends, table, left, right, first[1:], lanes, (*seen, history), scratch, out)
 
 
 @lean
-def _read(ids, ends, table, left, right, last, lanes, seen, found, out):  # type: ignore[no-untyped-def]
+def _read(ids, ends, table, left, right, last, lanes, seen, scratch, out):  # type: ignore[no-untyped-def]
     """Read the sentences of all lanes, token by token, from the right, and each at its end again.
 
     Between two tokens of a lane the others are scored; so long its rows may take to come.
     """
     sums, (rows, bias, output, output_bias, _, _) = right
-    (sentence, turn, rooms), (around, joined, said), (total, scores, sure) = lanes, seen, found
+    (sentence, turn, rooms), (around, joined, history), (total, scores, sure) = lanes, seen, scratch
     left_over = last[LANES - 1]
     while left_over > 0:
         for lane in range(LANES):
             if sentence[lane] == last[lane]:
                 continue
-            start, end = span(ends, sentence[lane])
+            start, end = sentence_span(ends, sentence[lane])
             if turn[lane] >= 0:
                 i = end - 1 - turn[lane]
                 place = rooms[lane] + i - start
@@ -176,19 +179,19 @@ def _read(ids, ends, table, left, right, last, lanes, seen, found, out):  # type
                 _add_rows(total, rows, joined[lane])
                 best, near = _choose(total, output, output_bias, MARGIN, scores[place])
                 out[i], sure[place] = best, near == 1
-                said[lane, 2], said[lane, 1] = said[lane, 1], np.uint64(best + 1)
+                history[lane, 2], history[lane, 1] = history[lane, 1], np.uint64(best + 1)
             turn[lane] += 1
             if turn[lane] == end - start:
-                _read_left(ids, start, end, table, left, rooms[lane], lane, seen, found, out)
+                _read_left(ids, start, end, table, left, rooms[lane], lane, seen, scratch, out)
                 left_over -= 1
                 sentence[lane] += 1
                 turn[lane] = 0
                 if sentence[lane] == last[lane]:
                     continue
-                start, end = span(ends, sentence[lane])
+                start, end = sentence_span(ends, sentence[lane])
             if turn[lane] == 0:
-                said[lane, 0] = case(table, ids, start, end)
-                said[lane, 1] = said[lane, 2] = np.uint64(0)
+                history[lane, 0] = case(table, ids, start, end)
+                history[lane, 1] = history[lane, 2] = np.uint64(0)
             _look(ids, (start, end, turn[lane], -1), table, right, lane, seen)
 
 
@@ -198,28 +201,28 @@ def _look(ids, spot, table, reader, lane, seen):  # type: ignore[no-untyped-def]
 
     `spot`: the sentence's start and end, the turn, the step to the next token.
     """
-    (start, end, turn, step), (around, joined, said) = spot, seen
+    (start, end, turn, step), (around, joined, history) = spot, seen
     sums, (rows, _, _, _, base, bits) = reader
     padding = len(table) - 2
     i = start + turn if step > 0 else end - 1 - turn
     for role in range(ROLES):
-        found = entry(ids, i, step * _OFFSETS[role], step, start, end, padding)
-        around[lane, role] = found
-        fetch(sums, (found * ROLES + role) * HIDDEN, HIDDEN)
-    style = said[lane, 0] + np.uint64(4 if turn == 0 else 0)
-    tags = (style, said[lane, 1], said[lane, 2])
+        entry_number = entry(ids, i, step * _OFFSETS[role], step, start, end, padding)
+        around[lane, role] = entry_number
+        fetch(sums, (entry_number * ROLES + role) * HIDDEN, HIDDEN)
+    style = history[lane, 0] + np.uint64(4 if turn == 0 else 0)
+    tags = (style, history[lane, 1], history[lane, 2])
     token_rows(table, around[lane], (i,), tags, base, bits, joined[lane])
     for number in range(TOKEN_ROWS):
         fetch(rows, joined[lane, number] * HIDDEN, HIDDEN)
 
 
 @part
-def _read_left(ids, start, end, table, left, room, lane, seen, found, out):  # type: ignore[no-untyped-def]
+def _read_left(ids, start, end, table, left, room, lane, seen, scratch, out):  # type: ignore[no-untyped-def]
     """Read one sentence from the left; where its tag is sure already nothing is scored."""
     sums, (rows, bias, output, output_bias, _, _) = left
-    (around, joined, said), (total, scores, sure) = seen, found
-    said[LANES, 0] = said[lane, 0]
-    said[LANES, 1] = said[LANES, 2] = np.uint64(0)
+    (around, joined, history), (total, scores, sure) = seen, scratch
+    history[LANES, 0] = history[lane, 0]
+    history[LANES, 1] = history[LANES, 2] = np.uint64(0)
     both = scores[len(scores) - 1]
     for i in range(start, end):
         place = room + i - start
@@ -232,4 +235,4 @@ def _read_left(ids, start, end, table, left, room, lane, seen, found, out):  # t
             _add_sums(total, bias, sums, around[LANES])
             _add_rows(total, rows, joined[LANES])
             out[i], _ = _choose(total, output, both, MARGIN, scores[place])
-        said[LANES, 2], said[LANES, 1] = said[LANES, 1], np.uint64(out[i] + 1)
+        history[LANES, 2], history[LANES, 1] = history[LANES, 1], np.uint64(out[i] + 1)

@@ -45,14 +45,16 @@ def row_adder(hidden: int, together: int, which: Sequence[int]) -> Callable[...,
             sums, table, numbers = _data(context, builder, signature, arguments)
             offsets = [_offset(builder, numbers, k, hidden) for k in which]
             for first, size in _blocks(hidden, _WIDEST):
-                whole = _load(builder, sums, _LONG(first), _SHORT, size)
+                total_units = _load(builder, sums, _LONG(first), _SHORT, size)
                 for group in range(0, len(offsets), together):
                     part = None
                     for offset in offsets[group : group + together]:
                         row = _load(builder, table, builder.add(offset, _LONG(first)), _BYTE, size)
                         part = row if part is None else builder.add(part, row)
-                    whole = builder.add(whole, builder.sext(part, ir.VectorType(_SHORT, size)))
-                _store(builder, whole, sums, first)
+                    total_units = builder.add(
+                        total_units, builder.sext(part, ir.VectorType(_SHORT, size))
+                    )
+                _store(builder, total_units, sums, first)
             return context.get_dummy_value()
 
         return types.void(total, rows, places), code
@@ -69,7 +71,7 @@ def sum_adder(hidden: int, roles: int, which: Sequence[int]) -> Callable[..., No
     @intrinsic
     def add(typing, total, base, sums, entries):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            whole, start, table, numbers = _data(context, builder, signature, arguments)
+            sums_data, start, table, numbers = _data(context, builder, signature, arguments)
             offsets = [
                 builder.add(_offset(builder, numbers, role, roles * hidden), _LONG(role * hidden))
                 for role in which
@@ -79,7 +81,7 @@ def sum_adder(hidden: int, roles: int, which: Sequence[int]) -> Callable[..., No
                 for offset in offsets:
                     place = builder.add(offset, _LONG(first))
                     total = builder.add(total, _load(builder, table, place, _SHORT, size))
-                _store(builder, total, whole, first)
+                _store(builder, total, sums_data, first)
             return context.get_dummy_value()
 
         return types.void(total, base, sums, entries), code
@@ -99,7 +101,7 @@ def chooser(hidden: int, labels: int, ceiling: int) -> Callable[..., tuple[int, 
     @intrinsic
     def choose(typing, total, output, bias, margin, scores):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            units, weights, start, _, found = _data(context, builder, signature, arguments)
+            units, weights, start, _, score_data = _data(context, builder, signature, arguments)
             sums = [
                 cgutils.alloca_once_value(builder, _load(builder, start, _LONG(first), _INT, size))
                 for first, size in blocks
@@ -118,7 +120,7 @@ def chooser(hidden: int, labels: int, ceiling: int) -> Callable[..., tuple[int, 
                         builder.store(builder.add(builder.load(place), product), place)
             scored = [builder.load(place) for place in sums]
             for (first, _size), block in zip(blocks, scored):
-                _store(builder, block, found, first)
+                _store(builder, block, score_data, first)
             most = _highest(builder, scored)
             least = builder.sub(most, builder.trunc(arguments[3], _INT))
             best = builder.cttz(_bits(builder, "==", scored, most), _TRUE)
@@ -145,8 +147,8 @@ def add_row(typing, sums, first, rows, second, hidden):  # type: ignore[no-untyp
             at = builder.add(begin, k)
             row = _load(builder, table, builder.add(place, k), _BYTE, UNIT_STEP)
             row = builder.sext(row, ir.VectorType(_SHORT, UNIT_STEP))
-            held = _load(builder, total, at, _SHORT, UNIT_STEP)
-            _store(builder, builder.add(held, row), total, at)
+            units = _load(builder, total, at, _SHORT, UNIT_STEP)
+            _store(builder, builder.add(units, row), total, at)
         return context.get_dummy_value()
 
     number = types.int64
@@ -206,18 +208,20 @@ def _store(builder: Any, vector: Any, data: Any, first: Any) -> None:
 def _splat(builder: Any, value: Any, size: int) -> Any:
     """A vector of one value."""
     empty = ir.Constant(ir.VectorType(value.type, size), ir.Undefined)
-    one = builder.insert_element(empty, value, _INT(0))
-    return builder.shuffle_vector(one, empty, ir.Constant(ir.VectorType(_INT, size), [0] * size))
+    first_item = builder.insert_element(empty, value, _INT(0))
+    return builder.shuffle_vector(
+        first_item, empty, ir.Constant(ir.VectorType(_INT, size), [0] * size)
+    )
 
 
 def _cut(builder: Any, units: Any, first: int, size: int, ceiling: int) -> Any:
     """Cut some units to 0 .. ceiling in memory; the bits of those that are not zero."""
-    held = _load(builder, units, _LONG(first), _SHORT, size)
+    values = _load(builder, units, _LONG(first), _SHORT, size)
     for sign, bound in ((">", 0), ("<", ceiling)):
-        limit = ir.Constant(held.type, [bound] * size)
-        held = builder.select(builder.icmp_signed(sign, held, limit), held, limit)
-    _store(builder, held, units, first)
-    is_open = builder.icmp_signed("!=", held, ir.Constant(held.type, [0] * size))
+        limit = ir.Constant(values.type, [bound] * size)
+        values = builder.select(builder.icmp_signed(sign, values, limit), values, limit)
+    _store(builder, values, units, first)
+    is_open = builder.icmp_signed("!=", values, ir.Constant(values.type, [0] * size))
     bits = builder.bitcast(is_open, ir.IntType(size))
     return bits if size == _LONG.width else builder.zext(bits, _LONG)
 
@@ -252,15 +256,15 @@ def _highest(builder: Any, blocks: Iterable[Any]) -> Any:
 
 def _bits(builder: Any, sign: str, blocks: Iterable[Any], value: Any) -> Any:
     """One bit for each label whose score is so."""
-    whole, found, first = ir.IntType(128), None, 0
+    wide, bitmap, first = ir.IntType(128), None, 0
     for block in blocks:
         size = block.type.count
         is_so = builder.icmp_signed(sign, block, _splat(builder, value, size))
-        bits = builder.zext(builder.bitcast(is_so, ir.IntType(size)), whole)
-        bits = builder.shl(bits, whole(first))
-        found = bits if found is None else builder.or_(found, bits)
+        bits = builder.zext(builder.bitcast(is_so, ir.IntType(size)), wide)
+        bits = builder.shl(bits, wide(first))
+        bitmap = bits if bitmap is None else builder.or_(bitmap, bits)
         first += size
-    return found
+    return bitmap
 
 
 def _blocks(count: int, most: int) -> Iterator[tuple[int, int]]:

@@ -34,12 +34,12 @@ def fold_word(word: str) -> str:
     if word.isascii() and word.isalnum():
         return word.lower()
     # Marks are parts of letters, as the vowels of Hindi are.
-    kept = [
+    letters = [
         (character, kind)
         for character in unicodedata.normalize("NFKC", word).casefold()
         if (kind := unicodedata.category(character)[0]) in "LMN"
     ]
-    return "".join(c for c, _ in kept) if any(kind != "M" for _, kind in kept) else ""
+    return "".join(c for c, _ in letters) if any(kind != "M" for _, kind in letters) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class FoldedWords:
 
     def texts(self, first: int, last: int) -> FoldedWords:
         """Some texts that follow one another."""
-        own = slice(self.slice(first).start, self.slice(last - 1).stop)
-        ends = self.text_ends[first:last] - own.start
-        return FoldedWords(self.ids[own], self.vocabulary, ends, self.places[own])
+        part = slice(self.slice(first).start, self.slice(last - 1).stop)
+        ends = self.text_ends[first:last] - part.start
+        return FoldedWords(self.ids[part], self.vocabulary, ends, self.places[part])
 
 
 def fold_words(layer: Layer) -> FoldedWords:
@@ -94,14 +94,14 @@ def fold_joined_words(layer: Layer) -> FoldedWords:
     ids, vocabulary = words.ids[first], list(words.vocabulary)
     numbers = {entry: place for place, entry in enumerate(vocabulary)}
     for length in np.unique(lengths[lengths > 1]).tolist():
-        own = np.flatnonzero(lengths == length)
+        same_length = np.flatnonzero(lengths == length)
         # Most of them are a few that occur again and again.
         rows, which = np.unique(
-            words.ids[first[own, None] + np.arange(length)], axis=0, return_inverse=True
+            words.ids[first[same_length, None] + np.arange(length)], axis=0, return_inverse=True
         )
         joined = ("".join(vocabulary[i] for i in row) for row in rows.tolist())
         table = [numbers.setdefault(entry, len(numbers)) for entry in joined]
-        ids[own] = np.array(table, np.int32)[which.reshape(-1)]
+        ids[same_length] = np.array(table, np.int32)[which.reshape(-1)]
     return FoldedWords(
         ids,
         tuple(numbers),
@@ -113,8 +113,8 @@ def fold_joined_words(layer: Layer) -> FoldedWords:
 def _continues(layer: Layer, words: FoldedWords) -> NDArray[np.bool_]:
     """Of each word whether it is part of the one before it."""
     clitic = np.array([entry in _CLITICS for entry in words.vocabulary] or [False], np.bool_)
-    found = clitic[words.ids]
-    found[starts_of(words.text_ends)[np.diff(words.text_ends, prepend=0) > 0]] = False
+    is_clitic = clitic[words.ids]
+    is_clitic[starts_of(words.text_ends)[np.diff(words.text_ends, prepend=0) > 0]] = False
     places = words.places
     touching = np.flatnonzero(layer.starts[places[1:]] == layer.ends[places[1:] - 1]) + 1
     here = places[touching]
@@ -127,8 +127,8 @@ def _continues(layer: Layer, words: FoldedWords) -> NDArray[np.bool_]:
     text = np.searchsorted(layer.text_ends, here, side="right")
     joins = closes[layer.ids[other]] & opens[layer.ids[here]]
     joins &= ~mark | (layer.ends[other] == layer.starts[before])
-    found[touching] |= joins & (other >= layer.text_starts[text])
-    return found
+    is_clitic[touching] |= joins & (other >= layer.text_starts[text])
+    return is_clitic
 
 
 def _traits(entry: str) -> tuple[bool, bool, bool]:

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.annotation import Annotation
+from rote.core.document import Annotation
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets
 
@@ -109,12 +109,12 @@ def fold_texts(texts: Sequence[str]) -> Folded:
     counts = np.zeros(len(texts), np.int64)
     if not chosen:
         return Folded(texts, _NONE, _NONE, counts)
-    own = [texts[number] for number in chosen]
-    lengths = np.fromiter(map(len, own), np.int64, len(own))
-    encoded = "".join(own).encode("utf-8", "surrogatepass")
+    chosen_texts = [texts[number] for number in chosen]
+    lengths = np.fromiter(map(len, chosen_texts), np.int64, len(chosen_texts))
+    encoded = "".join(chosen_texts).encode("utf-8", "surrogatepass")
     data = np.frombuffer(encoded, np.uint8)
     out, places = np.empty(len(data), np.uint8), np.empty((len(data) // 2, 2), np.int32)
-    ends, place_ends = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
+    ends, place_ends = np.empty(len(chosen_texts), np.int64), np.empty(len(chosen_texts), np.int64)
     size, glyphs = fold_bytes(data, lengths, *_table(), out, places, ends, place_ends)
     if not glyphs:
         return Folded(texts, _NONE, _NONE, counts)
@@ -151,7 +151,7 @@ def fold_bytes(data, lengths, numbers, rows, out, places, ends, place_ends):  # 
     `lengths` and `ends` count the characters of the texts before and after. Characters that
     became several, or none, go to `places`, with how many they are now.
     """
-    i, size, found, end, glyphs = 0, 0, 0, 0, 0
+    i, size, changed, end, glyphs = 0, 0, 0, 0, 0
     for text in range(len(lengths)):
         first = end
         for _ in range(lengths[text]):
@@ -180,14 +180,14 @@ def fold_bytes(data, lengths, numbers, rows, out, places, ends, place_ends):  # 
                 for k in range(count):
                     out[size + k] = rows[number, 1 + k]
                 if count != 1:
-                    places[found, 0] = end - first
-                    places[found, 1] = count
-                    found += 1
+                    places[changed, 0] = end - first
+                    places[changed, 1] = count
+                    changed += 1
                 size += count
                 end += count
             i += width
         ends[text] = end
-        place_ends[text] = found
+        place_ends[text] = changed
     return size, glyphs
 
 

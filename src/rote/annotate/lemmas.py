@@ -9,13 +9,17 @@ though one in twenty stands for `has`.
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 
-from rote.annotate._lemminflect import lemmatizer
 from rote.annotate.glyphs import fold
 from rote.core.layer import Layer, number
 
@@ -104,7 +108,42 @@ def _open_class(form: str, lower: str, upos: str) -> str:
 @cache
 def _dictionary() -> dict[str, dict[str, tuple[str, ...]]]:
     machine = lemmatizer()
-    found: dict[str, dict[str, tuple[str, ...]]] = machine._getLemmaDict()
+    lemmas: dict[str, dict[str, tuple[str, ...]]] = machine._getLemmaDict()
     for form, entry in machine._getOverridesDict().items():
-        found[form] = {**found.get(form, {}), **entry}
-    return found
+        lemmas[form] = {**lemmas.get(form, {}), **entry}
+    return lemmas
+
+
+@cache
+def lemmatizer() -> Any:
+    """From forms to lemmas."""
+    with _package():
+        from lemminflect.core.Lemmatizer import Lemmatizer
+
+        return Lemmatizer()
+
+
+@cache
+def inflections() -> Any:
+    """From lemmas to forms."""
+    with _package():
+        from lemminflect.core.Inflections import Inflections
+
+        return Inflections()
+
+
+@contextmanager
+def _package() -> Iterator[None]:
+    """lemminflect as an empty package, so that its modules can be imported one by one: its start
+    would import spaCy, where it is installed, only to hook into it, which takes two seconds."""
+    loaded = "lemminflect" in sys.modules
+    if not loaded:
+        spec = importlib.util.find_spec("lemminflect")
+        if spec is None:
+            raise ModuleNotFoundError("No module named 'lemminflect'", name="lemminflect")
+        sys.modules["lemminflect"] = importlib.util.module_from_spec(spec)
+    try:
+        yield
+    finally:
+        if not loaded:
+            del sys.modules["lemminflect"]  # whoever imports the package gets all of it

@@ -25,12 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import annotators, words
-from rote.annotate.annotators.rote import Rote
+from rote.annotate.annotators.rote import RoteAnnotator
+from rote.annotate.language_check import glance
 from rote.annotate.layers import DERIVED, derive
-from rote.annotate.script import glance
-from rote.core.annotation import Annotation
 from rote.core.arrays import ENDING, Arrays, pack, unpack
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError
 from rote.core.files import read_regular, write_atomically
 from rote.core.json_reader import DEEPEST, parse_json
@@ -43,20 +42,20 @@ def to_arrays(batch: Batch, annotation: Annotation) -> tuple[Arrays, dict[str, A
     """Everything of one piece; the description says which layers there are."""
     arrays: Arrays = {"documents": _json(_record(document) for document in batch.documents)}
     arrays |= _spans("", annotation.word)
-    kept = [name for name in annotation.layers if name not in DERIVED]
-    for name in kept:
+    stored = [name for name in annotation.layers if name not in DERIVED]
+    for name in stored:
         arrays |= _column(name, annotation.layers[name])
     for name, layer in annotation.trees.items():
         arrays |= _column(name, layer) | _spans(f"{name}.", layer)
     if annotation.heads is not None:
         # Distance to the head, 0 for a root: small numbers compress well.
-        own = np.arange(len(annotation.heads), dtype=np.int32)
-        arrays["heads"] = np.where(annotation.heads < 0, 0, annotation.heads - own)
+        places = np.arange(len(annotation.heads), dtype=np.int32)
+        arrays["heads"] = np.where(annotation.heads < 0, 0, annotation.heads - places)
     about = {
         "file": batch.file,
         "label": batch.label,
         "lines": batch.lines,
-        "layers": kept,
+        "layers": stored,
         "trees": list(annotation.trees),
     }
     return arrays, about
@@ -155,8 +154,8 @@ def _json(values: Iterable[Any]) -> NDArray[np.uint8]:
 
 
 def _parsed(data: NDArray[Any]) -> list[Any]:
-    found: list[Any] = parse_json(data.tobytes())
-    return found
+    values: list[Any] = parse_json(data.tobytes())
+    return values
 
 
 NOTHING = Batch([], "", "", [], [])
@@ -186,24 +185,26 @@ class Recipe:
         return blake2b("\n".join(named).encode(), digest_size=6).hexdigest()
 
     def annotate(self, documents: list[Document]) -> Annotation:
-        made = annotators.get(self.annotator)(documents, self.layers)
+        annotation = annotators.get(self.annotator)(documents, self.layers)
         if not self.subwords:
-            return made
+            return annotation
         texts = [document.text for document in documents]
-        own = {name: replace(words.get(path)(texts), name=name) for name, path in self.subwords}
-        return replace(made, trees={**made.trees, **own})
+        subword_layers = {
+            name: replace(words.get(path)(texts), name=name) for name, path in self.subwords
+        }
+        return replace(annotation, trees={**annotation.trees, **subword_layers})
 
     def annotate_words(self, documents: list[Document]) -> Annotation:
         """The same for those who need no sentences: where they end may then be unknown."""
         annotator = annotators.get(self.annotator)
         alone = not self.subwords and all(layer in DERIVED for layer in self.layers)
-        if alone and isinstance(annotator, Rote):
+        if alone and isinstance(annotator, RoteAnnotator):
             return annotator.words(documents, self.layers)
         return self.annotate(documents)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AnnotatedShard:
     """What the main process needs to know of a piece: `batch` has ids and lines, but no texts.
 
     `content` is a hash of the documents alone, whoever annotates them. `items` says how many items
@@ -223,37 +224,37 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class PieceWork:
+class AnnotateShard:
     """The work on one shard, wherever it is read; a piece that is there already is kept.
 
     `level` is that of compression: what is read once need not be as small as what stays. A shard
-    whose documents are among those `held` is not annotated; lines that are left `out` are those of
-    documents whose ids came before.
+    whose documents are among the `known_contents` is not annotated; lines that are left `out` are
+    those of documents whose ids came before.
     """
 
     path: Path
     recipe: Recipe
     level: int = 3
-    held: frozenset[str] = frozenset()
+    known_contents: frozenset[str] = frozenset()
     out: frozenset[int] = frozenset()
 
-    def __call__(self, shard: Shard) -> Piece:
+    def __call__(self, shard: Shard) -> AnnotatedShard:
         batch = shard.read()
         if self.out:
             places = {i for i, line in enumerate(batch.lines) if line in self.out}
             batch = batch.without(places, [])
         ids = batch.bare()
         if not batch.documents:
-            return Piece("", "", 0, 0, shard.size, [], Counter(), batch=ids)
+            return AnnotatedShard("", "", 0, 0, shard.size, [], Counter(), batch=ids)
         digests = [digest(document) for document in batch.documents]
         content = content_hash(batch.documents, digests)
         file = f"{shard.number:06d}-{content}-{self.recipe.hash}{ENDING}"
-        known = content in self.held
+        known = content in self.known_contents
         about: dict[str, Any] = {"words": 0, "items": {}}
         if not known:
-            about = self._found(file) or self._made(file, batch)
+            about = self._stored_account(file) or self._annotate(file, batch)
         english = self.recipe.annotator == annotators.DEFAULT and not known
-        return Piece(
+        return AnnotatedShard(
             file=file,
             content=content,
             documents=len(batch.documents),
@@ -265,21 +266,21 @@ class PieceWork:
             batch=ids,
         )
 
-    def _found(self, file: str) -> dict[str, Any] | None:
+    def _stored_account(self, file: str) -> dict[str, Any] | None:
         place = self.path / file
         try:
             return unpack(place.read_bytes(), str(place))[1] if place.is_file() else None
         except InputError:
             return None  # damaged by a power cut, say: it is made again, over the old one
 
-    def _made(self, file: str, batch: Batch) -> dict[str, Any]:
+    def _annotate(self, file: str, batch: Batch) -> dict[str, Any]:
         # What follows from the words is not kept, so it is not made either.
         needed = tuple(name for name in self.recipe.layers if name not in DERIVED)
-        made = replace(self.recipe, layers=needed).annotate(batch.documents)
+        annotation = replace(self.recipe, layers=needed).annotate(batch.documents)
         plain = [replace(d, meta=_plain_meta(d)) for d in batch.documents]
-        arrays, about = to_arrays(replace(batch, documents=plain), made)
-        about["words"] = len(made.word.ids)
-        about["items"] = {name: len(layer.ids) for name, layer in made.trees.items()}
+        arrays, about = to_arrays(replace(batch, documents=plain), annotation)
+        about["words"] = len(annotation.word.ids)
+        about["items"] = {name: len(layer.ids) for name, layer in annotation.trees.items()}
         write_atomically(self.path / file, pack(arrays, about, self.level))
         return about
 
@@ -321,8 +322,8 @@ def checked(corpus: Corpus, problems: Problems) -> Iterator[tuple[int, Batch]]:
 
 
 def pieces(
-    corpus: Corpus, work: PieceWork, engine: Engine
-) -> Iterator[tuple[Callable[..., Piece], Piece]]:
+    corpus: Corpus, work: AnnotateShard, engine: Engine
+) -> Iterator[tuple[Callable[..., AnnotatedShard], AnnotatedShard]]:
     """The pieces of a corpus, made wherever the engine works, with documents of one id each.
 
     Ids come back with a piece. Where some came before, which is rare, the piece is made again
@@ -330,25 +331,27 @@ def pieces(
     """
     duplicates = DuplicateIds(corpus.options.on_error)
     for again, piece in map_again(work, corpus, engine, doing="annotating", kept=KEPT):
-        made, all_lines = piece, frozenset(piece.batch.lines)
+        last_piece, all_lines = piece, frozenset(piece.batch.lines)
 
         def without(
             batch: Batch,
-            held: frozenset[str] = work.held,
+            known_contents: frozenset[str] = work.known_contents,
             again: Any = again,
             lines: frozenset[int] = all_lines,
-        ) -> Piece:
+        ) -> AnnotatedShard:
             left_out = lines.difference(batch.lines)
-            fewer: Piece = again(replace(work, out=left_out, held=held))
+            fewer: AnnotatedShard = again(
+                replace(work, out=left_out, known_contents=known_contents)
+            )
             return replace(fewer, batch=batch)
 
         batch = left_of(piece, work.path, duplicates.check)
         if batch is not piece.batch:
-            made = without(batch)
-        yield without, made
+            last_piece = without(batch)
+        yield without, last_piece
 
 
-def left_of(piece: Piece, path: Path, check: Callable[[Batch], Batch]) -> Batch:
+def left_of(piece: AnnotatedShard, path: Path, check: Callable[[Batch], Batch]) -> Batch:
     """What a check leaves of a piece's documents; the file goes if it holds others."""
     left = None
     try:
@@ -361,11 +364,11 @@ def left_of(piece: Piece, path: Path, check: Callable[[Batch], Batch]) -> Batch:
 
 def content_hash(documents: Sequence[Document], digests: Iterable[bytes]) -> str:
     """What the documents of a piece are known by, whoever annotates them."""
-    held = blake2b(b"".join(digests), digest_size=12)
+    state = blake2b(b"".join(digests), digest_size=12)
     for document in documents:
         # The fields go into the piece too: a changed author must not find the old one.
-        held.update(json.dumps(_plain_meta(document), sort_keys=True, default=str).encode())
-    return held.hexdigest()
+        state.update(json.dumps(_plain_meta(document), sort_keys=True, default=str).encode())
+    return state.hexdigest()
 
 
 def _plain_meta(document: Document) -> dict[str, Any]:

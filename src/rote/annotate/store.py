@@ -17,9 +17,9 @@ from typing import Any
 
 from rote import run
 from rote.annotate.annotators._columns import check_layers
-from rote.annotate.pieces import PieceWork, Recipe, is_piece, pieces, read_piece
-from rote.annotate.script import remarks
-from rote.core.annotation import Annotation, Annotator
+from rote.annotate.language_check import remarks
+from rote.annotate.pieces import AnnotateShard, Recipe, is_piece, pieces, read_piece
+from rote.core.document import Annotation, Annotator
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of, write_atomically
 from rote.core.folder import LOCK, clear_errors, locked, make_folder, refuse_links, remove_halves
@@ -73,29 +73,31 @@ def open_store(path: Path) -> Store:
     if not is_store(path):
         raise InputError("this is no finished store", file=str(path), remedy=_AGAIN)
     place = path / MANIFEST
-    held = JsonObject.of(read_json(place, remedy=_REMOVE, strict=True), str(place), remedy=_REMOVE)
-    if held.get("format") != FORMAT:
+    manifest = JsonObject.of(
+        read_json(place, remedy=_REMOVE, strict=True), str(place), remedy=_REMOVE
+    )
+    if manifest.get("format") != FORMAT:
         raise InputError(
-            f"the store has format {held.get('format')}, this version of rote reads {FORMAT}",
+            f"the store has format {manifest.get('format')}, this version of rote reads {FORMAT}",
             file=str(path),
             remedy="Annotate the texts again, into a new folder",
         )
-    files = held.texts("files")
+    files = manifest.texts("files")
     for number, file in enumerate(files):
         # A stranger's manifest must not lead out of the folder.
         if not is_piece(file):
-            raise held.error(f"files[{number}]", f"is {file!r}, which is no name of a piece")
+            raise manifest.error(f"files[{number}]", f"is {file!r}, which is no name of a piece")
     # The same documents under another number would count twice.
-    held.check_once((file.partition("-")[2] for file in files), "files")
+    manifest.check_once((file.partition("-")[2] for file in files), "files")
     return Store(
         path,
-        held.text("annotator"),
-        held.text("signature"),
-        held.texts("layers"),
+        manifest.text("annotator"),
+        manifest.text("signature"),
+        manifest.texts("layers"),
         files,
-        held.count("documents"),
-        held.count("words"),
-        held.text("fingerprint"),
+        manifest.count("documents"),
+        manifest.count("words"),
+        manifest.text("fingerprint"),
     )
 
 
@@ -135,7 +137,7 @@ def _annotate(
     recipe = Recipe(annotator.name, annotator.signature, layers)
     files, documents, words = [], 0, 0
     seen: Counter[str] = Counter()
-    work = PieceWork(path.absolute(), recipe)
+    work = AnnotateShard(path.absolute(), recipe)
     with reporter.stage("annotating", corpus.size, unit="B") as advance:
         for _, piece in pieces(corpus, work, engine):
             problems.add(piece.batch.problems)
@@ -183,9 +185,11 @@ def _is_ours(place: Path) -> bool:
 
 def _finish(store: Store) -> None:
     """Write the manifest, then remove pieces that it does not name."""
-    held: dict[str, Any] = {"format": FORMAT}
-    held |= {name: getattr(store, name) for name in Store.__dataclass_fields__ if name != "path"}
-    write_atomically(store.path / MANIFEST, json.dumps(held, indent=1), durable=True)
+    manifest: dict[str, Any] = {"format": FORMAT}
+    manifest |= {
+        name: getattr(store, name) for name in Store.__dataclass_fields__ if name != "path"
+    }
+    write_atomically(store.path / MANIFEST, json.dumps(manifest, indent=1), durable=True)
     named = {MANIFEST, LOCK, *store.files}
     for place in store.path.iterdir():
         if _is_ours(place) and place.name not in named:

@@ -105,22 +105,17 @@ class SectionedCommand(click.Command):
             del ctx.meta[_FULL]
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        whole = self.help or ""
-        self.help = whole if _FULL in ctx.meta else brief(whole, ctx.command_path)
+        text = self.help or ""
+        self.help = text if _FULL in ctx.meta else brief(text, ctx.command_path)
         try:
             super().format_help_text(ctx, formatter)
         finally:
-            self.help = whole
+            self.help = text
 
     def invoke(self, ctx: click.Context) -> Any:
         from rote.cli._places import check_places
-        from rote.cli._progress import TerminalReporter
-        from rote.run._ahead import compile_ahead
 
         check_places(self.params, ctx.params)
-        compile_ahead(
-            TerminalReporter(ctx.params.get("quiet", False)), ctx.command_path.partition(" ")[2]
-        )
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -167,10 +162,12 @@ class Rooms(click.Group):
         return plugins.summary(room, name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for own in self.rooms().values() for name in own]
+        return [name for commands in self.rooms().values() for name in commands]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
-        known = {name: room for own in self.rooms().values() for name, room in own.items()}
+        known = {
+            name: room for commands in self.rooms().values() for name, room in commands.items()
+        }
         if name in self.moved:
             was, now = f"{ctx.command_path} {name}", self.moved[name]
             raise click.UsageError(f"`{was}` is now {now}", ctx)
@@ -265,8 +262,8 @@ def brief(help: str, command: str) -> str:
 
 def examples(help: str) -> list[str]:
     """The calls of a help text, each on one line."""
-    whole = re.sub(r" \\\\?\n +", " ", help)
-    return [line.strip() for line in whole.splitlines() if line.startswith("  rote ")]
+    unwrapped = re.sub(r" \\\\?\n +", " ", help)
+    return [line.strip() for line in unwrapped.splitlines() if line.startswith("  rote ")]
 
 
 def _fit(line: str, width: int) -> str:
@@ -307,11 +304,11 @@ def command_of(
     def made(run: Callable[..., None]) -> click.Command:
         hints = typing.get_type_hints(run)
         kinds = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
-        named = [argument.name or "" for argument in arguments]
+        argument_names = [argument.name or "" for argument in arguments]
 
         def left_out(kind: Any) -> list[str]:
-            own = (name.partition(".") for name in skip)
-            return [field for owner, _, field in own if owner == kind.__name__]
+            parts = (name.partition(".") for name in skip)
+            return [field for owner, _, field in parts if owner == kind.__name__]
 
         def call(**given: Any) -> None:
             options: dict[str, Any] = {
@@ -321,12 +318,12 @@ def command_of(
                 )
                 for name, kind in kinds.items()
             }
-            for one in options.values():
-                if isinstance(one, Output):
-                    one.form()  # a contradiction is noticed before the work, not after
+            for setting in options.values():
+                if isinstance(setting, Output):
+                    setting.form()  # a contradiction is noticed before the work, not after
             if "reporter" in hints:
                 options["reporter"] = TerminalReporter(given.get("quiet", False))
-            run(**{name: given[name] for name in named}, **options)
+            run(**{name: given[name] for name in argument_names}, **options)
 
         params = [
             option
@@ -363,31 +360,31 @@ def build(options: type[Options], given: dict[str, Any]) -> Options:
 def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Option:
     flag = "--" + field.name.replace("_", "-")
     declaration, kind = [flag, field.name], _click_type(hint)
-    if hint is bool and field.default is True:
+    if kind is bool and field.default is not False:
         declaration[0] = f"{flag}/--no-{flag[2:]}"
     if "also" in field.metadata:
         declaration.insert(1, field.metadata["also"])
     if "short" in field.metadata:
         declaration.insert(0, field.metadata["short"])
     default, help = field.default, field.metadata["help"]
-    shown: bool | str = default not in (None, (), False, "")
+    shown_default: bool | str = default not in (None, (), False, "")
     if isinstance(default, int) and hint is Size:
         default = Size.written(default)
     if field.name == "jobs":
         # Not in Python: a script must guard `__main__` before it may start processes.
-        default, shown = cores(), "all cores"
+        default, shown_default = cores(), "all cores"
     repeated = bool(field.metadata.get("repeated"))
     if isinstance(default, tuple) and not repeated:
         default = ",".join(map(str, default))
     return SectionedOption(
         declaration,
         section=section,
-        type=kind.item if repeated else None if hint is bool else kind,
+        type=kind.item if repeated else None if kind is bool else kind,
         default=default,
         multiple=repeated,
         help=help[0].upper() + help[1:],
-        show_default=shown,
-        is_flag=hint is bool,
+        show_default=shown_default,
+        is_flag=kind is bool,
         metavar=field.metadata.get("metavar"),
         writes=field.metadata.get("writes"),
     )

@@ -51,10 +51,10 @@ def source_of(
     from rote.corpus import open_corpus
     from rote.index.folders.source import check_inputs
 
-    named = paths_of(inputs)
-    check_inputs(named, index)
-    if len(named) == 1 and store.is_store(named[0]):
-        return store.open_store(named[0])
+    paths = paths_of(inputs)
+    check_inputs(paths, index)
+    if len(paths) == 1 and store.is_store(paths[0]):
+        return store.open_store(paths[0])
     corpus = open_corpus(inputs, read)
     for line in corpus.guesses:
         reporter.say(line)
@@ -75,7 +75,7 @@ def paths_of(inputs: Input) -> list[Path]:
     if isinstance(inputs, str):
         inputs = [place_of(inputs)]
     several = inputs if isinstance(inputs, (list, tuple)) else [inputs]
-    return [one for one in several if isinstance(one, Path)]
+    return [place for place in several if isinstance(place, Path)]
 
 
 def lines_of(path: Path, what: str) -> list[tuple[int, str]]:
@@ -112,10 +112,13 @@ def check_layers(index: Index, names: Sequence[str]) -> None:
 def about(index: Index) -> dict[str, Any]:
     """What JSON says of the index that was asked."""
     if index.manifest is None:
-        held = {"documents": index.documents_held, "words": index.items_held()}
-        return {"index": "in memory", "signature": index.recipe.signature, **held}
-    told = ("signature", "fingerprint", "documents", "words")
-    return {"index": str(index.path), **{name: getattr(index.manifest, name) for name in told}}
+        facts = {"documents": index.documents_held, "words": index.items_held()}
+        return {"index": "in memory", "signature": index.recipe.signature, **facts}
+    properties = ("signature", "fingerprint", "documents", "words")
+    return {
+        "index": str(index.path),
+        **{name: getattr(index.manifest, name) for name in properties},
+    }
 
 
 def signed(index: Index, options: Any) -> dict[str, Any]:
@@ -160,39 +163,38 @@ def carry_out(
     for line in plan.lines() if plan else ():
         reporter.say(line)
     start = time.monotonic()
-    written, added, removed = work(), None, None
+    change, added, removed = work(), None, None
     seconds = time.monotonic() - start
-    if isinstance(written, IndexChange):
-        added, removed = written.added, written.removed
-        for line in written.problems.listed():
+    if isinstance(change, IndexChange):
+        added, removed = change.added, change.removed
+        for line in change.problems.listed():
             reporter.say(line)
-    held = describe(path, reporter)
+    facts = describe(path, reporter)
     if options.json:
         counted = {"added": added, "removed": removed}
         new = {name: number for name, number in counted.items() if number is not None}
-        click.echo(as_json({**held, **new, "seconds": seconds}), nl=False)
+        click.echo(as_json({**facts, **new, "seconds": seconds}), nl=False)
         return
-    line = f"{path}: {several(held['documents'], 'document')}, {several(held['words'], 'word')}"
+    line = f"{path}: {several(facts['documents'], 'document')}, {several(facts['words'], 'word')}"
     if removed is not None:
         line += f" ({several(removed, 'document')} removed, {added:,} new)"
-    elif added is not None and added != held["documents"]:
+    elif added is not None and added != facts["documents"]:
         line += f" ({several(added, 'document')} new)"
     elif added and seconds:
-        line += f", {held['words'] / seconds:,.0f} words/s"
+        line += f", {facts['words'] / seconds:,.0f} words/s"
     shown = [
         f"{layer['layer']} {layer['bytes_per_item']:.1f}"
-        for layer in held["layers"]
+        for layer in facts["layers"]
         if layer["bytes_per_item"] is not None
     ]
     if shown:
         line += f", bytes per token: {', '.join(shown)}"
-    click.echo(f"{line}; {size(held['bytes'])} in {several(len(held['segments']), 'segment')}")
+    click.echo(f"{line}; {size(facts['bytes'])} in {several(len(facts['segments']), 'segment')}")
 
 
 def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
     """All that is to be known of an index, as JSON holds it."""
     from rote.index.factory import open_index
-    from rote.index.folders.manifest import FORMAT
 
     index = open_index(path, reporter)
     manifest = index.manifest
@@ -203,7 +205,7 @@ def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
             sizes[part.name if part.kind == "layer" else f" {part.kind}"] += part.bytes
     return {
         "index": str(path),
-        "format": FORMAT,
+        "format": manifest.version,
         "form": manifest.form,
         "generation": manifest.generation,
         "annotator": manifest.annotator,
@@ -223,6 +225,7 @@ def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
             | _layer(index, name, sizes[name])
             for name in manifest.layers
         ],
+        **_meanings(index, sizes[" meanings"]),
         "text_bytes": sizes[" documents"],
         "segments": [
             {
@@ -244,7 +247,7 @@ def size(number: float) -> str:
     return f"{number} bytes"
 
 
-def _layer(index: Index, name: str, held: int) -> dict[str, Any]:
+def _layer(index: Index, name: str, item_count: int) -> dict[str, Any]:
     columns = index.columns(name)
     items = sum(column.items for column in columns)
     strings: set[str] = set()
@@ -253,18 +256,28 @@ def _layer(index: Index, name: str, held: int) -> dict[str, Any]:
     return {
         "items": items,
         "vocabulary": len(strings) or sum(len(column.vocabulary) - 1 for column in columns),
-        "bytes": held,
-        "bytes_per_item": held / items if items else None,
+        "bytes": item_count,
+        "bytes_per_item": item_count / items if items else None,
     }
+
+
+def _meanings(index: Index, size: int) -> dict[str, Any]:
+    """The vectors of sentences, where there are some."""
+    if index.meanings is None:
+        return {}
+    about = {"embedder": index.meanings.name, "signature": index.meanings.signature}
+    per_word = size / index.items_held() if index.items_held() else None
+    about_size = {"bytes": size, "bytes_per_word": per_word}
+    return {"meanings": {**about, "sentences": index.sentences_held, **about_size}}
 
 
 def _labels(index: Index, field: str) -> Counter[str]:
     """How many documents each author or source has; those without one are left out."""
     import numpy as np
 
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for segment in index.segments:
         labels = getattr(segment.documents, field)
         documents = np.bincount(labels.numbers, minlength=len(labels.vocabulary))
-        found.update(dict(zip(labels.vocabulary.strings()[1:], documents[1:].tolist())))
-    return +found
+        counts.update(dict(zip(labels.vocabulary.strings()[1:], documents[1:].tolist())))
+    return +counts

@@ -94,6 +94,12 @@ class OutputOptions(Output):
         metavar="DIR",
         writes="names",
     )
+    across: str | None = option(
+        None,
+        "Two-way tables alone: the values of this grouping field side by side, the others down; "
+        "also as a page: -o FILE.html",
+        metavar="FIELD",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,15 +134,15 @@ class Gate:
     def limits(self) -> dict[str, float]:
         """What was asked for; called before the work."""
         limits = {}
-        for asked in self.fail_above:
-            name, equals, number = asked.partition("=")
+        for limit in self.fail_above:
+            name, equals, number = limit.partition("=")
             try:
                 limits[name.strip()] = float(number)
             except ValueError:
                 equals = ""
             if not equals:
                 raise OptionError(
-                    f"--fail-above takes a value and a number, contaminated=0, not '{asked}'"
+                    f"--fail-above takes a value and a number, contaminated=0, not '{limit}'"
                 )
         return limits
 
@@ -197,7 +203,7 @@ def emit(
 ) -> None:
     """Print or write in the form that was asked for: `show` prints to a rich console, `forms`
     make the others."""
-    from rote.report.tables.screen import plain_text
+    from rote.report.screen import plain_text
 
     form = output.form(page=page)
     if form == "table" and output.path is None:
@@ -216,9 +222,9 @@ def send(text: str, path: Path | None) -> None:
     if path is not None:
         write_atomically(path, text)
         return
-    shown = ESCAPES.sub(_UNKNOWN, text) if sys.stdout.isatty() else text
+    printable = ESCAPES.sub(_UNKNOWN, text) if sys.stdout.isatty() else text
     # color=True: click would take what looks like colours out of the texts.
-    click.echo(shown, nl=False, color=True)
+    click.echo(printable, nl=False, color=True)
 
 
 @contextmanager
@@ -244,20 +250,35 @@ def deliver(
     show: Callable[[Any], None] | None = None,
 ) -> None:
     """Print or write the results of measures; `show` where more than their tables is shown."""
-    from rote.report.tables import results as tables
-    from rote.report.tables.written import as_csv, as_latex, as_markdown
+    from rote.report import result_tables as tables
+    from rote.report.export import across_csv, results_csv, results_latex, results_markdown
 
     draw(results, output, panel=panel)
-    if isinstance(output, PanelOutput) and output.path and output.form() == "parquet":
-        from rote.report.tables.written import values_as_parquet
+    if across := output.across:
+        from rote.report.fragments import results_page
 
-        write_atomically(output.path, values_as_parquet(results))
+        emit(
+            output,
+            lambda console: tables.print_results(results, console, across),
+            {
+                "csv": lambda: across_csv(results, across),
+                "latex": lambda: results_latex(results, across),
+                "md": lambda: results_markdown(results, across),
+                "html": lambda: results_page(results, across),
+            },
+            page=True,
+        )
+        return
+    if isinstance(output, PanelOutput) and output.path and output.form() == "parquet":
+        from rote.report.export import values_parquet
+
+        write_atomically(output.path, values_parquet(results))
         return
     forms = {
         "json": lambda: panel_to_json(results) if panel else results[0].to_json(),
-        "csv": lambda: as_csv(results),
-        "latex": lambda: as_latex(results),
-        "md": lambda: as_markdown(results),
+        "csv": lambda: results_csv(results),
+        "latex": lambda: results_latex(results),
+        "md": lambda: results_markdown(results),
     }
     if highlighted := results[0].tables.get("highlight"):
         _mark(highlighted[0], output, forms)
@@ -271,22 +292,21 @@ def _mark(
     row: Mapping[str, Any], output: OutputOptions, forms: Mapping[str, Callable[[], str]]
 ) -> None:
     """One text with what was found in it: on the terminal, or as a page."""
-    from rote.report.report import Evidence
-    from rote.report.terminal import harmless
+    from rote.core.evidence import Evidence, Mark
+    from rote.report.terminal import strip_controls
     from rote.report.texts import highlight
-    from rote.report.texts.highlight import Mark
 
     spans = [Mark(s["start"], s["end"], s["template"], "template") for s in row["spans"]]
-    shown = Evidence("templates", row["source"], row["id"], row["text"], spans)
+    evidence = Evidence("templates", row["source"], row["id"], row["text"], spans)
 
     def show(console: Any) -> None:
-        console.print(f"{harmless(f'{shown.source}: {shown.id}')}\n", style="bold")
-        highlight.terminal(shown.text, spans, console)
+        console.print(f"{strip_controls(f'{evidence.source}: {evidence.id}')}\n", style="bold")
+        highlight.print_highlighted(evidence.text, spans, console)
 
     def page() -> str:
         from rote.report.fragments import text_page
 
-        return text_page(shown)
+        return text_page(evidence)
 
     emit(output, show, {**forms, "html": page}, page=True)
 
@@ -295,30 +315,36 @@ def draw(results: Sequence[Result], output: OutputOptions, *, panel: bool = Fals
     """The first of the figures for --figure, all of them for --figures, each under its name."""
     if not (output.figure or output.figures):
         return
-    from rote.report.figures.draw import figure, figures, panel_figure, panel_figures, save
+    from rote.report.charts import (
+        draw_figure,
+        draw_figures,
+        draw_panel,
+        draw_panel_figures,
+        save_figure,
+    )
 
     if output.figure and not output.figures:
-        save(panel_figure(results) if panel else figure(results[0]), output.figure)
+        save_figure(draw_panel(results) if panel else draw_figure(results[0]), output.figure)
     if output.figures:
-        charts = panel_figures(results) if panel else figures(results[0])
+        charts = draw_panel_figures(results) if panel else draw_figures(results[0])
         if not charts:
             raise OptionError("nothing to draw: no value is defined")
         if output.figure:
-            save(next(iter(charts.values())), output.figure)
+            save_figure(next(iter(charts.values())), output.figure)
         output.figures.mkdir(parents=True, exist_ok=True)
         for name, chart in charts.items():
-            save(chart, *(output.figures / (name + ending) for ending in (".png", ".svg")))
+            save_figure(chart, *(output.figures / (name + ending) for ending in (".png", ".svg")))
 
 
 def printing_console(beside: Path | None = None) -> Any:
     """The console that results are printed to; standard error where `beside` takes the output."""
-    from rote.report.tables.screen import WIDTH
-    from rote.report.terminal import console
+    from rote.report.screen import FILE_WIDTH
+    from rote.report.terminal import make_console
 
     if beside == STDOUT:
-        return console(stderr=True)
+        return make_console(stderr=True)
     # A pipe has no width of its own: wide enough for a handful of sources side by side.
-    return console() if sys.stdout.isatty() else console(width=WIDTH)
+    return make_console() if sys.stdout.isatty() else make_console(width=FILE_WIDTH)
 
 
 SCHEMA = 1
@@ -367,31 +393,31 @@ def deliver_rows(
     page: Callable[[], str] | None = None,
 ) -> None:
     """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""
-    from rote.report.tables.written import rows_as_latex, rows_as_markdown
+    from rote.report.export import rows_latex, rows_markdown
 
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: as_json({**listing.about, listing.name: list(listing.rows)}),
-        "csv": lambda: as_csv(listing),
-        "latex": lambda: rows_as_latex(listing.columns, listing.rows),
-        "md": lambda: rows_as_markdown(listing.name, listing.columns, listing.rows),
+        "csv": lambda: results_csv(listing),
+        "latex": lambda: rows_latex(listing.columns, listing.rows),
+        "md": lambda: rows_markdown(listing.name, listing.columns, listing.rows),
     }
     emit(output, draw, {**forms, **({"html": page} if page else {})}, page=page is not None)
 
 
-def as_json(held: Mapping[str, Any]) -> str:
+def as_json(content: Mapping[str, Any]) -> str:
     """One JSON object of the current schema."""
-    text = json.dumps({"schema": SCHEMA, **held}, indent=2, ensure_ascii=False)
+    text = json.dumps({"schema": SCHEMA, **content}, indent=2, ensure_ascii=False)
     # JSON leaves some characters as they are that a terminal would obey.
-    shown = ESCAPES.sub(lambda c: f"\\u{ord(c[0]):04x}", text)
-    return shown.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
+    escaped = ESCAPES.sub(lambda c: f"\\u{ord(c[0]):04x}", text)
+    return escaped.encode("utf-8", "backslashreplace").decode("utf-8") + "\n"
 
 
-def as_csv(listing: Listing) -> str:
+def results_csv(listing: Listing) -> str:
     """One line per row; lists of items are separated by spaces, what is not known is empty."""
-    from rote.report.tables.written import rows_as_csv, unrounded
+    from rote.report.export import rows_csv, to_csv_cell
 
     def cell(value: Any) -> Any:
-        return " ".join(value) if isinstance(value, (list, tuple)) else unrounded(value)
+        return " ".join(value) if isinstance(value, (list, tuple)) else to_csv_cell(value)
 
     rows = ([cell(row[name]) for name in listing.columns] for row in listing.rows)
-    return rows_as_csv([("table", *listing.columns), *((listing.name, *row) for row in rows)])
+    return rows_csv([("table", *listing.columns), *((listing.name, *row) for row in rows)])

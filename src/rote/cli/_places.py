@@ -31,7 +31,7 @@ def check_places(params: Sequence[click.Parameter], given: Mapping[str, Any]) ->
     """Refuse what would be written over an input, twice to one file, nowhere, or in a form that
     its name does not tell."""
     read = [place for param in params for place in _read(param, given.get(param.name or ""))]
-    taken: dict[Path, str] = {}
+    key_by_path: dict[Path, str] = {}
     for param in params:
         writes, target = getattr(param, "writes", None), given.get(param.name or "")
         if writes is None or target is None:
@@ -43,14 +43,14 @@ def check_places(params: Sequence[click.Parameter], given: Mapping[str, Any]) ->
         _check_ending(target, flag, writes)
         if writes not in (FOLDER, NAMES):
             check_parent(target.absolute())
-        for place, said in read:
+        for place, name in read:
             if _written_over(target, place, writes):
                 raise OptionError(
-                    f"{flag} {target} would write over what is read ({said}): name another place"
+                    f"{flag} {target} would write over what is read ({name}): name another place"
                 )
-        if other := taken.get(target.resolve()):
+        if other := key_by_path.get(target.resolve()):
             raise OptionError(f"{target} is named for two outputs, {other} and {flag}: name two")
-        taken[target.resolve()] = flag
+        key_by_path[target.resolve()] = flag
 
 
 def _read(param: click.Parameter, value: Any) -> Iterator[tuple[Path, str]]:
@@ -59,21 +59,25 @@ def _read(param: click.Parameter, value: Any) -> Iterator[tuple[Path, str]]:
         return
     if isinstance(param, click.Option) and param.metavar in _NO_PLACE:
         return
-    for one in value if isinstance(value, tuple) else (value,):
-        if isinstance(one, (str, Path)) and str(one) not in ("", "-"):
-            said = str(one) if isinstance(param, click.Argument) else f"{param.opts[-1]} {one}"
+    for item in value if isinstance(value, tuple) else (value,):
+        if isinstance(item, (str, Path)) and str(item) not in ("", "-"):
+            described = (
+                str(item) if isinstance(param, click.Argument) else f"{param.opts[-1]} {item}"
+            )
             # A folder named like a field (--by stories) is not read; a file of that name might.
             folders = isinstance(param, click.Argument) or param.metavar is not None
-            yield from ((p, said) for p in _places(str(one)) if folders or os.path.isfile(p))
+            yield from ((p, described) for p in _places(str(item)) if folders or os.path.isfile(p))
             if folders:
-                yield Path(one), said  # though it may not be there yet
+                yield Path(item), described  # though it may not be there yet
 
 
 def _places(text: str) -> Iterator[Path]:
     """What a value may stand for: a path, a glob, NAME=PATH, KIND:PATH, NAME=KIND:PATH#MORE."""
-    found = {text, text.partition("=")[2]}
-    found |= {one.partition(":")[2] for one in found} | {one.partition("#")[0] for one in found}
-    for name in found:
+    places = {text, text.partition("=")[2]}
+    places |= {place.partition(":")[2] for place in places} | {
+        place.partition("#")[0] for place in places
+    }
+    for name in places:
         if not name:
             continue
         if os.path.lexists(name):

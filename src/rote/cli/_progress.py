@@ -29,10 +29,10 @@ def _rate(unit: str) -> list[Any]:
 
 
 def _compiling() -> list[Any]:
-    """A column that says how much is still to be compiled; none where all is."""
+    """A column that names the kernel that is being compiled."""
     from rich import progress
 
-    from rote.run._ahead import how_far
+    from rote.core.kernel_cache import COMPILING
 
     class Compiling(progress.ProgressColumn):
         max_refresh = 0.5
@@ -40,19 +40,20 @@ def _compiling() -> list[Any]:
         def render(self, task: progress.Task) -> Any:
             from rich.text import Text
 
-            return Text(how_far(), style="dim")
+            name = COMPILING[:1]
+            return Text(f"compiling {name[0]}, once" if name else "", style="dim")
 
-    return [Compiling()] if how_far() else []
+    return [Compiling()]
 
 
 class TerminalReporter:
     """Shows stages as progress bars; remarks as dim lines."""
 
     def __init__(self, quiet: bool = False) -> None:
-        from rote.report.terminal import console
+        from rote.report.terminal import make_console
 
-        self._console = console(stderr=True, quiet=quiet)
-        self._warnings = console(stderr=True) if quiet else self._console
+        self._console = make_console(stderr=True, quiet=quiet)
+        self._warnings = make_console(stderr=True) if quiet else self._console
 
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
@@ -82,14 +83,14 @@ class TerminalReporter:
         return sys.stdin.isatty() and click.confirm(question, abort=True, err=True)
 
     def say(self, line: str) -> None:
-        from rote.report.terminal import harmless
+        from rote.report.terminal import strip_controls
 
-        self._console.print(harmless(line), style="dim", soft_wrap=True)
+        self._console.print(strip_controls(line), style="dim", soft_wrap=True)
 
     def warn(self, line: str) -> None:
-        from rote.report.terminal import harmless
+        from rote.report.terminal import strip_controls
 
-        self._warnings.print(harmless(line), soft_wrap=True)
+        self._warnings.print(strip_controls(line), soft_wrap=True)
 
 
 def _logged(title: str, total: float | None, unit: str, say: Callable[[str], None]) -> Advance:
@@ -106,8 +107,8 @@ def _logged(title: str, total: float | None, unit: str, say: Callable[[str], Non
         if not total:
             say(f"{title}: {counted}, {duration(spent)}")
         elif done < total:
-            left = spent * (total - done) / done if done else 0
-            still = f", about {duration(left)} left" if done else ""
+            seconds_left = spent * (total - done) / done if done else 0
+            still = f", about {duration(seconds_left)} left" if done else ""
             share = f"{done / total:.0%}" + (f" ({counted})" if unit else "")
             say(f"{title}: {share}, {duration(spent)}{still}")
 

@@ -64,25 +64,25 @@ NOTHING = Further()
 
 def record_command(name: str, further: Further = NOTHING) -> click.Command:
     """`rote NAME FILE...`"""
-    from rote.studies._driver import kinds
-    from rote.studies._functions import documented
+    from rote.studies.dispatch.driver import option_kinds
+    from rote.studies.dispatch.functions import command_help
 
     record = find(name)
-    every = [field for kind in kinds(record) for field in fields(kind)]
-    own = {field.name for field in every}
+    every = [field for kind in option_kinds(record) for field in fields(kind)]
+    names = {field.name for field in every}
     # At the shell they are names, whether there are such files or not.
     takes = ("texts", "items")
     several = {f.name for f in every if f.metadata.get("takes") in takes and f.default == ()}
 
     def call(given: Given) -> list[Result]:
-        from rote.studies._driver import run
+        from rote.studies.dispatch.driver import run_command
 
-        options = {key: value for key, value in given.options.items() if key in own}
+        options = {key: value for key, value in given.options.items() if key in names}
         for key in several & options.keys():
             options[key] = tuple(places_of(options[key]))
         if isinstance(record, Metric):
             _refuse_half(record, options)
-        return [run(name, places_of(given.files), options, reporter=given.reporter)]
+        return [run_command(name, places_of(given.files), options, reporter=given.reporter)]
 
     metavar, left_out = "FILE...", tuple(record.without)
     if isinstance(record, Study):
@@ -95,12 +95,12 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
             section(kind, "What is measured" if kind is record.options else "Options"),
             left_out,
         )
-        for kind in kinds(record)
+        for kind in option_kinds(record)
     )
-    shown = [*own_kind, *further.flags, *(option for some in others for option in some)]
-    glance = at_a_glance([*kinds(record), further.output], left_out)
-    help = documented(record)
-    return _command(name, help, metavar, shown, call, further, glance=glance)
+    groups_of_flags = [*own_kind, *further.flags, *(option for some in others for option in some)]
+    glance = at_a_glance([*option_kinds(record), further.output], left_out)
+    help = command_help(record)
+    return _command(name, help, metavar, groups_of_flags, call, further, glance=glance)
 
 
 def panel_command(
@@ -114,13 +114,15 @@ def panel_command(
         kinds: list[Any] = [build(k, given.options) for k in (shared, Settings, ReadOptions)]
         return work(places_of(given.files), *kinds, given.reporter)
 
-    shown = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
-    shown += flags(ReadOptions, "Reading")
+    groups_of_flags = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
+    groups_of_flags += flags(ReadOptions, "Reading")
     further, glance = (
         Further(output=PanelOutput),
         at_a_glance([shared, Settings, ReadOptions, PanelOutput]),
     )
-    return _command(name, help, "FILE...", shown, call, further, glance=glance, panel=True)
+    return _command(
+        name, help, "FILE...", groups_of_flags, call, further, glance=glance, panel=True
+    )
 
 
 def _command(
@@ -139,15 +141,22 @@ def _command(
         output = build(further.output, options)
         if isinstance(output, Output):
             # A contradiction is noticed before the work, not after.
-            output.form(page=further.page or bool(options.get("highlight")))
+            across = getattr(output, "across", None)
+            form = output.form(page=further.page or bool(options.get("highlight") or across))
+            if across and form in ("json", "parquet"):
+                raise OptionError(
+                    "--across lays out tables: JSON and Parquet hold all values anyway"
+                )
+            if across and (by := options.get("by")) and across not in by:
+                raise OptionError(f"--across names a field of --by ({', '.join(by)}), not {across}")
         gate = build(Gate, options)
         gate.limits()
-        given = Given(files, options, output, TerminalReporter(output.quiet))
-        options = {**options, **further.prepare(given)}
+        invocation = Given(files, options, output, TerminalReporter(output.quiet))
+        options = {**options, **further.prepare(invocation)}
         with _data(options, further) as place:
-            results = call(replace(given, options={**options, **place}))
+            results = call(replace(invocation, options={**options, **place}))
             if further.finish:
-                further.finish(results[0], given)
+                further.finish(results[0], invocation)
             else:
                 assert isinstance(output, OutputOptions)
                 deliver(results, output, panel=panel)
@@ -170,11 +179,11 @@ def _command(
 
 def _with_lines(options: dict[str, Any]) -> dict[str, Any]:
     """Where a command writes records beside its result, -o FILE.jsonl is the place for them."""
-    target, other = options.get("output"), options.get("write")
+    target, write_target = options.get("output"), options.get("write")
     if "write" not in options or target is None or target.suffix not in LINES:
         return options
-    if other is not None:
-        raise OptionError(f"records go to one file, {other} or {target}")
+    if write_target is not None:
+        raise OptionError(f"records go to one file, {write_target} or {target}")
     return {**options, "output": None, "write": target}
 
 
@@ -200,7 +209,7 @@ def _account(record: Study, result: Result, given: Given) -> None:
     if given.output.json:
         click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
         return
-    from rote.report.tables.results import print_tables
+    from rote.report.result_tables import print_tables
 
     console = printing_console(target)
     console.print(record.account(result, str(target)), highlight=False, soft_wrap=True)

@@ -43,11 +43,11 @@ class Rote(Rooms):
     def rooms(self) -> dict[str, dict[str, str]]:
         known = {words_of(name)[0]: room_of(name) for name in names()}
         known |= dict.fromkeys(plugins.members(COMMANDS), COMMANDS)
-        found = {
-            heading: {name: known.pop(name) for name in own if name in known}
-            for heading, own in GROUPS.items()
+        rooms = {
+            heading: {name: known.pop(name) for name in words if name in known}
+            for heading, words in GROUPS.items()
         }
-        return {**found, **({OTHERS: known} if known else {})}
+        return {**rooms, **({OTHERS: known} if known else {})}
 
     def summary(self, name: str, room: str) -> str:
         return FAMILIES.get(name) or super().summary(name, room)
@@ -66,8 +66,8 @@ class Family(Rooms):
     """The records whose names begin with a word that they share."""
 
     def rooms(self) -> dict[str, dict[str, str]]:
-        own = [name for name in names() if words_of(name)[0] == self.name]
-        return {"Commands": {words_of(name)[1]: room_of(name) for name in own}}
+        members = [name for name in names() if words_of(name)[0] == self.name]
+        return {"Commands": {words_of(name)[1]: room_of(name) for name in members}}
 
     def summary(self, name: str, room: str) -> str:
         return super().summary(f"{self.name}-{name}", room)

@@ -29,8 +29,8 @@ def alpha_interval(
     counts, values = _counts(ratings)
     used = np.unique(documents[counts.sum(1) > 1])
     without = [_alpha(counts[documents != document], values, level) for document in used]
-    error, found = left_out_error(np.array(without)), _alpha(counts, values, level)
-    low, high = interval_from_error(found, error, at, len(used))
+    error, estimate = left_out_error(np.array(without)), _alpha(counts, values, level)
+    low, high = interval_from_error(estimate, error, at, len(used))
     return low, min(high, 1.0) if not math.isnan(high) else high
 
 
@@ -45,17 +45,18 @@ def _alpha(counts: Floats, values: Floats, level: Level) -> float:
     counts, judged = counts[judged > 1], judged[judged > 1]
     if not len(counts):
         return math.nan
-    weights = 1 / (judged - 1)
-    observed = np.einsum("uv,uw,u->vw", counts, counts, weights)
-    observed -= np.diag(weights @ counts)
+    observed = np.zeros((len(values), len(values)))
+    for judges in np.unique(judged):  # of as many judges each: sums of whole numbers
+        same = counts[judged == judges]
+        observed += (same.T @ same - np.diag(same.sum(0))) / (judges - 1)
     often = observed.sum(0)
     expected = (np.outer(often, often) - np.diag(often)) / (often.sum() - 1)
-    apart = _apart(values, often, level)
+    apart = _squared_distances(values, often, level)
     chance = float((expected * apart).sum())
     return 1 - float((observed * apart).sum()) / chance if chance > 0 else math.nan
 
 
-def _apart(values: Floats, often: Floats, level: Level) -> Floats:
+def _squared_distances(values: Floats, often: Floats, level: Level) -> Floats:
     """How far two values are apart, squared."""
     if level == "nominal":
         return 1 - np.eye(len(values))

@@ -19,15 +19,15 @@ from statistics import NormalDist
 
 import numpy as np
 
-from rote.compare._resample import generator
 from rote.compare.ranks import ranked
+from rote.compare.resampling import generator
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.progress import several
 
-LEAST = 3
+MIN_SOURCES = 3
 """Two sources always lie on a line."""
-LEAST_FOR_INTERVAL = 4
-EXACT = 8
+MIN_FOR_INTERVAL = 4
+MAX_EXACT = 8
 """Up to so many sources every order is tried: 40,320 of them."""
 DRAWS = 49_999
 _SAME = 1e-10
@@ -45,7 +45,7 @@ class Coefficient:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ColumnPair:
     """Two columns over the sources that have both; `reason` says why a number is undefined."""
 
     a: int
@@ -86,14 +86,14 @@ def bonett_wright_interval(rho: float, n: int, level: float) -> tuple[float, flo
     return _back_from_z(rho, n, 1 + rho * rho / 2, level)
 
 
-def pairs(block: Floats, *, level: float, seed: int) -> list[Pair]:
+def correlate_columns(block: Floats, *, level: float, seed: int) -> list[ColumnPair]:
     """Every two columns of `block` (facets x sources x columns; nan where there is no number).
 
     A source counts for a pair where it has both columns in every facet.
     """
     present = np.asarray(~np.isnan(block).any(axis=0), np.bool_)
     columns = block.shape[2]
-    found: dict[tuple[int, int], Pair] = {}
+    pairs: dict[tuple[int, int], ColumnPair] = {}
     for a in range(columns):
         partners: dict[bytes, list[int]] = {}
         for b in range(a + 1, columns):
@@ -101,25 +101,25 @@ def pairs(block: Floats, *, level: float, seed: int) -> list[Pair]:
         for others in partners.values():
             both = present[:, a] & present[:, others[0]]
             places = np.flatnonzero(both)
-            for pair in _against(block[:, both][:, :, [a, *others]], level, seed):
+            for pair in _correlate_first(block[:, both][:, :, [a, *others]], level, seed):
                 b, gone = others[pair.b], pair.weakest_without
                 without = None if gone is None else int(places[gone])
-                found[a, b] = replace(pair, a=a, b=b, weakest_without=without)
-    return [found[key] for key in sorted(found)]
+                pairs[a, b] = replace(pair, a=a, b=b, weakest_without=without)
+    return [pairs[key] for key in sorted(pairs)]
 
 
 def smallest_p(sources: int) -> float:
     """What p is at best: no other order comes as far as the one that was seen."""
-    return 1 / math.factorial(sources) if sources <= EXACT else 1 / (1 + DRAWS)
+    return 1 / math.factorial(sources) if sources <= MAX_EXACT else 1 / (1 + DRAWS)
 
 
-def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
+def _correlate_first(block: Floats, level: float, seed: int) -> Iterator[ColumnPair]:
     """The first column against each of the others; no number is missing."""
     _, sources, columns = block.shape
-    exact = sources <= EXACT
-    undefined = Pair(0, 0, sources, Coefficient(), Coefficient(), exact, None)
-    if sources < LEAST:
-        few = f"{several(sources, 'source')} with both: a correlation needs {LEAST}"
+    exact = sources <= MAX_EXACT
+    undefined = ColumnPair(0, 0, sources, Coefficient(), Coefficient(), exact, None)
+    if sources < MIN_SOURCES:
+        few = f"{several(sources, 'source')} with both: a correlation needs {MIN_SOURCES}"
         yield from (replace(undefined, b=b, reason=few) for b in range(columns - 1))
         return
     linear, by_rank = _scaled(block), _scaled(ranks(block, axis=1))
@@ -128,11 +128,11 @@ def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
     r, rho = _products(linear), _products(by_rank)
     for b in range(columns - 1):
         if constant[0] or constant[b + 1]:
-            one = "the first is" if constant[0] else "the second is"
-            which = "both are" if constant[0] and constant[b + 1] else one
+            constant_column = "the first is" if constant[0] else "the second is"
+            which = "both are" if constant[0] and constant[b + 1] else constant_column
             yield replace(undefined, b=b, reason=f"{which} the same in all sources")
             continue
-        yield Pair(
+        yield ColumnPair(
             0,
             b,
             sources,
@@ -140,14 +140,14 @@ def _against(block: Floats, level: float, seed: int) -> Iterator[Pair]:
             Coefficient(rho[b], *bonett_wright_interval(rho[b], sources, level), p_rank[b]),
             exact,
             _no_interval(r[b], rho[b], sources) if level else None,
-            *_weakest(block[:, :, [0, b + 1]], r[b]),
+            *_leave_one_out(block[:, :, [0, b + 1]], r[b]),
         )
 
 
-def _weakest(block: Floats, r: float) -> tuple[float, int | None]:
+def _leave_one_out(block: Floats, r: float) -> tuple[float, int | None]:
     """r of two columns without the source that brings it nearest to 0, or furthest beyond."""
     sources = block.shape[1]
-    if sources <= LEAST:
+    if sources <= MIN_SOURCES:
         return math.nan, None
     left = [_products(_scaled(np.delete(block, gone, axis=1)))[0] for gone in range(sources)]
     towards = [value if r > 0 else -value for value in left]
@@ -167,8 +167,8 @@ def _scaled(block: Floats) -> Floats:
 
 
 def _products(scaled: Floats) -> list[float]:
-    found = np.einsum("fs,fsc->c", scaled[..., 0], scaled[..., 1:])
-    return [float(value) for value in np.clip(found, -1, 1)]
+    products = np.einsum("fs,fsc->c", scaled[..., 0], scaled[..., 1:])
+    return [float(value) for value in np.clip(products, -1, 1)]
 
 
 def _p_values(scaled: Floats, seed: int) -> list[float]:
@@ -184,33 +184,33 @@ def _p_values(scaled: Floats, seed: int) -> list[float]:
         moved = scaled[:, order, 0].transpose(1, 0, 2).reshape(len(order), -1)
         with np.errstate(invalid="ignore"):
             at_least += (np.abs(moved @ others) >= observed - _SAME).sum(axis=0)
-    extra = 0 if sources <= EXACT else 1
+    extra = 0 if sources <= MAX_EXACT else 1
     return [float(p) for p in (at_least + extra) / (len(orders) + extra)]
 
 
 @lru_cache(maxsize=8)
 def _orders(sources: int, seed: int) -> Integers:
-    if sources <= EXACT:
+    if sources <= MAX_EXACT:
         return np.array(list(permutations(range(sources))), np.int64)
     rng = generator(seed, f"orders of {sources}")
     return rng.permuted(np.tile(np.arange(sources), (DRAWS, 1)), axis=1)
 
 
 def _back_from_z(r: float, n: int, spread: float, level: float) -> tuple[float, float]:
-    if not level or n < LEAST_FOR_INTERVAL or math.isnan(r) or 1 - abs(r) < 1e-12:
+    if not level or n < MIN_FOR_INTERVAL or math.isnan(r) or 1 - abs(r) < 1e-12:
         return math.nan, math.nan
     reach = NormalDist().inv_cdf((1 + level) / 2) * math.sqrt(spread / (n - 3))
     return math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
 
 
 def _no_interval(r: float, rho: float, sources: int) -> str | None:
-    if sources < LEAST_FOR_INTERVAL:
-        return f"{several(sources, 'source')}: an interval needs {LEAST_FOR_INTERVAL}"
+    if sources < MIN_FOR_INTERVAL:
+        return f"{several(sources, 'source')}: an interval needs {MIN_FOR_INTERVAL}"
     perfect = [name for name, x in (("Pearson", r), ("Spearman", rho)) if 1 - abs(x) < 1e-12]
     return f"no interval of a perfect correlation ({', '.join(perfect)})" if perfect else None
 
 
-EVERY_ARRANGEMENT = 50_000
+MAX_ARRANGEMENTS = 50_000
 """Up to so many arrangements of the ranks all of them are tried."""
 ARRANGEMENTS = 9_999
 _FEW = 12
@@ -250,7 +250,7 @@ def agreement(scores: Floats, *, seed: int, purpose: str = "") -> Agreement:
         return Agreement(w, math.nan, True, _reason(judges, things))
     placed = ranks(scores, axis=1)
     observed = _spread(placed.sum(axis=0)) - 1e-9
-    if math.factorial(things) ** (judges - 1) <= EVERY_ARRANGEMENT:
+    if math.factorial(things) ** (judges - 1) <= MAX_ARRANGEMENTS:
         # The first judge may stay, only the others' orders matter.
         sums = placed[:1]
         for row in placed[1:]:
@@ -278,9 +278,9 @@ def largest_block(present: Flags, least: int = 2) -> tuple[list[int], list[int]]
     for rows in subsets:
         things = np.flatnonzero(present[list(rows)].all(axis=0)).tolist()
         # Where two parts have as many cells, the one with more things says more.
-        own = (len(rows) * len(things), len(things))
-        if len(rows) > 1 and len(things) >= least and own > worth:
-            best, worth = (list(rows), things), own
+        cells = (len(rows) * len(things), len(things))
+        if len(rows) > 1 and len(things) >= least and cells > worth:
+            best, worth = (list(rows), things), cells
     return best
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from rote.compare.correlation import ranks
 from rote.core.array_types import Array, Flags, Floats, Integers
 
-_EXACT = 50
+_MAX_EXACT = 50
 """Up to so many pairs the distribution of signed ranks is built up; beyond it is normal enough."""
 
 
@@ -41,8 +42,8 @@ def mcnemar(before: Flags, after: Flags, clusters: Integers | None = None) -> Mc
     """Exact: of the answers that changed, each is as likely lost as gained."""
     lost, gained = before & ~after, ~before & after
     changed = int(np.sum(lost | gained))
-    turned = _summed(gained.astype(np.int64) - lost, clusters)
-    p = _turned_exact(turned) if changed else math.nan
+    turned = _sum_clusters(gained.astype(np.int64) - lost, clusters)
+    p = _sign_flip_p(turned) if changed else math.nan
     return McNemar(int(lost.sum()), int(gained.sum()), p)
 
 
@@ -59,9 +60,9 @@ def signed_ranks(before: Floats, after: Floats, clusters: Integers | None = None
         return SignedRanks(0, math.nan, math.nan)
     signed = _doubled_ranks(differences)
     statistic = float(min(signed[signed > 0].sum(), -signed[signed < 0].sum())) / 2
-    turned = _summed(signed, None if clusters is None else clusters[moved])
-    if len(differences) <= _EXACT:
-        p = _turned_exact(turned)
+    turned = _sum_clusters(signed, None if clusters is None else clusters[moved])
+    if len(differences) <= _MAX_EXACT:
+        p = _sign_flip_p(turned)
     elif not turned.any():
         p = 1.0
     else:
@@ -69,7 +70,7 @@ def signed_ranks(before: Floats, after: Floats, clusters: Integers | None = None
     return SignedRanks(len(differences), statistic, p)
 
 
-def _summed(signed: Integers, clusters: Integers | None) -> Integers:
+def _sum_clusters(signed: Integers, clusters: Integers | None) -> Integers:
     """The sum of each cluster, whose sign is turned as one."""
     if clusters is None:
         return signed
@@ -77,7 +78,7 @@ def _summed(signed: Integers, clusters: Integers | None) -> Integers:
     return np.rint(np.bincount(place, signed)).astype(np.int64)
 
 
-def _turned_exact(sums: Integers) -> float:
+def _sign_flip_p(sums: Integers) -> float:
     """Two-sided: how often is the total as far from 0 if every sign is as likely as the other?
 
     The distribution is built up from the sums of each size at once.
@@ -86,14 +87,14 @@ def _turned_exact(sums: Integers) -> float:
     chances = np.ones(1)
     for size, count in zip(sizes.tolist(), counts.tolist()):
         spread = np.zeros(2 * size * count + 1)
-        spread[:: 2 * size] = _heads(count)
+        spread[:: 2 * size] = _binomial_half(count)
         chances = np.convolve(chances, spread)
     # Place k is a total of k - (the sum of all sizes).
     away = np.abs(np.arange(len(chances)) - len(chances) // 2)
     return min(1.0, float(chances[away >= abs(int(sums.sum()))].sum()))
 
 
-def _heads(count: int) -> Sequence[float] | Floats:
+def _binomial_half(count: int) -> Sequence[float] | Floats:
     """How likely so many of `count` tosses are heads: of few exact to the last digit."""
     if count < 60:
         return [math.comb(count, up) / 2**count for up in range(count + 1)]
@@ -102,15 +103,15 @@ def _heads(count: int) -> Sequence[float] | Floats:
     return np.asarray(binom.pmf(np.arange(count + 1), count, 0.5), np.float64)
 
 
-_AT_ONCE = 500
-_FEW = 8
+_BATCH = 500
+_MAX_EXACT_GROUP = 8
 """Numbers of a group up to which Mann and Whitney's test is exact."""
 
 
 def sign_test(differences: Sequence[float]) -> float:
     """Two-sided p-value of as uneven a split into up and down; differences of 0 do not count."""
-    signs = np.sign(_changes(differences)).astype(np.int64)
-    return _turned_exact(signs) if len(signs) else math.nan
+    signs = np.sign(_nonzero(differences)).astype(np.int64)
+    return _sign_flip_p(signs) if len(signs) else math.nan
 
 
 def sign_flip(differences: Sequence[float], draws: int = 9_999, seed: int = 0) -> float:
@@ -129,8 +130,8 @@ def sign_flip(differences: Sequence[float], draws: int = 9_999, seed: int = 0) -
         signs = 1 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
         return float((np.abs(signs @ sizes) >= least).mean())
     rng, reached = np.random.default_rng(seed), 1
-    for first in range(0, draws, _AT_ONCE):
-        count = min(_AT_ONCE, draws - first)
+    for first in range(0, draws, _BATCH):
+        count = min(_BATCH, draws - first)
         sums = rng.choice(np.array([-1.0, 1.0]), (count, len(sizes))) @ sizes
         reached += int((np.abs(sums) >= least).sum())
     return reached / (1 + draws)
@@ -138,11 +139,11 @@ def sign_flip(differences: Sequence[float], draws: int = 9_999, seed: int = 0) -
 
 def wilcoxon_exact(differences: Sequence[float]) -> float:
     """Two-sided p-value of Wilcoxon's signed ranks, exact also with ties; 0 does not count."""
-    changes = _changes(differences)
-    return _turned_exact(_doubled_ranks(changes)) if len(changes) else math.nan
+    changes = _nonzero(differences)
+    return _sign_flip_p(_doubled_ranks(changes)) if len(changes) else math.nan
 
 
-def _changes(differences: Sequence[float]) -> Floats:
+def _nonzero(differences: Sequence[float]) -> Floats:
     """Those that are defined and not 0."""
     return np.array([d for d in differences if d != 0 and not math.isnan(d)])
 
@@ -164,21 +165,13 @@ def mann_whitney(a: Array | Sequence[float], b: Array | Sequence[float]) -> tupl
     both = np.concatenate((first, second))
     if not len(a) or not len(b) or np.isnan(both).any():
         return math.nan, math.nan
-    _, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
-    if len(counts) == 1:
+    distinct = len(np.unique(both))
+    if distinct == 1:
         # All are equal: no variance to divide by, and no difference.
         return len(a) * len(b) / 2, 1.0
-    if min(len(a), len(b)) <= _FEW and len(counts) == len(both):
-        from scipy.stats import mannwhitneyu
+    from scipy.stats import mannwhitneyu  # takes a second and a half to import
 
-        found = mannwhitneyu(first, second, alternative="two-sided", method="exact")
-        return float(found.statistic), float(found.pvalue)
-    from scipy.special import ndtr
-
-    shared = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
-    pairs, all_held = len(a) * len(b), len(both)
-    u = float(shared[: len(a)].sum()) - len(a) * (len(a) + 1) / 2
-    ties = float((counts.astype(np.float64) ** 3 - counts).sum()) / (all_held * (all_held - 1))
-    error = math.sqrt(pairs / 12 * (all_held + 1 - ties))
-    p = 2 * float(ndtr(-(max(u, pairs - u) - pairs / 2 - 0.5) / error))
-    return u, min(1.0, p)
+    is_exact = min(len(a), len(b)) <= _MAX_EXACT_GROUP and distinct == len(both)
+    method: Literal["exact", "asymptotic"] = "exact" if is_exact else "asymptotic"
+    test = mannwhitneyu(first, second, alternative="two-sided", method=method)
+    return float(test.statistic), float(test.pvalue)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare._resample import Keys, Many, draws, draws_of_groups, scramble
+from rote.compare.resampling import Keys, ReduceMany, draw_group_values, draw_values, scramble
 from rote.core.array_types import Array, Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -29,7 +29,7 @@ NO_ERROR = 1e-12
 """Standard errors below that are rounding."""
 
 
-def half_samples(
+def draw_half_samples(
     reduce: Callable[[Take, np.random.Generator], Values],
     take: Take,
     keys: Keys,
@@ -37,7 +37,7 @@ def half_samples(
     seed: int,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
-    many: Many | None = None,
+    many: ReduceMany | None = None,
     count: int | None = None,
 ) -> dict[str, Floats]:
     """Each value of 200 half-samples without replacement, whose standard deviation is the standard
@@ -66,9 +66,9 @@ def half_samples(
     how: dict[str, Any] = {"numbers": range(count or HALF_SAMPLES), "seed": seed, "jobs": jobs}
     how["purpose"] = "interval"
     if many is None:
-        table = draws(lambda rng: reduce(drawn(rng), rng), **how, advance=advance)
+        table = draw_values(lambda rng: reduce(drawn(rng), rng), **how, advance=advance)
     else:
-        (table,) = draws_of_groups(many, lambda rng: [drawn(rng)], **how, advance=advance)
+        (table,) = draw_group_values(many, lambda rng: [drawn(rng)], **how, advance=advance)
     scale = math.sqrt(half / (len(units) - half))
     means = {name: column.mean() for name, column in table.items()}
     return {name: means[name] + scale * (table[name] - means[name]) for name in table}
@@ -91,7 +91,7 @@ def calibrated_error(quick: Floats, exact: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class ValueEstimate:
     """A value with what is known of its error."""
 
     value: float
@@ -110,7 +110,7 @@ class Estimate:
             return deviation(self.halves)
         return interval_error(self.value, self.ends, level, self.units)
 
-    def on(self, scale: Callable[[Any], Any]) -> Estimate:
+    def on(self, scale: Callable[[Any], Any]) -> ValueEstimate:
         """On another scale, such as the logarithm."""
         low, high = scale(np.array(self.ends)).tolist()
         halves = None if self.halves is None else scale(self.halves)
@@ -118,15 +118,15 @@ class Estimate:
 
 
 def difference_interval(
-    first: Estimate, second: Estimate, level: float, *, paired: bool
+    first: ValueEstimate, second: ValueEstimate, level: float, *, paired: bool
 ) -> tuple[float, float]:
     """The interval of the first value less the second: of paired half-samples where both answer the
     same (`paired`); else, and of counts, from their own intervals (Newcombe 1998; Zou and Donner
     2008): each side of it from the sides that lead there, so it is wider where there is room, and
     degrees of freedom as Welch's.
 
-    >>> one, other = Estimate(3.0, (2.0, 4.0), 9), Estimate(1.0, (0.0, 2.0), 9)
-    >>> difference_interval(one, other, 0.95, paired=False)
+    >>> a, b = ValueEstimate(3.0, (2.0, 4.0), 9), ValueEstimate(1.0, (0.0, 2.0), 9)
+    >>> difference_interval(a, b, 0.95, paired=False)
     (0.6998..., 3.3001...)
     """
     difference = first.value - second.value
@@ -136,8 +136,8 @@ def difference_interval(
     # Wilson's intervals of counts know no degrees of freedom.
     units = [math.inf if e.counted and not e.clustered else e.units for e in (first, second)]
 
-    def reach(one: float, other: float) -> float:
-        errors = [side / t_quantile(level, n) for side, n in zip((one, other), units)]
+    def reach(first_side: float, second_side: float) -> float:
+        errors = [side / t_quantile(level, n) for side, n in zip((first_side, second_side), units)]
         shared = 2 * correlation * errors[0] * errors[1] if correlation else 0.0
         error = math.sqrt(max(errors[0] ** 2 + errors[1] ** 2 - shared, 0.0))
         return t_quantile(level, joint_units(errors, units)) * error
@@ -148,7 +148,7 @@ def difference_interval(
 
 
 def ratio_interval(
-    first: Estimate, second: Estimate, level: float, *, paired: bool
+    first: ValueEstimate, second: ValueEstimate, level: float, *, paired: bool
 ) -> tuple[float, float]:
     """The interval of the difference as a share of the second value, both above 0: worked out on
     the logarithm."""
@@ -157,19 +157,19 @@ def ratio_interval(
     return low, high
 
 
-def spread_of_texts(first: Estimate, second: Estimate, level: float) -> float:
+def text_deviation(first: ValueEstimate, second: ValueEstimate, level: float) -> float:
     """The standard deviation of what single texts, or clusters of them, contribute to two values:
     a difference divided by it is a standardized effect, as Cohen's d is for means.
 
-    >>> one, other = Estimate(3.0, (2.0, 4.0), 9), Estimate(1.0, (0.0, 2.0), 9)
-    >>> spread_of_texts(one, other, 0.95)
+    >>> a, b = ValueEstimate(3.0, (2.0, 4.0), 9), ValueEstimate(1.0, (0.0, 2.0), 9)
+    >>> text_deviation(a, b, 0.95)
     1.3009...
     """
     variances = [estimate.error(level) ** 2 * estimate.units for estimate in (first, second)]
     return math.sqrt(sum(variances) / 2)
 
 
-def paired_error(first: Estimate, second: Estimate) -> float:
+def paired_error(first: ValueEstimate, second: ValueEstimate) -> float:
     """The standard error of a difference between paired values; nan where it is not known."""
     halves = first.halves, second.halves
     if halves[0] is None or halves[1] is None:
@@ -178,7 +178,7 @@ def paired_error(first: Estimate, second: Estimate) -> float:
     return deviation(halves[0] - halves[1]) if known else math.nan
 
 
-def _correlation(first: Estimate, second: Estimate) -> float:
+def _correlation(first: ValueEstimate, second: ValueEstimate) -> float:
     """Of two values that answer the same doc_ids; 0 where it is not known."""
     halves = first.halves, second.halves
     if halves[0] is None or halves[1] is None:
@@ -200,10 +200,10 @@ def mean(values: Floats) -> float:
     return float(defined.sum() / len(defined)) if len(defined) else math.nan
 
 
-def shares(found: Array, every: Array) -> Floats:
+def shares(counts: Array, totals: Array) -> Floats:
     """So many of so many, one by one; nan where there is nothing."""
-    undefined = np.full(np.broadcast_shapes(found.shape, every.shape), np.nan)
-    return np.asarray(np.divide(found, every, out=undefined, where=every > 0), np.float64)
+    undefined = np.full(np.broadcast_shapes(counts.shape, totals.shape), np.nan)
+    return np.asarray(np.divide(counts, totals, out=undefined, where=totals > 0), np.float64)
 
 
 def mean_error(values: Floats) -> float:
@@ -248,7 +248,7 @@ def interval_from_error(
     independent answers of yes or no as would have this standard error: it does not leave 0 and 1,
     and is wider on the side where there is room. A share of exactly 0 or 1 has no spread to go by;
     it is as sure as one of whole units, which is the least sure that a share over them can be.
-    `unit` says that the value is a rate, and what one occurrence adds to it: see `_rate`.
+    `unit` says that the value is a rate, and what one occurrence adds to it: see `_rate_interval`.
 
     >>> interval_from_error(1.0, 0.1, 0.95, units=5)
     (0.7223..., 1.2776...)
@@ -257,21 +257,21 @@ def interval_from_error(
         return math.nan, math.nan
     reach = t_quantile(level, units)
     if unit:
-        return _rate(value, error, reach, unit)
+        return _rate_interval(value, error, reach, unit)
     if share:
         # What rounding left beyond the ends is at them.
-        held = min(max(value, 0.0), 1.0)
-        room = held * (1 - held)
+        share_value = min(max(value, 0.0), 1.0)
+        room = share_value * (1 - share_value)
         if not room:
-            return wilson(held * units, units, level)
+            return wilson(share_value * units, units, level)
         if error > NO_ERROR:
             answers = room / error**2
-            low, high = wilson(held * answers, answers, level, units)
-            return min(low, held), max(high, held)
+            low, high = wilson(share_value * answers, answers, level, units)
+            return min(low, share_value), max(high, share_value)
     return value - reach * error, value + reach * error
 
 
-def _rate(value: float, error: float, reach: float, unit: float) -> tuple[float, float]:
+def _rate_interval(value: float, error: float, reach: float, unit: float) -> tuple[float, float]:
     """The score interval of a rate, as Wilson's is that of a share: its variance grows with the
     rate that is asked about, not with the one that was found.
 
@@ -286,7 +286,7 @@ def _rate(value: float, error: float, reach: float, unit: float) -> tuple[float,
     return max(min(middle - width, value), 0.0), middle + width
 
 
-def at_level(
+def change_level(
     value: float,
     ends: tuple[float, float],
     was: float,
@@ -357,9 +357,9 @@ def deviation(values: Floats) -> float:
 
 
 def wilson(
-    found: float, total: float, level: float, units: float = math.inf
+    count: float, total: float, level: float, units: float = math.inf
 ) -> tuple[float, float]:
-    """The Wilson score interval of the share `found` / `total`; nan where there is nothing.
+    """The Wilson score interval of the share `count` / `total`; nan where there is nothing.
 
     It stays within 0 and 1, and says something of 0 in 100 and of 100 in 100 too. `units`: how many
     independent ones the total was estimated from, if it is not a count.
@@ -367,12 +367,12 @@ def wilson(
     if not total or not level:
         return math.nan, math.nan
     z = t_quantile(level, units)
-    share, stretch = found / total, 1 + z * z / total
+    share, stretch = count / total, 1 + z * z / total
     middle = (share + z * z / (2 * total)) / stretch
     reach = z / stretch * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total))
     # Rounding may leave an end just beyond.
-    low = 0.0 if found == 0 else max(middle - reach, 0.0)
-    high = 1.0 if found == total else min(middle + reach, 1.0)
+    low = 0.0 if count == 0 else max(middle - reach, 0.0)
+    high = 1.0 if count == total else min(middle + reach, 1.0)
     return low, high
 
 

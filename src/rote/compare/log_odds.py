@@ -28,8 +28,8 @@ Numbers = Array
 # where log(1 + 2 / share) <= 2 (1 + share): at a fifth.
 PRIOR_SHARE = 0.2
 _LEVEL = 0.05
-# So many z of permuted groups are held, 32 MB; beyond that each run is computed again.
-_HELD = 4_000_000
+# So many z of permuted groups are held, 128 MB; beyond that each run is computed again.
+_MAX_STORED = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ def frequent_enough(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int
     both = counts_a + counts_b
     prior, prior_total = pooled_prior(counts_a, counts_b, totals)
     none = np.zeros_like(both)
-    found = np.zeros(len(both), np.bool_)
-    for one, other in ((both, none), (none, both)):
-        z = log_odds(one, other, prior, totals=totals, prior_total=prior_total).z
-        found |= two_sided_p(z) <= _LEVEL
-    return found
+    frequent = np.zeros(len(both), np.bool_)
+    for counts, other in ((both, none), (none, both)):
+        z = log_odds(counts, other, prior, totals=totals, prior_total=prior_total).z
+        frequent |= two_sided_p(z) <= _LEVEL
+    return frequent
 
 
 def contrast(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]) -> LogOdds:
@@ -102,7 +102,7 @@ def contrast(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]) -> L
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PermutedExcess:
     """How far each thing's z stands out from those of permuted groups.
 
     `expected` is the mean of its permuted z, and `excess` how many of their standard deviations
@@ -127,9 +127,9 @@ class Standing:
         return np.asarray((1 + as_far) / (1 + len(runs)), np.float64)
 
 
-def standing(
+def permuted_excess(
     z_of: Callable[[int], Floats], permutations: int, *, two_sided: bool = False
-) -> Standing:
+) -> PermutedExcess:
     """`z_of(0)` are the observed z, `z_of(1)` to `z_of(permutations)` those of permuted groups.
 
     Every run is held against all others in the same way, so that under permuted labels none of
@@ -143,14 +143,14 @@ def standing(
     observed = _defined(z_of(0))
     if not permutations:
         unknown = np.full(len(observed), np.nan)
-        return Standing(unknown, unknown, np.empty(0))
+        return PermutedExcess(unknown, unknown, np.empty(0))
     sums, squares = np.zeros(len(observed)), np.zeros(len(observed))
     runs = range(1, permutations + 1)
-    held: list[Floats] = []
+    stored: list[Floats] = []
     for run in runs:
         gap = _defined(z_of(run)) - observed
-        if permutations * len(observed) <= _HELD:
-            held.append(gap)
+        if permutations * len(observed) <= _MAX_STORED:
+            stored.append(gap)
         sums += gap
         squares += gap * gap
 
@@ -158,12 +158,12 @@ def standing(
         """How far a run stands out from all others, seen from the observed one."""
         mean = (sums - gap) / permutations
         variance = (squares - gap * gap) / permutations - mean * mean
-        found = (gap - mean) / np.sqrt(np.maximum(variance, 1.0))
-        return np.abs(found) if two_sided else found
+        standardized = (gap - mean) / np.sqrt(np.maximum(variance, 1.0))
+        return np.abs(standardized) if two_sided else standardized
 
-    gaps = held or (_defined(z_of(run)) - observed for run in runs)
+    gaps = stored or (_defined(z_of(run)) - observed for run in runs)
     largest = [float(excess(gap).max(initial=-np.inf)) for gap in gaps]
-    return Standing(observed + sums / permutations, excess(0.0), np.array(largest))
+    return PermutedExcess(observed + sums / permutations, excess(0.0), np.array(largest))
 
 
 def _defined(z: Floats) -> Floats:

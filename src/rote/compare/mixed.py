@@ -53,7 +53,7 @@ class Contrast:
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class JointTest:
     """Whether several contrasts are all 0: an F test."""
 
     f: float
@@ -61,7 +61,7 @@ class Joint:
     p: float
 
 
-class Mixed:
+class MixedModel:
     """The model fitted; raises `NoFit` where it cannot be.
 
     `design`: one row for each observation, columns of full rank that can sum to a constant.
@@ -73,8 +73,14 @@ class Mixed:
     ) -> None:
         from scipy import sparse
 
-        levels = {name: _numbered(name, own, len(response)) for name, own in random.items()}
-        self.names, self.counts = list(levels), [int(own.max()) + 1 for own in levels.values()]
+        levels = {
+            name: _number_levels(name, of_effect, len(response))
+            for name, of_effect in random.items()
+        }
+        self.names, self.counts = (
+            list(levels),
+            [int(of_effect.max()) + 1 for of_effect in levels.values()],
+        )
         self.size, columns = design.shape
         if np.linalg.matrix_rank(design) < columns or self.size <= columns:
             raise NoFit("too few texts for so many sources and levels")
@@ -89,8 +95,8 @@ class Mixed:
         ones, rows = np.ones(self.size), np.arange(self.size)
         self.indicators = sparse.hstack(
             [
-                sparse.csr_matrix((ones, (rows, own)), shape=(self.size, count))
-                for own, count in zip(levels.values(), self.counts)
+                sparse.csr_matrix((ones, (rows, of_effect)), shape=(self.size, count))
+                for of_effect, count in zip(levels.values(), self.counts)
             ],
             format="csr",
         )
@@ -103,7 +109,7 @@ class Mixed:
 
     # The fit
 
-    def _solved(self, ratios: Floats) -> _Solved:
+    def _solved(self, ratios: Floats) -> _Solution:
         """Everything that follows from the ratios of the deviations to the residual one."""
         from scipy.sparse import csc_matrix
         from scipy.sparse.linalg import splu
@@ -117,13 +123,13 @@ class Mixed:
         shifted = scale[:, None] * self.sums
         crossed = self.products - shifted.T @ factors.solve(shifted)
         left, right = crossed[:-1, :-1], crossed[:-1, -1]
-        found = np.linalg.solve(left, right)
-        return _Solved(
+        effects = np.linalg.solve(left, right)
+        return _Solution(
             scale=scale,
             factors=factors,
             information=left,
-            effects=found,
-            misfit=float(crossed[-1, -1] - right @ found),
+            effects=effects,
+            misfit=float(crossed[-1, -1] - right @ effects),
             volume=float(
                 np.log(np.abs(factors.U.diagonal())).sum() + np.linalg.slogdet(left).logabsdet
             ),
@@ -141,9 +147,11 @@ class Mixed:
         bounds, best = [(0.0, _LARGEST)] * len(self.names), np.ones(len(self.names))
         for closer in (1e-4, *[1e-7] * _TRIES):
             how: Any = {"xatol": closer, "fatol": closer / 100, "maxiter": 500 * len(best)}
-            found = minimize(self._deviance, best, method="Nelder-Mead", bounds=bounds, options=how)
-            settled = found.success and np.allclose(found.x, best, rtol=1e-4, atol=1e-5)
-            best = np.asarray(found.x, np.float64)
+            search = minimize(
+                self._deviance, best, method="Nelder-Mead", bounds=bounds, options=how
+            )
+            settled = search.success and np.allclose(search.x, best, rtol=1e-4, atol=1e-5)
+            best = np.asarray(search.x, np.float64)
             if settled:
                 break
         else:
@@ -154,7 +162,7 @@ class Mixed:
         return best
 
     @cached_property
-    def _best(self) -> _Solved:
+    def _best(self) -> _Solution:
         return self._solved(self.ratios)
 
     @cached_property
@@ -192,7 +200,7 @@ class Mixed:
         p = 2 * float(stdtr(freedom, -abs(estimate) / error))
         return Contrast(estimate, error, freedom, p)
 
-    def joint(self, weights: Floats) -> Joint:
+    def joint(self, weights: Floats) -> JointTest:
         """Whether the sums that the rows weigh are all 0; the rows are independent."""
         from scipy.special import fdtrc
 
@@ -200,13 +208,13 @@ class Mixed:
         apart = turned.T @ weights
         f = float(np.mean((apart @ self.effects) ** 2 / values))
         count = len(weights)
-        each = np.array([self._freedom(own) for own in apart])
+        each = np.array([self._freedom(contrast) for contrast in apart])
         each = each[each > 2]
         above = float((each / (each - 2)).sum())
         freedom = 2 * above / (above - count) if above > count else math.nan
         if np.ptp(each) < 1e-6 * each.mean() and len(each) == count:
             freedom = float(each.mean())
-        return Joint(f, (count, freedom), float(fdtrc(count, freedom, f)))
+        return JointTest(f, (count, freedom), float(fdtrc(count, freedom, f)))
 
     def _error(self, weights: Floats) -> float:
         return math.sqrt(float(weights @ self.covariance @ weights))
@@ -219,28 +227,30 @@ class Mixed:
 
     def _variance_gradient(self, weights: Floats) -> Floats:
         """Of the variance of a sum, by the logarithms of the variances that are not 0."""
-        held = self.design @ (np.linalg.solve(self._best.information, weights))
+        predicted = self.design @ (np.linalg.solve(self._best.information, weights))
         best = self._best
-        inner = best.factors.solve(best.scale * (self.indicators.T @ held))
-        whitened = held - self.indicators @ (best.scale * inner)
+        inner = best.factors.solve(best.scale * (self.indicators.T @ predicted))
+        whitened = predicted - self.indicators @ (best.scale * inner)
         sums = np.split(self.indicators.T @ whitened, np.cumsum(self.counts)[:-1])
-        parts = [(own**2).sum() * ratio**2 for own, ratio in zip(sums, self.ratios) if ratio]
+        parts = [
+            (of_effect**2).sum() * ratio**2 for of_effect, ratio in zip(sums, self.ratios) if ratio
+        ]
         parts.append((whitened**2).sum())
         return np.array(parts) * self.unit**2 * self._variance
 
     @cached_property
     def _of_variances(self) -> Floats:
         """The covariance of the logarithms of the variances that are not 0, the residual last."""
-        held = np.flatnonzero(self.ratios)
+        nonzero = np.flatnonzero(self.ratios)
         left = self.size - self.design.shape[1]
 
         def deviance(shift: Floats) -> float:
             ratios, residual = self.ratios.copy(), self._variance * math.exp(shift[-1])
-            ratios[held] *= np.exp((shift[:-1] - shift[-1]) / 2)
+            ratios[nonzero] *= np.exp((shift[:-1] - shift[-1]) / 2)
             solved = self._solved(ratios)
             return float(solved.volume + left * math.log(residual) + solved.misfit / residual)
 
-        count = len(held) + 1
+        count = len(nonzero) + 1
         steps, curved = np.eye(count) * _STEP, np.empty((count, count))
         for i in range(count):
             for j in range(i + 1):
@@ -254,7 +264,7 @@ class Mixed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Solved:
+class _Solution:
     """The model at given ratios, in units of the residual standard deviation."""
 
     scale: Floats
@@ -266,10 +276,12 @@ class _Solved:
     volume: float
 
 
-def _numbered(name: str, levels: Sequence[Hashable], size: int) -> Integers:
+def _number_levels(name: str, levels: Sequence[Hashable], size: int) -> Integers:
     """The levels as numbers; refuses what no variance can be told from."""
     numbers: dict[Hashable, int] = {}
-    found = np.array([numbers.setdefault(level, len(numbers)) for level in levels], np.int64)
+    level_numbers = np.array(
+        [numbers.setdefault(level, len(numbers)) for level in levels], np.int64
+    )
     if len(numbers) < 2:
         raise NoFit(f"the random effect {name} has a single level: a variance needs two")
     if len(numbers) == size:
@@ -277,4 +289,4 @@ def _numbered(name: str, levels: Sequence[Hashable], size: int) -> Integers:
             f"the random effect {name} has a level for every text: it cannot be told from what is "
             "left over"
         )
-    return found
+    return level_numbers

@@ -6,10 +6,10 @@ like a difference between sources. Texts whose prompt only one of the two has ex
 labels among themselves; where several have the same prompt, with as many of another one, so that
 what they share stays in one source, as it was. Several answers of each source to a prompt that both
 have are exchanged as wholes: answers of one model to one prompt are more alike than those of two.
-Where one has more of them, the test takes as many of both (`as_many`): wholes of different size
-cannot be exchanged.
+Where one has more of them, the test takes as many of both (`balance_groups`): wholes of different
+size cannot be exchanged.
 
-What becomes of many such tests is in `families`.
+What becomes of many such tests is in `multiple_testing`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare._resample import Many, draws, draws_of_groups
+from rote.compare.resampling import ReduceMany, draw_group_values, draw_values
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -32,7 +32,7 @@ Strata = Integers
 Groups = tuple[Take, Take]
 LEVEL = 0.05
 """Below this a corrected p is a difference; a test that cannot get there is none."""
-FEWEST_SHARED = 10
+MIN_SHARED = 10
 """Doc_ids that both sources have, from which on several texts of one keep together: fewer have too
 few ways to be exchanged."""
 _MANY_WAYS = 10**10
@@ -98,11 +98,11 @@ class PermutedTest:
     @property
     def p(self) -> float:
         """Two-sided, not corrected."""
-        return as_large(self.permuted[~np.isnan(self.permuted)], self.observed)
+        return share_as_large(self.permuted[~np.isnan(self.permuted)], self.observed)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SourceValues:
     """The values of each source, and what is computed of groups that are drawn from them.
 
     That is the values again, or a quicker stand-in, which is scaled to them.
@@ -138,9 +138,9 @@ class Found:
         `drawn`: what is computed of these two, where they are not all texts of their sources.
         `more`: the permuted differences of further draws, of one value.
         """
-        least, wider = least_p(*pair, strata), widening(*pair, strata)
+        least, wider = least_p(*pair, strata), permuted_variance(*pair, strata)
         scale = self.scale(source, reference)
-        own, theirs = drawn or (self.drawn[source], self.drawn[reference])
+        ours, theirs = drawn or (self.drawn[source], self.drawn[reference])
 
         def further(name: str) -> Callable[[range], Floats] | None:
             return (lambda numbers: scale[name] * more(numbers, name)) if more else None
@@ -148,7 +148,7 @@ class Found:
         return {
             name: PermutedTest.of(
                 f"{source} {reference}",
-                scale[name] * (own[name] - theirs[name]),
+                scale[name] * (ours[name] - theirs[name]),
                 scale[name] * column,
                 least,
                 wider,
@@ -164,7 +164,7 @@ def shared_strata(a: Take, b: Take, strata: Strata) -> int:
     return int((common >= 0).sum())
 
 
-def as_many(
+def balance_groups(
     a: Take, b: Take, strata: Strata, rng: np.random.Generator, among: Groups | None = None
 ) -> Groups:
     """Of each doc_id that both groups have, as many texts of the one as of the other, by chance.
@@ -172,22 +172,22 @@ def as_many(
     All of them where they share fewer doc_ids than it takes to exchange such texts as wholes.
     `among`: groups that hold these, of which a part chooses as the whole does.
     """
-    whole, pooled, ours = among or (a, b), np.concatenate((a, b)), _labels(a, b)
-    key = rng.random(sum(map(len, whole)))[_places(pooled, whole)]
-    own = strata[pooled]
-    _, number = np.unique(own, return_inverse=True)
+    all_groups, pooled, ours = among or (a, b), np.concatenate((a, b)), _labels(a, b)
+    key = rng.random(sum(map(len, all_groups)))[_places(pooled, all_groups)]
+    stratum = strata[pooled]
+    _, number = np.unique(stratum, return_inverse=True)
     count, of_a = np.bincount(number), np.bincount(number, weights=ours).astype(np.int64)
     fewer = np.minimum(of_a, count - of_a)[number]
-    shared = (own >= 0) & (fewer > 0)
-    if len(np.unique(own[shared])) < FEWEST_SHARED:
+    shared = (stratum >= 0) & (fewer > 0)
+    if len(np.unique(stratum[shared])) < MIN_SHARED:
         return a, b
     side = 2 * number + ours
     order = np.lexsort((key, side))
     begins = np.append(True, np.diff(side[order]) != 0)
     turn = np.empty(len(order), np.int64)
     turn[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-    kept = ~shared | (turn < fewer)
-    return a[kept[: len(a)]], b[kept[len(a) :]]
+    chosen = ~shared | (turn < fewer)
+    return a[chosen[: len(a)]], b[chosen[len(a) :]]
 
 
 def permuted_differences(
@@ -202,28 +202,28 @@ def permuted_differences(
     jobs: int = 1,
     advance: Advance = lambda amount: None,
     among: Groups | None = None,
-    many: Many | None = None,
+    many: ReduceMany | None = None,
 ) -> dict[str, Floats]:
     """value(a) - value(b) for every value, with the labels permuted as in the draws of these
     numbers.
 
     `many`: takes the place of `reduce`, and many groups at once.
     """
-    exchange = exchanges(a, b, strata, among)
+    exchange = make_exchange(a, b, strata, among)
     how: dict[str, Any] = {"numbers": numbers, "seed": seed, "purpose": purpose}
     if many is not None:
-        sides = draws_of_groups(many, exchange, **how, jobs=jobs, advance=advance)
+        sides = draw_group_values(many, exchange, **how, jobs=jobs, advance=advance)
         return {name: left - sides[1][name] for name, left in sides[0].items()} if sides else {}
 
-    def one(rng: np.random.Generator) -> Values:
+    def draw(rng: np.random.Generator) -> Values:
         ours, theirs = exchange(rng)
         left, right = reduce(ours, rng), reduce(theirs, rng)
         return {name: left[name] - right[name] for name in left}
 
-    return draws(one, **how, jobs=jobs, advance=advance)
+    return draw_values(draw, **how, jobs=jobs, advance=advance)
 
 
-def exchanges(
+def make_exchange(
     a: Take, b: Take, strata: Strata, among: Groups | None = None
 ) -> Callable[[np.random.Generator], Groups]:
     """A function that gives two groups of the same sizes, with their labels permuted.
@@ -233,9 +233,9 @@ def exchanges(
     whole and of a part belong together draw by draw.
     """
     pooled, labels = np.concatenate((a, b)), _labels(a, b)
-    stratum, leader = _exchanging(a, b, strata)
-    whole = among or (a, b)
-    place, count = _places(pooled, whole)[leader], sum(map(len, whole))
+    stratum, leader = _exchange_units(a, b, strata)
+    all_groups = among or (a, b)
+    place, count = _places(pooled, all_groups)[leader], sum(map(len, all_groups))
     ascending = np.argsort(pooled)
     texts, by_stratum = pooled[ascending], np.lexsort((leader, stratum))
 
@@ -250,7 +250,7 @@ def exchanges(
     return exchange
 
 
-def rests_on(tested: int, every: int) -> list[str]:
+def tested_texts_note(tested: int, every: int) -> list[str]:
     """What a list says whose p-values are those of fewer texts than it shows."""
     if tested == every:
         return []
@@ -258,16 +258,16 @@ def rests_on(tested: int, every: int) -> list[str]:
     return [f"p rests on {tested:,} of {every:,} texts: {chosen}"]
 
 
-def as_many_in_order(
+def balance_groups_by_id(
     a: Take, b: Take, strata: Strata, ids: Sequence[object], rng: np.random.Generator
 ) -> Groups:
-    """`as_many`, by their names, so that what is chosen and exchanged does not depend on the order
-    of the records."""
+    """`balance_groups`, by their names, so that what is chosen and exchanged does not depend on the
+    order of the records."""
 
     def ordered(take: Take) -> Take:
         return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
 
-    return as_many(ordered(a), ordered(b), strata, rng)
+    return balance_groups(ordered(a), ordered(b), strata, rng)
 
 
 def p_value(permuted: Floats, observed: float) -> float:
@@ -278,7 +278,7 @@ def p_value(permuted: Floats, observed: float) -> float:
     """
     permuted = permuted[~np.isnan(permuted)]
     middle = expected_difference(permuted, observed)
-    return as_large(permuted - middle, observed - middle)
+    return share_as_large(permuted - middle, observed - middle)
 
 
 def expected_difference(permuted: Floats, observed: float) -> float:
@@ -293,10 +293,10 @@ def least_p(a: Take, b: Take, strata: Strata) -> float:
     Where both groups have as many texts in every stratum, each labeling has a twin with all labels
     turned round and the same difference, so that two of them are the least.
     """
-    size, own, _ = _sizes(a, b, strata)
-    twins = 2 if len(size) and bool(np.all(2 * own == size)) else 1
+    size, ours, _ = _stratum_sizes(a, b, strata)
+    twins = 2 if len(size) and bool(np.all(2 * ours == size)) else 1
     ways = 1
-    for n, k in zip(size.tolist(), own.tolist()):
+    for n, k in zip(size.tolist(), ours.tolist()):
         # Beyond so many nothing changes, and the whole number may have thousands of digits.
         ways *= math.comb(n, min(k, n - k, 20))
         if ways > _MANY_WAYS:
@@ -304,27 +304,27 @@ def least_p(a: Take, b: Take, strata: Strata) -> float:
     return min(1.0, twins / ways)
 
 
-def widening(a: Take, b: Take, strata: Strata) -> float:
+def permuted_variance(a: Take, b: Take, strata: Strata) -> float:
     """The variance that a difference of 1 between the two groups gives to the permuted ones.
 
     Means of n pairs: 1 / n; of N texts without pairs: 1 / (N - 1).
     """
-    size, own, texts = (counts.astype(np.float64) for counts in _sizes(a, b, strata))
-    moved = (texts * own * (size - own) / size) ** 2 / np.maximum(size - 1, 1)
+    size, ours, texts = (counts.astype(np.float64) for counts in _stratum_sizes(a, b, strata))
+    moved = (texts * ours * (size - ours) / size) ** 2 / np.maximum(size - 1, 1)
     return float(moved.sum()) * (1 / len(a) + 1 / len(b)) ** 2 if len(a) and len(b) else 0.0
 
 
-def _sizes(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers, Integers]:
+def _stratum_sizes(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers, Integers]:
     """By stratum: how many exchange labels, how many of them are of `a`, and of how many texts
     each consists that keep together."""
-    stratum, leader = _exchanging(a, b, strata)
+    stratum, leader = _exchange_units(a, b, strata)
     leads = np.flatnonzero(leader == np.arange(len(leader)))
     _, first, number = np.unique(stratum[leads], return_index=True, return_inverse=True)
-    own = np.bincount(number, weights=_labels(a, b)[leads]).astype(np.int64)
-    return np.bincount(number), own, np.bincount(leader)[leads[first]]
+    ours = np.bincount(number, weights=_labels(a, b)[leads]).astype(np.int64)
+    return np.bincount(number), ours, np.bincount(leader)[leads[first]]
 
 
-def as_large(permuted: Floats, observed: float) -> float:
+def share_as_large(permuted: Floats, observed: float) -> float:
     """How often a permuted difference is as large as the observed one, which counts as one."""
     if np.isnan(observed) or len(permuted) == 0:
         return float("nan")
@@ -356,15 +356,15 @@ def holm(p: Sequence[float]) -> list[float]:
 
 def _places(texts: Take, groups: Groups) -> Integers:
     """Where these texts are in the groups, one after the other."""
-    whole = np.concatenate(groups)
-    return np.argsort(whole)[np.searchsorted(np.sort(whole), texts)]
+    all_texts = np.concatenate(groups)
+    return np.argsort(all_texts)[np.searchsorted(np.sort(all_texts), texts)]
 
 
 def _labels(a: Take, b: Take) -> Flags:
     return np.concatenate((np.ones(len(a), bool), np.zeros(len(b), bool)))
 
 
-def _exchanging(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
+def _exchange_units(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
     """For the texts of both groups, those of `a` first: among which of them labels move, and the
     text that each goes with (itself, where it goes alone).
 
@@ -373,26 +373,26 @@ def _exchanging(a: Take, b: Take, strata: Strata) -> tuple[Integers, Integers]:
     other group: first with first, second with second. Where both have it but not as many texts, or
     share too few doc_ids, labels of its texts are exchanged one by one.
     """
-    own, ours = strata[np.concatenate((a, b))], _labels(a, b)
+    doc_ids, ours = strata[np.concatenate((a, b))], _labels(a, b)
     common = np.intersect1d(strata[a], strata[b])
     common = common[common >= 0]
-    shared = np.isin(own, common)
-    stratum, leader = np.where(shared, own, -1), np.arange(len(own))
-    _, number = np.unique(own, return_inverse=True)
+    shared = np.isin(doc_ids, common)
+    stratum, leader = np.where(shared, doc_ids, -1), np.arange(len(doc_ids))
+    _, number = np.unique(doc_ids, return_inverse=True)
     count, of_a = np.bincount(number), np.bincount(number, weights=ours)
-    alone = ~shared & (own >= 0) & (count[number] > 1)
+    alone = ~shared & (doc_ids >= 0) & (count[number] > 1)
     paired = shared & (2 * of_a == count)[number] & (count[number] > 2)
-    if len(common) < FEWEST_SHARED:
+    if len(common) < MIN_SHARED:
         paired[:] = False
     several = np.flatnonzero(alone | paired)
     if len(several):
-        block = np.where(paired & ours, own + own.max() + 1, own)
+        block = np.where(paired & ours, doc_ids + doc_ids.max() + 1, doc_ids)
         together = several[np.argsort(block[several], kind="stable")]
         begins = np.append(True, np.diff(block[together]) != 0)
         first = np.flatnonzero(begins)[np.cumsum(begins) - 1]
         leader[together] = together[first]
         turn = np.arange(len(together)) - first
         # Doc_ids of one group by their size, those of both each by itself; no doc_id is below 0.
-        kind = np.where(paired, len(own) + 1 + number, count[number])[together]
-        stratum[together] = -2 - (kind * (len(own) + 1) + turn)
+        kind = np.where(paired, len(doc_ids) + 1 + number, count[number])[together]
+        stratum[together] = -2 - (kind * (len(doc_ids) + 1) + turn)
     return stratum, leader

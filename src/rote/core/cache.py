@@ -64,18 +64,18 @@ class Kept:
 
     def read(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values that are there."""
-        found: dict[bytes, bytes] = {}
+        entries: dict[bytes, bytes] = {}
         if self._file is None:
-            return found
+            return entries
         try:
             for start in range(0, len(keys), _CHUNK):
                 some = [self._owner + key for key in keys[start : start + _CHUNK]]
                 marks = ",".join("?" * len(some))
                 query = f"select key, value from kept where key in ({marks})"
-                found |= {key[_OWNER:]: value for key, value in self._file.execute(query, some)}
+                entries |= {key[_OWNER:]: value for key, value in self._file.execute(query, some)}
         except sqlite3.Error as error:
             self._give_up(error)
-        return found
+        return entries
 
     def write(self, values: Iterable[tuple[bytes, bytes]]) -> None:
         """Keep some more, at once, so that an interruption loses little."""

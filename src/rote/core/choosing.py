@@ -40,7 +40,7 @@ def choose(logits: Logits, decoding: Decoding, random: np.random.Generator) -> i
     """One token. Equal logits go to the lower number, as argmax has it."""
     likeliest = int(np.argmax(logits))
     if np.isnan(logits[likeliest]):  # argmax stops at the first nan
-        raise RoteError("the model gives numbers that are none (nan): take --dtype float32")
+        raise RoteError("the model gives NaN: use --dtype float32")
     if not decoding.sampled:
         return likeliest
     if decoding.constraint and random.random() < 1 / decoding.constraint:
@@ -80,10 +80,10 @@ def _weighted(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
 
 def _likeliest(logits: Logits, count: int) -> Ints:
     """The `count` likeliest tokens or more (equal ones all), in order."""
-    found = np.arange(len(logits))
+    places = np.arange(len(logits))
     if count < len(logits):
-        found = np.flatnonzero(logits >= np.partition(logits, -count)[-count])
-    return found[np.argsort(-logits[found], kind="stable")]
+        places = np.flatnonzero(logits >= np.partition(logits, -count)[-count])
+    return places[np.argsort(-logits[places], kind="stable")]
 
 
 def distribution(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
@@ -99,23 +99,23 @@ def drawn_logs(logits: Logits, targets: Ints, decoding: Decoding) -> Floats:
     """For each row the log-probability with which `choose` takes the target; minus infinity where
     it never does."""
     if np.isnan(logits).any():
-        raise RoteError("the model gives numbers that are none (nan): take --dtype float32")
+        raise RoteError("the model gives NaN: use --dtype float32")
     rows = np.arange(len(targets))
-    own = logits[rows, targets][:, None]
+    scores = logits[rows, targets][:, None]
     # Equal logits go by their number, as in `choose`.
-    before = (logits == own) & (np.arange(logits.shape[1]) < targets[:, None])
-    rank = (logits > own).sum(axis=1) + before.sum(axis=1)
+    before = (logits == scores) & (np.arange(logits.shape[1]) < targets[:, None])
+    rank = (logits > scores).sum(axis=1) + before.sum(axis=1)
     if not decoding.sampled:
         return np.where(rank == 0, 0.0, -np.inf)
     if decoding.top_k or decoding.top_p < 1:
-        found = _cut_logs(logits, rank, decoding)
+        logs = _cut_logs(logits, rank, decoding)
     else:
-        found = log_softmax(logits.astype(np.float64) / decoding.temperature)[rows, targets]
+        logs = log_softmax(logits.astype(np.float64) / decoding.temperature)[rows, targets]
     if decoding.constraint:
         certain = 1 / decoding.constraint
         with np.errstate(divide="ignore"):
-            found = np.log((1 - certain) * np.exp(found) + np.where(rank == 0, certain, 0))
-    return found
+            logs = np.log((1 - certain) * np.exp(logs) + np.where(rank == 0, certain, 0))
+    return logs
 
 
 def _cut_logs(logits: Logits, rank: Ints, decoding: Decoding) -> Floats:
@@ -125,10 +125,10 @@ def _cut_logs(logits: Logits, rank: Ints, decoding: Decoding) -> Floats:
     best = logits if most == size else -np.partition(-logits, most - 1, axis=1)[:, :most]
     logs = log_softmax(-np.sort(-best, axis=1).astype(np.float64) / decoding.temperature)
     chances = np.exp(logs)
-    kept = np.ones(chances.shape, np.bool_)
+    allowed = np.ones(chances.shape, np.bool_)
     if decoding.top_p < 1:
-        kept = np.cumsum(chances, axis=1) - chances < decoding.top_p
+        allowed = np.cumsum(chances, axis=1) - chances < decoding.top_p
     rows, place = np.arange(len(rank)), np.minimum(rank, most - 1)
-    total = np.where(kept, chances, 0).sum(axis=1)
-    inside = (rank < most) & kept[rows, place]
+    total = np.where(allowed, chances, 0).sum(axis=1)
+    inside = (rank < most) & allowed[rows, place]
     return np.where(inside, logs[rows, place] - np.log(total), -np.inf)

@@ -77,10 +77,10 @@ class OptionError(RoteError):
     """A setting that makes no sense, or that does not fit the data."""
 
 
-def check_options_known(given: Iterable[str], known: Iterable[str]) -> None:
+def check_options_known(passed: Iterable[str], known: Iterable[str]) -> None:
     """Refuse an option that is not known, and name the nearest one that is."""
     names = sorted(known)
-    for name in given:
+    for name in passed:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names) or 'none'}"

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
+T = TypeVar("T")
 JOINT = "|"
 EACH = "each"
 """In place of a reference: every two sources are compared."""
@@ -53,16 +55,18 @@ def facets(groups: Iterable[str], reference: str | None) -> list[Facet]:
     if reference == EACH:
         place = max((len(name.split(JOINT)) for name in names), default=1) - 1 or None
     if reference is None or place is None:
-        whole = {name: name for name in names}
-        return [Facet("", whole, reference if reference in whole else None)]
-    found: dict[str, dict[str, str]] = {}
+        facet_of = {name: name for name in names}
+        return [Facet("", facet_of, reference if reference in facet_of else None)]
+    by_facet: dict[str, dict[str, str]] = {}
     for name in names:
         parts = name.split(JOINT)
-        own = parts.pop(place) if place < len(parts) else name
-        found.setdefault(JOINT.join(parts), {})[name] = own
+        source = parts.pop(place) if place < len(parts) else name
+        by_facet.setdefault(JOINT.join(parts), {})[name] = source
     return [
-        Facet(title, members, next((g for g, own in members.items() if own == reference), None))
-        for title, members in found.items()
+        Facet(
+            title, members, next((g for g, source in members.items() if source == reference), None)
+        )
+        for title, members in by_facet.items()
     ]
 
 
@@ -75,3 +79,22 @@ def reference_place(names: Iterable[str], reference: str | None) -> int | None:
         if reference in name.split(JOINT):
             return name.split(JOINT).index(reference)
     return None
+
+
+def sort_groups(groups: Mapping[str, T]) -> dict[str, T]:
+    """Groups by their fields: one whose values are all numbers goes up, any other stays in the
+    order in which its values came. A curve over repeats or steps is read from left to right."""
+    fields = list(zip(*(name.split(JOINT) for name in groups)))
+    ranks = [_value_ranks(column) for column in fields]
+
+    def place(name: str) -> list[float]:
+        return [rank[value] for rank, value in zip(ranks, name.split(JOINT))]
+
+    return {name: groups[name] for name in sorted(groups, key=place)}
+
+
+def _value_ranks(values: tuple[str, ...]) -> dict[str, float]:
+    try:
+        return {value: float(value) for value in values}
+    except ValueError:
+        return {value: float(place) for place, value in enumerate(dict.fromkeys(values))}

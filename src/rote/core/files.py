@@ -97,5 +97,5 @@ def beside(path: Path) -> Path:
 
 def half_of(name: str) -> str | None:
     """The file of which this is what a killed process had written so far, if it is that."""
-    found = _HALF.fullmatch(name)
-    return found[1] if found else None
+    match = _HALF.fullmatch(name)
+    return match[1] if match else None

@@ -41,10 +41,10 @@ _AGAIN = 60.0
 class Refused(RoteError):
     """The other side will not answer a request, however often it is asked."""
 
-    def __init__(self, where: str, status: int, said: str) -> None:
-        self.status, self.said = status, said
+    def __init__(self, where: str, status: int, message: str) -> None:
+        self.status, self.said = status, message
         how = "with an error" if status == 200 else str(status)
-        super().__init__(f"{where} answers {how}: {said}")
+        super().__init__(f"{where} answers {how}: {message}")
 
 
 class _NotAsked(RoteError):
@@ -70,10 +70,10 @@ class Patience:
     """Seconds from the first failure, with no answer to any request since, after which no new
     attempt begins."""
 
-    def wait(self, attempt: int, asked: float | None) -> float:
+    def wait(self, attempt: int, seconds: float | None) -> float:
         """Seconds after an attempt that failed, the first being number 1."""
-        own = self.first * 2.0 ** (attempt - 1)
-        return min(self.longest, own if asked is None else max(asked, 0.0))
+        backoff = self.first * 2.0 ** (attempt - 1)
+        return min(self.longest, backoff if seconds is None else max(seconds, 0.0))
 
 
 @dataclass(slots=True)
@@ -190,7 +190,7 @@ class Client:
             self.pace.wait(self._over.wait)
             if self._over.is_set():
                 raise _NotAsked(f"{where}: not asked, since another request has failed")
-            asked: float | None = None
+            retry_after: float | None = None
             try:
                 status, headers, answer = self._send(path, data)
             except ssl.SSLCertVerificationError as error:
@@ -204,17 +204,17 @@ class Client:
                 most = self.patience.busy if self.reached else most
             else:
                 self.reached = True
-                held = self._read(answer)
-                status = _status(status, held)
+                content = self._read(answer)
+                status = _status(status, content)
                 if status == 200:
                     self._failing = None
-                    return self._object(where, held, answer)
-                said = self._said(answer)
-                if status not in _BUSY or "insufficient_quota" in said:
-                    raise Refused(where, status, said)
-                trouble, most = f"answers {status}: {said}", self.patience.busy
-                asked = _retry_after(headers.get("Retry-After"))
-            now, seconds = time.monotonic(), self.patience.wait(attempt, asked)
+                    return self._object(where, content, answer)
+                message = self._said(answer)
+                if status not in _BUSY or "insufficient_quota" in message:
+                    raise Refused(where, status, message)
+                trouble, most = f"answers {status}: {message}", self.patience.busy
+                retry_after = _retry_after(headers.get("Retry-After"))
+            now, seconds = time.monotonic(), self.patience.wait(attempt, retry_after)
             since = self._failing = now if self._failing is None else self._failing
             if attempt >= most or now + seconds - since > self.patience.total:
                 tries = several(attempt, "attempt")
@@ -253,14 +253,14 @@ class Client:
 
     def _connection(self) -> http.client.HTTPConnection:
         timeout = self.patience.connect
-        made: type[http.client.HTTPConnection] = (
+        kind: type[http.client.HTTPConnection] = (
             http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
         )
         proxy = urllib.request.getproxies().get(self._parts.scheme)
         if proxy is None or urllib.request.proxy_bypass(self.host):
-            return made(self.host, self.port, timeout=timeout)
+            return kind(self.host, self.port, timeout=timeout)
         through = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-        connection = made(through.hostname or "", through.port or 80, timeout=timeout)
+        connection = kind(through.hostname or "", through.port or 80, timeout=timeout)
         connection.set_tunnel(self.host, self.port)
         return connection
 
@@ -271,13 +271,13 @@ class Client:
         except InputError:
             return None
 
-    def _object(self, where: str, held: Any, answer: bytes) -> dict[str, Any]:
-        if not isinstance(held, dict):
+    def _object(self, where: str, content: Any, answer: bytes) -> dict[str, Any]:
+        if not isinstance(content, dict):
             what = "an empty body" if not answer.strip() else self._said(answer)
             raise RoteError(f"{where}: expected a JSON object, got {what}")
-        if held.get("error"):
+        if content.get("error"):
             raise Refused(where, 200, self._said(answer))
-        return held
+        return content
 
     def show(self, value: Any) -> str:
         """A part of an answer for a message: in one line, cut, without the key."""
@@ -287,8 +287,8 @@ class Client:
         """What an error says, in one line, without the key."""
         text = answer.decode("utf-8", "replace")
         try:
-            held = parse_json(text)
-            error = held.get("error", held) if isinstance(held, dict) else held
+            content = parse_json(text)
+            error = content.get("error", content) if isinstance(content, dict) else content
             if isinstance(error, dict):
                 text = error["message"]
             elif not isinstance(error, str):
@@ -309,13 +309,13 @@ class Client:
 
 
 def _cancel(waiting: Iterable[Future[Any]]) -> None:
-    for one in waiting:
-        one.cancel()
+    for future in waiting:
+        future.cancel()
 
 
-def _status(status: int, held: Any) -> int:
+def _status(status: int, content: Any) -> int:
     """The status that counts: some gateways answer 200 and name another one in the error."""
-    error = held.get("error") if isinstance(held, dict) else None
+    error = content.get("error") if isinstance(content, dict) else None
     code = error.get("code") if isinstance(error, dict) else None
     if status == 200 and type(code) is int and 400 <= code < 600:
         return code

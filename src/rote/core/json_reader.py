@@ -42,18 +42,18 @@ def parse_json(
     >>> parse_json('{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
     """
-    held = ""
+    context = ""
     try:
-        held = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        value = (_STRICT if strict else _PLAIN).decode(held)
-        if not isinstance(value, (dict, list)) or not is_too_deep(held, value):
+        context = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        value = (_STRICT if strict else _PLAIN).decode(context)
+        if not isinstance(value, (dict, list)) or not is_too_deep(context, value):
             return value
         problem = TOO_DEEP
     except (ValueError, RecursionError) as error:
         problem = problem_of(error)
         if isinstance(error, json.JSONDecodeError):
-            problem = "it is empty" if not held or held.isspace() else problem.lower()
-            line = error.lineno if line is None and "\n" in held.strip() else line
+            problem = "it is empty" if not context or context.isspace() else problem.lower()
+            line = error.lineno if line is None and "\n" in context.strip() else line
     raise InputError(f"is not JSON ({problem})", file=file, line=line, remedy=remedy) from None
 
 
@@ -180,8 +180,8 @@ class JsonObject:
         return self.values[name]
 
     def text(self, name: str) -> str:
-        found: str = self._checked(name, self.get(name), str, "a string")
-        return found
+        text: str = self._checked(name, self.get(name), str, "a string")
+        return text
 
     def count(self, name: str) -> int:
         """A whole number that a machine can count to."""
@@ -200,21 +200,21 @@ class JsonObject:
         return value
 
     def flag(self, name: str) -> bool:
-        found: bool = self._checked(name, self.get(name), bool, "true or false")
-        return found
+        flag: bool = self._checked(name, self.get(name), bool, "true or false")
+        return flag
 
     def array(self, name: str) -> list[Any]:
-        found: list[Any] = self._checked(name, self.get(name), list, "a list")
-        return found
+        array: list[Any] = self._checked(name, self.get(name), list, "a list")
+        return array
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of strings, each of them once."""
-        found = [
+        texts = [
             self._checked(f"{name}[{place}]", value, str, "a string")
             for place, value in enumerate(self.array(name))
         ]
-        self.check_once(found, name)
-        return tuple(found)
+        self.check_once(texts, name)
+        return tuple(texts)
 
     def object(self, name: str) -> JsonObject:
         return self._inner(name, self.get(name))
@@ -244,12 +244,12 @@ class JsonObject:
     def check_names(self, names: Iterable[str], field: str, inner: str = "") -> None:
         """Refuse a list of files or folders beside this file in which one stands twice, or lies
         elsewhere: the file may be a stranger's. Arguments as for `check_once`."""
-        held = list(names)
-        for place, name in enumerate(held):
+        allowed = list(names)
+        for place, name in enumerate(allowed):
             if name in ("", ".", "..") or any(sign in name for sign in "/\\\0"):
                 problem = f"is {shortened(name)}, which names nothing in this folder"
                 raise self.error(f"{field}[{place}]{inner}", problem)
-        self.check_once(held, field, inner)
+        self.check_once(allowed, field, inner)
 
     def check_once(self, names: Iterable[str], field: str, inner: str = "") -> None:
         """Refuse a list in which something stands twice: it would count twice. `names` say what
@@ -263,8 +263,8 @@ class JsonObject:
                 )
 
     def _inner(self, name: str, value: Any) -> JsonObject:
-        held: dict[str, Any] = self._checked(name, value, dict, "an object")
-        return JsonObject(held, self.file, f"{self.place}{name}.", self.line, self.remedy)
+        inner: dict[str, Any] = self._checked(name, value, dict, "an object")
+        return JsonObject(inner, self.file, f"{self.place}{name}.", self.line, self.remedy)
 
     def _checked(self, name: str, value: Any, kind: type, called: str) -> Any:
         if not isinstance(value, kind):
@@ -277,12 +277,12 @@ class _Loose(ValueError):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise _Loose(f"the name {twice!r} stands twice in one object")
-    return found
+    return values
 
 
 def _refuse_constant(name: str) -> None:

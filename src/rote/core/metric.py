@@ -69,10 +69,10 @@ class Work:
 
 def owners(groups: Sequence[Take], texts: int) -> NDArray[np.int64]:
     """By text the number of the group that it is in; -1 for none."""
-    found = np.full(texts, -1, np.int64)
+    owner = np.full(texts, -1, np.int64)
     for number, take in enumerate(groups):
-        found[take] = number
-    return found
+        owner[take] = number
+    return owner
 
 
 def members(takes: Sequence[Take]) -> tuple[Take, NDArray[np.float64]]:
@@ -82,9 +82,9 @@ def members(takes: Sequence[Take]) -> tuple[Take, NDArray[np.float64]]:
     place[texts] = 1
     every = np.flatnonzero(place)
     place[every] = np.arange(len(every))
-    held = np.zeros((len(every), len(takes)))
-    held[place[texts], np.repeat(np.arange(len(takes)), list(map(len, takes)))] = 1
-    return every, held
+    membership = np.zeros((len(every), len(takes)))
+    membership[place[texts], np.repeat(np.arange(len(takes)), list(map(len, takes)))] = 1
+    return every, membership
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +164,9 @@ class Metric(Record):
     standard_errors (rows, take, options) -> for the values with a closed form
                     (means over texts, means over pairs): their jackknife standard
                     error; all other values are half-sampled
+    text_errors     (rows, take, options) -> value name -> what each text adds to the error of the
+                    value, nan where it says nothing: the standard error comes from their squares,
+                    or from those of their sums over the texts that belong together
     units           (rows, take, options) -> value name -> from how many independent units its
                     formula comes, where these are not texts but, say, prompts
     intervals       (rows, take, options, level) -> value name -> its interval, for values whose
@@ -212,6 +215,7 @@ class Metric(Record):
     """What sources of different size are compared by: as many windows of as many words or of as
     many whole sentences, as many whole texts, or nothing."""
     standard_errors: Callable[[Any, Take, Any], Values] | None = None
+    text_errors: Callable[[Any, Take, Any], Mapping[str, NDArray[np.float64]]] | None = None
     units: Callable[[Any, Take, Any], Mapping[str, int]] | None = None
     intervals: Callable[[Any, Take, Any, float], Mapping[str, tuple[float, float]]] | None = None
     interval_method: str = ""
@@ -228,12 +232,14 @@ class Metric(Record):
     largest: int = 1_000_000
     tables: Callable[[Any, Comparison, Any], Mapping[str, Sequence[Row]]] | None = None
     check: Callable[[Any, str], None] | None = None
+    needs_reference: Callable[[Any], str] = lambda options: ""
+    """Why these options need a reference, if they do; refused before any text is read."""
     settle: Callable[[Any, Collection[str]], Any] | None = None
     contributions: Callable[[Any, Take, Any], Mapping[str, NDArray[np.float64]]] | None = None
     blend: Callable[[Sequence[Sample], Any, Work], Any] | None = None
     sizes: Callable[[Any, Any], NDArray[np.int64]] | None = None
     cut: Callable[[Any, Cut, Any], Any] | None = None
-    whole: str = ""
+    uncut_reason: str = ""
     """Why its texts are not cut to windows of equal length, if a value moves with their length."""
     order_matters: bool = False
     permutations: int = 499
@@ -295,20 +301,20 @@ def hints_of(kind: type) -> Mapping[str, Any]:
     return get_type_hints(kind)
 
 
-def check_types(kind: type, given: Mapping[str, Any]) -> None:
+def check_types(kind: type, settings: Mapping[str, Any]) -> None:
     """Refuses `interval="0"` before anything is compared with it; only plain fields are looked at.
 
     The shell reads numbers as numbers; from Python anything may come.
     """
     plain = _plain(kind)
-    for name, value in given.items():
+    for name, value in settings.items():
         if plain[name] is None:
             continue
         wanted, none = plain[name]
-        types, said = _KINDS[wanted]
+        types, described = _KINDS[wanted]
         wrong = isinstance(value, bool) and wanted is not bool
         if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
-            what = f"{said}{' or None' * none}"
+            what = f"{described}{' or None' * none}"
             raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")
 
 
@@ -316,7 +322,7 @@ def check_types(kind: type, given: Mapping[str, Any]) -> None:
 def _plain(kind: type) -> Mapping[str, Any]:
     """By field its type and whether it may be None; None for one that is a name, or what it names.
     Some measures make options for every group of texts."""
-    opened = {one.name for one in fields(kind) if one.metadata.get("opened")}
+    opened = {field.name for field in fields(kind) if field.metadata.get("opened")}
     types = {name: bare(hint) for name, hint in hints_of(kind).items()}
     return {
         name: None if name in opened or wanted not in _KINDS else (wanted, none)
@@ -327,29 +333,31 @@ def _plain(kind: type) -> Mapping[str, Any]:
 @cache
 def _bounds(kind: type) -> Mapping[str, Mapping[str, Any]]:
     """The fields that have bounds, and which."""
-    found = {}
-    for one in fields(kind):
-        level = {"least": 0, "below": 1} if one.name == "interval" else {}
-        found[one.name] = {k: b for k, b in {**one.metadata, **level}.items() if k in _BOUNDS}
-    return {name: bounds for name, bounds in found.items() if bounds}
+    bounds_of = {}
+    for item in fields(kind):
+        level = {"least": 0, "below": 1} if item.name == "interval" else {}
+        bounds_of[item.name] = {k: b for k, b in {**item.metadata, **level}.items() if k in _BOUNDS}
+    return {name: bounds for name, bounds in bounds_of.items() if bounds}
 
 
 def check_options(options: Any) -> None:
     """Refuses options of another type than they should be, and numbers beyond their bounds; where
     they are made, so that nobody can pass it by."""
     kind: type = type(options)
-    check_types(kind, {one.name: getattr(options, one.name) for one in fields(options)})
-    for own, bounds in _bounds(kind).items():
-        value = getattr(options, own)
+    check_types(kind, {field.name: getattr(options, field.name) for field in fields(options)})
+    for option_name, bounds in _bounds(kind).items():
+        value = getattr(options, option_name)
         for number in value if isinstance(value, tuple) else (value,):
             if number is None or all(_BOUNDS[name][1](number, b) for name, b in bounds.items()):
                 continue
             # Of a least and a most the one that was passed; a level from 0 to below 1 is a range.
             if set(bounds) == {"least", "most"}:
                 bounds = {name: b for name, b in bounds.items() if not _BOUNDS[name][1](number, b)}
-            said = "be " + " and ".join(f"{_BOUNDS[name][0]} {b:,}" for name, b in bounds.items())
-            said = "not be negative" if bounds == {"least": 0} else said
-            raise OptionError(f"{own} must {said}, not {number:,}")
+            requirement = "be " + " and ".join(
+                f"{_BOUNDS[name][0]} {b:,}" for name, b in bounds.items()
+            )
+            requirement = "not be negative" if bounds == {"least": 0} else requirement
+            raise OptionError(f"{option_name} must {requirement}, not {number:,}")
 
 
 def unsigned(value: Any) -> None:
@@ -381,12 +389,12 @@ AT_A_GLANCE = 10
 def at_a_glance(kinds: Sequence[type], without: Collection[str] = ()) -> list[str]:
     """The options of a command that most people set: those marked `common`, and as many more as
     there is room, in order, but none marked False, nor of a kind that many commands share."""
-    every = [(kind, one) for kind in kinds for one in fields(kind) if one.name not in without]
-    marked = [one.name for _, one in every if one.metadata.get("common")]
+    every = [(kind, field) for kind in kinds for field in fields(kind) if field.name not in without]
+    marked = [field.name for _, field in every if field.metadata.get("common")]
     more = [
-        one.name
-        for kind, one in every
-        if one.metadata.get("common") is None and not getattr(kind, "SHARED", False)
+        field.name
+        for kind, field in every
+        if field.metadata.get("common") is None and not getattr(kind, "SHARED", False)
     ]
     return list(dict.fromkeys([*marked, *more]))[:AT_A_GLANCE]
 

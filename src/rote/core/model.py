@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
 
 Floats = NDArray[np.float64]
@@ -109,33 +109,71 @@ class Decoding:
     @property
     def signature(self) -> str:
         """Settings that can change the text, those at rest left out."""
-        said = ["greedy"] if not self.sampled else [f"temperature{_said(self.temperature)}"]
+        parts = ["greedy"] if not self.sampled else [f"temperature{_spell(self.temperature)}"]
         if self.beams > 1:
-            said = [f"beams{self.beams}"]
+            parts = [f"beams{self.beams}"]
         if self.sampled and self.top_p < 1:
-            said.append(f"top-p{_said(self.top_p)}")
+            parts.append(f"top-p{_spell(self.top_p)}")
         if self.sampled and self.top_k:
-            said.append(f"top-k{self.top_k}")
+            parts.append(f"top-k{self.top_k}")
         if self.constraint:
-            said.append(f"constraint{_said(self.constraint)}")
-        said.append(f"max{self.max_tokens}")
+            parts.append(f"constraint{_spell(self.constraint)}")
+        parts.append(f"max{self.max_tokens}")
         if self.stop:
-            said.append("stop" + repr(list(self.stop)))
-        return "-".join(said)
+            parts.append("stop" + repr(list(self.stop)))
+        return "-".join(parts)
 
 
-def _said(number: float) -> str:
+def _spell(number: float) -> str:
     """Short where that says all: answers are kept by it."""
     short = f"{number:g}"
     return short if float(short) == number else repr(number)
 
 
+_ROLES = ("system", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation: whose (`system`, `user`, `assistant`), and what it says."""
+
+    role: str
+    content: str
+
+
+def read_messages(turns: Any, name: str) -> tuple[Message, ...]:
+    """The field `messages` of a record, checked: [{"role": ..., "content": ...}, ...]; a content in
+    parts is the text of those."""
+    if not isinstance(turns, (list, tuple)) or not turns:
+        raise InputError(f"the messages of '{name}' are no list of turns", field="messages")
+    messages = []
+    for number, turn in enumerate(turns, 1):
+        role, content = (
+            (turn.get("role"), turn.get("content")) if isinstance(turn, dict) else ("",) * 2
+        )
+        if isinstance(content, list) and all(isinstance(part, dict) for part in content):
+            parts = [part.get("text") for part in content]
+            content = "".join(parts) if all(isinstance(part, str) for part in parts) else None
+        if role not in _ROLES or not isinstance(content, str):
+            raise InputError(
+                f"turn {number} of '{name}' is not a role and a content of text",
+                field="messages",
+                remedy=f'Write {{"role": "user", "content": "..."}}; roles are {", ".join(_ROLES)}',
+            )
+        messages.append(Message(role, content))
+    return tuple(messages)
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a text begins with, and the seed of its draws. An empty one is the start token."""
+    """What a text begins with, and the seed of its draws. An empty one is the start token.
+
+    With `messages` the model is asked in its chat form, and answers the last of them; only one
+    that is `Chatting` can be, and `text` is what people read."""
 
     text: str
     seed: int = 0
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +215,27 @@ class Model(Protocol):
         """One batch. What a prompt gets does not depend on the others in the batch."""
 
 
+MESSAGES = "messages"
+"""The chat form of an endpoint that takes messages and nothing else."""
+
+
+@runtime_checkable
+class Chatting(Protocol):
+    """A model that may have a chat form."""
+
+    @property
+    def chat_form(self) -> str | None:
+        """What the form depends on: its template's fingerprint, or `MESSAGES`; None: no form."""
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """What it reads of a conversation; raises where its template refuses the messages."""
+
+
+def chat_form(model: Model) -> str | None:
+    """The chat form of a model, None where it has none."""
+    return model.chat_form if isinstance(model, Chatting) else None
+
+
 @runtime_checkable
 class Drawing(Protocol):
     """A model that sees its whole distribution: it knows how likely its own draws are."""
@@ -187,14 +246,14 @@ class Drawing(Protocol):
 
 
 @runtime_checkable
-class Searching(Protocol):
+class StepwiseModel(Protocol):
     """A model that can be asked token by token."""
 
     def near(
         self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
     ) -> list[float]:
         """For each a lower bound of the log-probability that draws, as many tokens as the text
-        has, come within so many edits of it (`models.near`)."""
+        has, come within so many edits of it (`models.windows`)."""
 
 
 @runtime_checkable

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+
 
 def format_number(number: float, spec: str, *, typeset: bool = False) -> str:
     """Format a number like `format`, but without a sign where it rounds to zero.
@@ -19,3 +22,36 @@ def format_number(number: float, spec: str, *, typeset: bool = False) -> str:
     if text[:1] in "+-" and any(c.isdigit() for c in mantissa) and not mantissa.strip("+-0.,%"):
         text = text[1:]
     return text.replace("-", "−", 1) if typeset and text.startswith("-") else text
+
+
+def format_percent(share: float | None, signed: bool = False) -> str:
+    """A share as a percentage, with decimals only where it is small; null in JSON is undefined."""
+    if share is None or math.isnan(share):
+        return "–"
+    hundredths = 100 * share
+    places = 0 if abs(hundredths) >= 10 else 1 if abs(hundredths) >= 1 else 2
+    spec = f"{'+' if signed else ''}.{places}f"
+    return f"{format_number(hundredths, spec, typeset=True)} %"
+
+
+def format_points(difference: float) -> str:
+    """A difference of two shares, in percentage points."""
+    places = 1 if abs(difference) >= 0.001 else 3
+    return f"{format_number(100 * difference, f'+.{places}f', typeset=True)} points"
+
+
+def join_names(parts: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def format_interval(
+    level: float | None,
+    ends: tuple[float, float],
+    shown: Callable[[float], str] = lambda end: format_number(end, ".2f"),
+) -> str:
+    """` (95 % interval 0.20 to 0.30)`; nothing where there is none."""
+    if math.isnan(ends[0]) or level is None:
+        return ""
+    low, high = map(shown, ends)
+    return f" ({format_percent(level)} interval {low} to {high})"

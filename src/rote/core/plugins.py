@@ -37,7 +37,7 @@ def _folder(room: str) -> Path:
 @cache
 def members(room: str) -> dict[str, str]:
     """Name -> module path of every member of a room, ours first."""
-    own = {
+    modules = {
         path.stem.replace("_", "-"): f"rote.{room}.{path.stem}"
         for path in sorted(_folder(room).glob("*.py"))
         if not path.stem.startswith("_")
@@ -45,10 +45,10 @@ def members(room: str) -> dict[str, str]:
     # Half of the time of `rote --help` if imported at the top.
     import importlib.metadata
 
-    found = dict(own)
+    names = dict(modules)
     for entry in importlib.metadata.entry_points(group=f"rote.{room}"):
-        found.setdefault(entry.name, entry.value)
-    return found
+        names.setdefault(entry.name, entry.value)
+    return names
 
 
 def load(room: str, name: str) -> ModuleType:
@@ -71,7 +71,7 @@ def summary(room: str, name: str) -> str:
 
 def function(name: str) -> Any:
     """The function of a command, for rooms that must not import those above them."""
-    return importlib.import_module("rote.studies._functions").function(name)
+    return importlib.import_module("rote.studies.dispatch.functions").command_function(name)
 
 
 class _CallableRoom(ModuleType):

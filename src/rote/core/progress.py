@@ -77,8 +77,8 @@ class Once:
     _said: dict[str, object] = field(default_factory=dict)
 
     def __call__(self, line: str) -> None:
-        own = object()
-        if self._said.setdefault(line, own) is own:  # one step: only one thread comes first
+        token = object()
+        if self._said.setdefault(line, token) is token:  # one step: only one thread comes first
             self.reporter.say(line)
 
 
@@ -93,9 +93,9 @@ def several(number: int, noun: str) -> str:
 
 def duration(seconds: float) -> str:
     """8 s, 3 min 20 s, 2 h 5 min."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    if total < 3600:
+        return f"{total // 60} min {total % 60} s"
+    return f"{total // 3600} h {total % 3600 // 60} min"

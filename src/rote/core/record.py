@@ -11,11 +11,13 @@ tests; nothing about it is listed anywhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from rote.core.chart import Chart
+from rote.core.evidence import Evidence, EvidenceTexts
 from rote.core.progress import Reporter, Silent
 from rote.core.result import Result, Row, SourceResult
 from rote.core.table import Table
@@ -61,6 +63,37 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
+class Chapter:
+    """A section of a report that the results of one record have to themselves."""
+
+    heading: str
+    place: int = 100
+    """Small numbers first."""
+    texts: str = ""
+    """The heading of the marked texts that `evidence` yields, and what their marks mean."""
+    legend: str = ""
+    lead: str = ""
+    """What it begins with, in place of what the record `says`."""
+    first: Sequence[str] = ()
+    """Tables, by name, that stand before the marked texts."""
+    folded: str = ""
+    """With this heading only figures and tables named in `first` are open; the marked texts, and
+    the others below it, are folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence of a summary about one value, of one source where it names one."""
+
+    text: str
+    value: str
+    source: str = ""
+    state: str = ""
+    """`differs` or `not found`, where it tells of a difference."""
+    difference: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """What a report has to offer a measure: the fields of its records, and what was named."""
 
@@ -101,6 +134,17 @@ class Record:
     section: Section = "others"
     place: int = 100
     """Where it is shown among others of its section: small numbers first, then by name."""
+    chapter: Chapter | None = None
+    joins: Mapping[str, str] = field(default_factory=dict)
+    """Tables with which a result is shown in the chapter of another record, and its name."""
+    evidence: Callable[[Result, EvidenceTexts], Iterator[Evidence]] | None = None
+    """Texts that show a result, with marks."""
+    findings: Callable[[Result, Sequence[str]], Iterator[Finding]] | None = None
+    """What a summary says of these sources beside the differences of headlines."""
+    circular: tuple[str, str, float] | None = None
+    """What texts are compared with, and which value texts have that occur there themselves."""
+    usual: bool = False
+    """Whether the app's form has it ticked, as it has the panel."""
     layout: Sequence[Table] = ()
     charts: Sequence[Chart] = ()
     headlines: Sequence[Headline] = ()
@@ -151,8 +195,8 @@ class Call:
 
     def of(self, kind: type[Options]) -> Options:
         """The options of one of the kinds that the record shares with others."""
-        found: Options = self.more[kind]
-        return found
+        options: Options = self.more[kind]
+        return options
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,5 +247,5 @@ class Study(Record):
     """What the shell says of a data set that was written to this place."""
     ledger: str = ""
     """The file of its folder that lists what was taken out; the shell makes a page of it."""
-    kept: bool = False
+    saves_result: bool = False
     """Whether its result is kept in its folder; one with a ledger always is."""

@@ -17,7 +17,7 @@ ROOMS = ("measure", "studies")
 """Whose files are records."""
 FAMILIES = {
     "train": "Train summarizers with and without repetition, and test what they learned.",
-    "judge": "Have people judge summaries, blind, and compare the judges.",
+    "judge": "Have people or models judge summaries, blind, and compare the judges.",
 }
 """Words that several records begin with: `train-finetune` is the command `rote train finetune`."""
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -48,19 +48,19 @@ def names() -> list[str]:
 def functions() -> dict[str, tuple[str, str]]:
     """Every command as Python names it, with its room and its name there; nothing is imported.
     `rote index build` is `rote.index`, and `rote index add` is `rote.index_add`."""
-    found = {f"index-{name}": ("cli.index", name) for name in plugins.members("cli.index")}
-    found["index"] = found.pop("index-build")
+    places = {f"index-{name}": ("cli.index", name) for name in plugins.members("cli.index")}
+    places["index"] = places.pop("index-build")
     commands = plugins.members("cli.commands")
-    found |= {name: ("cli.commands", name) for name in commands if name != "index"}
-    found |= {name: (room_of(name), name) for name in names()}
-    return {name.replace("-", "_"): found[name] for name in sorted(found)}
+    places |= {name: ("cli.commands", name) for name in commands if name != "index"}
+    places |= {name: (room_of(name), name) for name in names()}
+    return {name.replace("-", "_"): places[name] for name in sorted(places)}
 
 
 def find(name: str) -> Metric | Study:
     """The record of this name."""
     module = module_of(name)
-    found: Metric | Study = getattr(module, "METRIC", None) or module.STUDY
-    return found
+    record: Metric | Study = getattr(module, "METRIC", None) or module.STUDY
+    return record
 
 
 def summary(name: str) -> str:
@@ -90,12 +90,12 @@ def words_of(name: str) -> tuple[str, ...]:
 def group_of(name: str) -> str:
     """The heading that a record's command stands under."""
     word = words_of(name)[0]
-    return next((heading for heading, own in GROUPS.items() if word in own), OTHERS)
+    return next((heading for heading, words in GROUPS.items() if word in words), OTHERS)
 
 
 def order_of(name: str) -> int:
     """Where a record's command stands among all."""
-    every = [word for own in GROUPS.values() for word in own]
+    every = [word for words in GROUPS.values() for word in words]
     word = words_of(name)[0]
     return every.index(word) if word in every else len(every)
 

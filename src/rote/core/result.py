@@ -53,6 +53,10 @@ class SourceResult:
         """How many independent texts, or clusters of them, intervals rest on."""
         return self.texts if self.clusters is None else self.clusters
 
+    def ends(self, value: str) -> tuple[float, float]:
+        """The interval of a value; nan where there is none."""
+        return self.intervals.get(value, (math.nan, math.nan))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Result:
@@ -90,13 +94,13 @@ class Result:
         return self.table()
 
     def __repr__(self) -> str:
-        held = [f"{name}: {len(rows):,}" for name, rows in self.tables.items() if name != "values"]
-        held = [several(len(self.by_source), "source")] if self.by_source else held
-        return f"<Result of {self.measure}: {', '.join(held) or 'no rows'}>"
+        sizes = [f"{name}: {len(rows):,}" for name, rows in self.tables.items() if name != "values"]
+        sizes = [several(len(self.by_source), "source")] if self.by_source else sizes
+        return f"<Result of {self.measure}: {', '.join(sizes) or 'no rows'}>"
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         """A value of all sources, or a table, as a polars frame."""
-        return _frame("frame_of", self, name)
+        return _frame("named_frame", self, name)
 
     @property
     def sources(self) -> pl.DataFrame:
@@ -193,9 +197,10 @@ class Result:
         return cls.from_dict(parse_json(text))
 
     # Tables and pictures live in report/, which core must not import: they are looked up by name.
-    def table(self) -> str:
-        """The values and the beginning of each further table, as plain text."""
-        return str(plugins.load("report.tables", "results").as_text([self]))
+    def table(self, across: str = "") -> str:
+        """The values and the beginning of each further table, as plain text; with a field of `by`
+        a two-way table, the values of that field side by side."""
+        return str(plugins.load("report", "result-tables").results_text([self], across=across))
 
     def to_polars(self, table: str = "values") -> pl.DataFrame:
         """A table as a polars frame, unrounded; `values` has a row for each source and value, the
@@ -204,27 +209,27 @@ class Result:
 
     def to_pandas(self, table: str = "values") -> Any:
         """The same as a pandas frame, where pandas is installed."""
-        return plugins.load("report.tables", "written").as_pandas(self, table)
+        return plugins.load("report", "export").as_pandas(self, table)
 
     def to_csv(self) -> str:
         """Every table, unrounded; the first column says which one a row belongs to."""
-        return str(plugins.load("report.tables", "written").as_csv([self]))
+        return str(plugins.load("report", "export").results_csv([self]))
 
-    def to_latex(self) -> str:
-        """Every table for a paper, with booktabs."""
-        return str(plugins.load("report.tables", "written").as_latex([self]))
+    def to_latex(self, across: str = "") -> str:
+        """Every table for a paper, with booktabs; `across` as in `table`."""
+        return str(plugins.load("report", "export").results_latex([self], across))
 
-    def to_markdown(self) -> str:
+    def to_markdown(self, across: str = "") -> str:
         """The tables that a report shows."""
-        return str(plugins.load("report.tables", "written").as_markdown([self]))
+        return str(plugins.load("report", "export").results_markdown([self], across))
 
-    def to_html(self) -> str:
+    def to_html(self, across: str = "") -> str:
         """The same tables as a page that needs nothing else."""
-        return str(plugins.load("report", "fragments").result_page(self))
+        return str(plugins.load("report", "fragments").result_page(self, across))
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return str(plugins.load("report", "fragments").of_result(self))
+        return str(plugins.load("report", "fragments").render_result(self))
 
     def save(self, path: str | Path) -> None:
         """Write it in the form that the ending says: .json, .csv, .tex, .txt, .md or .html."""
@@ -232,7 +237,7 @@ class Result:
 
     def figure(self, name: str | None = None) -> Any:
         """An Altair chart by its name, such as `values`; without one the main one."""
-        return plugins.load("report.figures", "draw").figure(self, name)
+        return plugins.load("report", "charts").draw_figure(self, name)
 
 
 class PanelResults(list[Result]):
@@ -251,7 +256,7 @@ class PanelResults(list[Result]):
         raise UnknownName("measure of these results", key, {result.measure for result in self})
 
     def __str__(self) -> str:
-        return str(plugins.load("report.tables", "results").as_text(self))
+        return str(plugins.load("report", "result-tables").results_text(self))
 
     def __repr__(self) -> str:
         return f"<PanelResults of {', '.join(result.measure for result in self)}>"
@@ -260,13 +265,13 @@ class PanelResults(list[Result]):
         return panel_to_json(self, indent)
 
     def to_csv(self) -> str:
-        return str(plugins.load("report.tables", "written").as_csv(self))
+        return str(plugins.load("report", "export").results_csv(self))
 
     def to_latex(self) -> str:
-        return str(plugins.load("report.tables", "written").as_latex(self))
+        return str(plugins.load("report", "export").results_latex(self))
 
     def to_markdown(self) -> str:
-        return str(plugins.load("report.tables", "written").as_markdown(self))
+        return str(plugins.load("report", "export").results_markdown(self))
 
     def save(self, path: str | Path) -> None:
         """Write them in the form that the ending says: .json, .csv, .tex, .txt or .md."""
@@ -279,7 +284,7 @@ class PanelResults(list[Result]):
 
     def figure(self) -> Any:
         """All aspects at once, as an Altair chart."""
-        return plugins.load("report.figures", "draw").panel_figure(self)
+        return plugins.load("report", "charts").draw_panel(self)
 
 
 def _save(
@@ -302,7 +307,7 @@ def _save(
 
 
 def _frame(made_by: str, *given: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = getattr(plugins.load("report.tables", "written"), made_by)(*given)
+    frame: pl.DataFrame = getattr(plugins.load("report", "export"), made_by)(*given)
     return frame
 
 

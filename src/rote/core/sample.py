@@ -174,12 +174,12 @@ def some_texts(layer: Layer, chosen: Take) -> Layer:
 
 def _take(layer: Layer, pieces: Pieces) -> Layer:
     items, text_ends = items_of(*pieces)
-    kept = len(layer.starts) > 0
+    has_spans = len(layer.starts) > 0
     return replace(
         layer,
         ids=layer.ids[items],
-        starts=layer.starts[items] if kept else layer.starts,
-        ends=layer.ends[items] if kept else layer.ends,
+        starts=layer.starts[items] if has_spans else layer.starts,
+        ends=layer.ends[items] if has_spans else layer.ends,
         text_ends=text_ends,
         sentence_ends=_take_sentences(layer, items, text_ends),
     )

@@ -58,20 +58,20 @@ def results_in(data: Any, file: str, *, tables: bool = False) -> list[Result]:
             f"has schema {data['schema']!r}, but this version of rote reads schema {SCHEMA}",
             "Make the result again with this version",
         )
-    held = JsonObject(data, file, remedy=_REMEDY)
+    document = JsonObject(data, file, remedy=_REMEDY)
     if "panel" not in data:
-        return [_result(held, tables)]
-    if not held.array("panel"):
+        return [_result(document, tables)]
+    if not document.array("panel"):
         _refuse(file, "is a panel without any result")
-    return [_result(part, tables) for part in held.objects("panel")]
+    return [_result(part, tables) for part in document.objects("panel")]
 
 
 def save_result(result: Result, folder: Path) -> None:
     """Keep a result in the folder that the command made, with the first rows of long tables: its
     ledger has all."""
     tables = {name: rows[:_ROWS] for name, rows in result.tables.items()}
-    held = {"schema": SCHEMA, **replace(result, tables=tables, about={}).to_dict()}
-    text = json.dumps(held, indent=1, ensure_ascii=False) + "\n"
+    content = {"schema": SCHEMA, **replace(result, tables=tables, about={}).to_dict()}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
     write_atomically(folder / RESULT, text.encode("utf-8", "backslashreplace"))
 
 
@@ -87,10 +87,10 @@ def _parsed(path: Path, file: str) -> Any:
         _refuse(file, "is not JSON: it is no text in UTF-8")
 
 
-def _result(held: JsonObject, tables: bool) -> Result:
+def _result(document: JsonObject, tables: bool) -> Result:
     """One result; everything that `Result.from_dict` relies on is looked at first."""
-    held.check(_FIELDS)
-    sources, rows = held.object("sources"), held.object("tables")
+    document.check(_FIELDS)
+    sources, rows = document.object("sources"), document.object("tables")
     for name in sources.values:
         source = sources.object(name)
         source.check(_OF_A_SOURCE)
@@ -104,14 +104,14 @@ def _result(held: JsonObject, tables: bool) -> Result:
     for name in rows.values:
         rows.objects(name)
     if not sources.values and not (tables and any(rows.values.values())):
-        raise held.error("sources", "holds none: this is a result without any source")
-    whole = {"reference": None, "notes": [], "interval": None, **held.values}
-    whole["sources"] = {
+        raise document.error("sources", "holds none: this is a result without any source")
+    fields = {"reference": None, "notes": [], "interval": None, **document.values}
+    fields["sources"] = {
         name: {**source, "notes": source.get("notes") or []}
         for name, source in sources.values.items()
     }
-    whole["notes"] = whole["notes"] or []
-    return Result.from_dict(whole)
+    fields["notes"] = fields["notes"] or []
+    return Result.from_dict(fields)
 
 
 def _refuse(file: str, problem: str, remedy: str = _REMEDY) -> NoReturn:

@@ -23,13 +23,13 @@ class Signature:
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Signature:
         """From names and values; the version of rote is added at the end."""
-        pairs = [(name, _written(value)) for name, value in settings.items()]
+        pairs = [(name, _format_value(value)) for name, value in settings.items()]
         return cls((*pairs, ("rote", version())))
 
     def with_setting(self, name: str, value: Any) -> Signature:
         """The same with one setting more, before the version of rote."""
         *settings, last = self.settings
-        return Signature((*settings, (name, _written(value)), last))
+        return Signature((*settings, (name, _format_value(value)), last))
 
     @classmethod
     def parse(cls, line: str) -> Signature:
@@ -47,19 +47,19 @@ def option_settings(options: Any) -> dict[str, Any]:
     Where a variant goes by another setting than the one that was given, the options' own `signed`
     says which: a signature tells what was done.
     """
-    found = {}
+    settings = {}
     for field in fields(options):
         value = getattr(options, field.name)
         sign = field.metadata.get("sign")
-        if (said := sign(value) if sign else value) is not None or sign is None:
-            found[field.name] = said
+        if (signed := sign(value) if sign else value) is not None or sign is None:
+            settings[field.name] = signed
     decided: Mapping[str, Any] = getattr(options, "signed", dict)()
-    return {name: decided.get(name, said) for name, said in found.items()}
+    return {name: decided.get(name, signed) for name, signed in settings.items()}
 
 
-def _written(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, (list, tuple)):
-        return ",".join(_written(item) for item in value)
+        return ",".join(_format_value(item) for item in value)
     # The separator must not occur inside a setting, or the line could not be read back; nor may
     # a line end there.
     return str(value).replace("|", "/").replace("\r", r"\r").replace("\n", r"\n")

@@ -55,7 +55,7 @@ class Column:
     """The field with a sign behind it, such as an arrow."""
     also: Column | None = None
     """A second number in the same cell: in brackets, or below it."""
-    said: str = ""
+    note: str = ""
     """What is below the heading, in small print; a line for each line."""
     optional: bool = False
     """Whether it is left out where no row has a value in it."""
@@ -99,7 +99,7 @@ class Table:
     title: str | Callable[[Rows, Result], str]
     columns: Sequence[Column] | Callable[[Rows, Result], Sequence[Column]] = ()
     """Without any: one for each field of the rows."""
-    said: str | Callable[[Rows, Result], str] = ""
+    note: str | Callable[[Rows, Result], str] = ""
     """A line in small print: what the numbers are, where there are more."""
     rows: Callable[[Rows, Result], Rows] | None = None
     """The rows that are shown, made from those of the result: chosen, joined, counted, sorted."""
@@ -121,10 +121,10 @@ def source_rows(result: Result) -> list[dict[str, Any]]:
     """A row for each source: how much it holds, and its values with the ends of their intervals
     (`value_ends`)."""
     rows = []
-    for name, found in result.by_source.items():
-        row: dict[str, Any] = {"source": name, "texts": found.texts, "words": found.words}
-        row |= found.values
-        for value, (low, high) in found.intervals.items():
+    for name, source in result.by_source.items():
+        row: dict[str, Any] = {"source": name, "texts": source.texts, "words": source.words}
+        row |= source.values
+        for value, (low, high) in source.intervals.items():
             row |= dict(zip(value_ends(value), (low, high)))
         rows.append(row)
     return rows

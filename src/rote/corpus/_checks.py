@@ -44,36 +44,38 @@ class SeenIds:
         """Which of these ids came before, here or earlier: their numbers, and the first's mark."""
         import numpy as np
 
-        own: dict[str, int] = {}
+        first: dict[str, int] = {}
         for number, identity in enumerate(ids):
-            own.setdefault(identity, number)
-        data = {identity: identity.encode("utf-8", "surrogatepass") for identity in own}
-        made = [hashed[number] for number in own.values()] if hashed else map(hash_of, own)
-        hashes = np.array(list(made), np.uint64)
+            first.setdefault(identity, number)
+        data = {identity: identity.encode("utf-8", "surrogatepass") for identity in first}
+        own_hashes = (
+            [hashed[number] for number in first.values()] if hashed else map(hash_of, first)
+        )
+        hashes = np.array(list(own_hashes), np.uint64)
         before = self._look_up(data, hashes)
-        new = np.array([identity not in before for identity in own], bool)
-        firsts = np.array([marks[number] for number in own.values()], np.int64)
+        new = np.array([identity not in before for identity in first], bool)
+        firsts = np.array([marks[number] for number in first.values()], np.int64)
         places = self._write(raw for identity, raw in data.items() if identity not in before)
         self._remember(hashes[new], np.stack((firsts[new], places)))
         return {
-            number: before.get(identity, marks[own[identity]])
+            number: before.get(identity, marks[first[identity]])
             for number, identity in enumerate(ids)
-            if identity in before or own[identity] != number
+            if identity in before or first[identity] != number
         }
 
     def _look_up(self, data: dict[str, bytes], hashes: NDArray[np.uint64]) -> dict[str, int]:
         """The marks of those that came in an earlier call."""
         import numpy as np
 
-        found: dict[str, int] = {}
+        lines: dict[str, int] = {}
         names = list(data)
         for known, (marks, places) in self._runs:
             low, high = np.searchsorted(known, hashes), np.searchsorted(known, hashes, "right")
             for i in np.flatnonzero(low < high).tolist():
                 for at in range(int(low[i]), int(high[i])):
                     if self._read(int(places[at])) == data[names[i]]:
-                        found[names[i]] = int(marks[at])
-        return found
+                        lines[names[i]] = int(marks[at])
+        return lines
 
     def _remember(self, hashes: NDArray[np.uint64], rest: NDArray[np.int64]) -> None:
         import numpy as np
@@ -84,9 +86,9 @@ class SeenIds:
         run = hashes[order], rest[:, order]
         while self._runs and len(self._runs[-1][0]) <= 2 * len(run[0]):
             old, old_rest = self._runs.pop()
-            joined = np.concatenate((old, run[0]))
-            order = np.argsort(joined, kind="stable")
-            run = joined[order], np.concatenate((old_rest, run[1]), axis=1)[:, order]
+            positions = np.concatenate((old, run[0]))
+            order = np.argsort(positions, kind="stable")
+            run = positions[order], np.concatenate((old_rest, run[1]), axis=1)[:, order]
         self._runs.append(run)
 
     def _write(self, ids: Iterable[bytes]) -> NDArray[np.int64]:
@@ -103,19 +105,19 @@ class SeenIds:
     def _read(self, place: int) -> bytes:
         self._file.seek(place)
         length = int.from_bytes(self._file.read(_LENGTH), "little")
-        found: bytes = self._file.read(length)
-        return found
+        data: bytes = self._file.read(length)
+        return data
 
 
 def digest(document: Document) -> bytes:
     """A hash of one document's id and text; made where the text is, in any process."""
-    found = blake2b(digest_size=16)
+    state = blake2b(digest_size=16)
     for value in (document.id, document.text):
         data = value.encode("utf-8", "surrogatepass")
         # The length keeps ("ab", "c") apart from ("a", "bc").
-        found.update(len(data).to_bytes(8, "little"))
-        found.update(data)
-    return found.digest()
+        state.update(len(data).to_bytes(8, "little"))
+        state.update(data)
+    return state.digest()
 
 
 class Fingerprint:

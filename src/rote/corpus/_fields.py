@@ -59,38 +59,40 @@ class ReadOptions:
         if isinstance(changes, ReadOptions):
             return changes
         files = replace(self, prompt_field=None, strip_prompt=False, where=(), join=())
-        given: list[tuple[str, Any]] = (
+        pairs: list[tuple[str, Any]] = (
             list(changes.items())
             if isinstance(changes, Mapping)
-            else [_change(one) for one in ([changes] if isinstance(changes, str) else changes)]
+            else [
+                _change(change) for change in ([changes] if isinstance(changes, str) else changes)
+            ]
         )
-        found: dict[str, Any] = {}
-        for name, value in given:
+        settings: dict[str, Any] = {}
+        for name, value in pairs:
             known = _KINDS.get(name.replace("-", "_"))
             if known is None:
                 names = _KINDS if isinstance(changes, Mapping) else _FLAG_NAMES
                 raise UnknownName("option of reading", name, names)
             name = name.replace("-", "_")
             if known is tuple:
-                value = (*found.get(name, ()), *([value] if isinstance(value, str) else value))
+                value = (*settings.get(name, ()), *([value] if isinstance(value, str) else value))
             elif known is bool and isinstance(value, str):
                 if value.lower() not in _TRUTH:
                     raise OptionError(f"{name} is true or false, not {value!r}")
                 value = _TRUTH[value.lower()]
-            found[name] = value = _DEFAULTS[name] if value == "" else value
+            settings[name] = value = _DEFAULTS[name] if value == "" else value
             hint = hints_of(ReadOptions)[name]
             if get_origin(hint) is Literal and value not in get_args(hint):
                 raise OptionError(f"{name} is one of {', '.join(get_args(hint))}, not {value!r}")
-        return replace(files, **found)
+        return replace(files, **settings)
 
 
 Changes: TypeAlias = "Sequence[str] | str | Mapping[str, Any] | ReadOptions"
-"""How one input is read where it is not as the others: NAME=VALUE, with names of `ReadOptions`."""
+"""How item input is read where it is not as the others: NAME=VALUE, with names of `ReadOptions`."""
 _KINDS: Mapping[str, Any] = {
-    one.name: type(one.default) if isinstance(one.default, (bool, tuple)) else str
-    for one in fields(ReadOptions)
+    item.name: type(item.default) if isinstance(item.default, (bool, tuple)) else str
+    for item in fields(ReadOptions)
 }
-_DEFAULTS: Mapping[str, Any] = {one.name: one.default for one in fields(ReadOptions)}
+_DEFAULTS: Mapping[str, Any] = {item.name: item.default for item in fields(ReadOptions)}
 _FLAG_NAMES = [name.replace("_", "-") for name in _KINDS]
 _TRUTH = {"": True, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -129,9 +131,9 @@ def name_flags(text: str, role: str) -> str:
     'Choose another field with --train-read text-field=FIELD'
     """
 
-    def named(found: re.Match[str]) -> str:
-        value = found[2] or ("FIELD=VALUE" if found[1] == "where" else "FIELD")
-        return f"--{role.replace('_', '-')}-read {found[1]}={value}"
+    def named(match: re.Match[str]) -> str:
+        value = match[2] or ("FIELD=VALUE" if match[1] == "where" else "FIELD")
+        return f"--{role.replace('_', '-')}-read {match[1]}={value}"
 
     return _FLAGS.sub(named, text) if role else text
 
@@ -200,21 +202,21 @@ def find_fields(
 
 
 def _remark(text: str, id_field: str | None, prompt: str | None, options: ReadOptions) -> str:
-    said, flags = [], []
+    parts, flags = [], []
     if options.text_field is None:
-        said.append(f"texts are in '{text}'")
+        parts.append(f"texts are in '{text}'")
         flags.append("--text-field")
     if options.id_field is None:
-        said.append(f"ids in '{id_field}'" if id_field else "ids are FILE:LINE")
+        parts.append(f"ids in '{id_field}'" if id_field else "ids are FILE:LINE")
         flags.append("--id-field")
     if options.prompt_field is None and prompt is not None:
-        said.append(f"prompts in '{prompt}'")
+        parts.append(f"prompts in '{prompt}'")
         flags.append("--prompt-field")
-    if not said:
+    if not parts:
         return ""
     others = "others" if len(flags) > 1 else "another"
     verb = "choose" if len(flags) > 1 else "chooses"
-    return f"{', '.join(said)} (guessed; {' and '.join(flags)} {verb} {others})"
+    return f"{', '.join(parts)} (guessed; {' and '.join(flags)} {verb} {others})"
 
 
 def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
@@ -223,6 +225,8 @@ def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
     for name in _TEXT:
         if any(_is_text(record.get(name)) for record in records):
             return name
+    if any(is_conversation(record.get("messages")) for record in records):
+        return "messages"
     # Texts that are all null, empty or numbers are texts still: no other field stands in for them.
     if any("text" in r and (r["text"] is None or isinstance(r["text"], str)) for r in records):
         return "text"
@@ -245,6 +249,12 @@ def _guess_text(records: Sequence[Mapping[str, Any]], file: str) -> str:
         file=file,
         remedy="Name the field with --text-field",
     )
+
+
+def is_conversation(value: Any) -> bool:
+    """Whether it is a list of turns, of which the last is the text: what an assistant wrote."""
+    turns = value if isinstance(value, list) and value else [None]
+    return all(isinstance(turn, dict) and "role" in turn and "content" in turn for turn in turns)
 
 
 def _is_text(value: object) -> bool:

@@ -32,7 +32,7 @@ Cut = Callable[[bytes, int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class LineBlock:
     """Whole lines; `size` is the number of bytes of the file that they stand for."""
 
     data: bytes
@@ -42,7 +42,7 @@ class Block:
 
 def cut_blocks(
     pieces: Pieces, target: int, file: str, unit: Literal["line", "paragraph"] = "line"
-) -> Iterator[Block]:
+) -> Iterator[LineBlock]:
     """Blocks of about `target` bytes that end where a line (or paragraph) ends.
 
     When the stream breaks off, the whole lines before the break are given out, and
@@ -64,7 +64,7 @@ def cut_blocks(
                 continue
         data = b"".join(pending)
         while len(data) >= target and (end := cut(data, target)):
-            yield Block(data[:end], line, used - told)
+            yield LineBlock(data[:end], line, used - told)
             told = used
             line += data.count(b"\n", 0, end)
             data = data[end:]
@@ -78,11 +78,11 @@ def cut_blocks(
     if broken is not None:
         data = data[: data.rfind(b"\n") + 1]
     if data:
-        yield Block(data, line, used - told)
+        yield LineBlock(data, line, used - told)
         line += data.count(b"\n")
     if broken is not None:
-        said = InputError(broken.problem, file=file, line=line, remedy=broken.remedy)
-        raise said from broken.__cause__
+        located = InputError(broken.problem, file=file, line=line, remedy=broken.remedy)
+        raise located from broken.__cause__
 
 
 def _cut_lines(data: bytes, limit: int) -> int:
@@ -96,8 +96,8 @@ def _cut_paragraphs(data: bytes, limit: int) -> int:
         if before >= 0 and not data[before:end].strip():
             return end + 1
         end = before
-    found = _BLANK_LINE.search(data)
-    return found.end() if found else 0
+    match = _BLANK_LINE.search(data)
+    return match.end() if match else 0
 
 
 def _too_long(file: str, line: int, unit: str) -> InputError:
@@ -121,7 +121,7 @@ def block_shards(
     options: ReadOptions,
     parse: Parse,
     unit: Literal["line", "paragraph"] = "line",
-    regroup: Callable[[Iterator[Block]], Iterator[Block]] = iter,
+    regroup: Callable[[Iterator[LineBlock]], Iterator[LineBlock]] = iter,
 ) -> Iterator[Shard]:
     """A shard for each block of lines; a file that breaks off ends in a shard that says so.
 
@@ -130,10 +130,10 @@ def block_shards(
     origin, encoding = part.origin, shard_encoding(options.encoding)
     pieces = text_pieces(part, options.encoding)
     as_it_is = not part.compression and encoding == options.encoding and regroup is iter
-    found, start = False, -1
+    any_block, start = False, -1
     try:
         for block in regroup(cut_blocks(pieces, SHARD_BYTES, origin.file, unit)):
-            found = found or not block.data.isspace()
+            any_block = any_block or not block.data.isspace()
             records = partial(parse, block.data, block.first_line, encoding, origin)
             if as_it_is:
                 start = has_mark(part) if start < 0 else start
@@ -141,7 +141,7 @@ def block_shards(
                 records = partial(_at, place, parse, block.first_line, encoding, origin)
                 start = place[2]
             yield Shard(origin, fields, options, block.size, records, refers=as_it_is)
-        if not found:
+        if not any_block:
             raise empty(origin)
     except InputError as error:
         yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
@@ -193,8 +193,8 @@ def taken_shards(
 def runs(sizes: Iterable[int]) -> Iterator[tuple[int, int, int]]:
     """First and last of each run of things that together have about the size of a shard."""
     start = size = number = 0
-    for number, own in enumerate(sizes, 1):
-        size += own
+    for number, run_size in enumerate(sizes, 1):
+        size += run_size
         if size >= SHARD_BYTES:
             yield start, number, size
             start, size = number, 0

@@ -19,7 +19,7 @@ from rote.core.errors import InputError
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, digest
 from rote.corpus._fields import name_flags, naming_flags
 from rote.corpus._paths import (
-    Found,
+    InputFile,
     find_addresses,
     find_files,
     is_address,
@@ -27,7 +27,7 @@ from rote.corpus._paths import (
     short_names,
     suffixes,
 )
-from rote.corpus._select import Joined, none_fulfils
+from rote.corpus._select import JoinedRecords, none_fulfils
 from rote.corpus._shard import Fields, Origin, Part, Reader, ReadOptions, Shard
 from rote.corpus._streams import (
     COMPRESSIONS,
@@ -38,7 +38,7 @@ from rote.corpus._streams import (
     spool,
     spool_stdin,
 )
-from rote.corpus.memory import Frame, length, to_rows
+from rote.corpus.memory import DataFrameLike, length, to_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,10 +102,10 @@ class Corpus:
 
     def some(self, numbers: Sequence[int]) -> Corpus:
         """The corpus with these of its parts alone."""
-        made = copy(self)
-        made.parts = tuple(self.parts[number] for number in numbers)
-        made._fields = {own: self._fields_of(number) for own, number in enumerate(numbers)}
-        return made
+        part = copy(self)
+        part.parts = tuple(self.parts[number] for number in numbers)
+        part._fields = {place: self._fields_of(number) for place, number in enumerate(numbers)}
+        return part
 
     def is_here(self, file: File) -> bool:
         """Whether a part of the input is in this process, or a temporary file of it."""
@@ -130,16 +130,16 @@ class Corpus:
         for number, part in enumerate(self.parts):
             if remark := self._fields_of(number).remark:
                 files.setdefault(remark, []).append(part.origin.file)
-        said = [*self._remarks, *(f"{_several(names)}: {r}" for r, names in files.items())]
-        return [name_flags(line, self.role) for line in said]
+        remarks = [*self._remarks, *(f"{_several(names)}: {r}" for r, names in files.items())]
+        return [name_flags(line, self.role) for line in remarks]
 
     def with_text_in(self, field: str) -> Corpus | None:
         """The same records with their texts in this field; None where the first has none there."""
-        made = copy(self)
-        made.options, made._fields = replace(self.options, text_field=field), {}
-        records = (record for shard in made.shards() for _, record in shard.records())
+        corpus = copy(self)
+        corpus.options, corpus._fields = replace(self.options, text_field=field), {}
+        records = (record for shard in corpus.shards() for _, record in shard.records())
         first = next(records, None)
-        return made if isinstance(first, dict) and isinstance(first.get(field), str) else None
+        return corpus if isinstance(first, dict) and isinstance(first.get(field), str) else None
 
     def _fields_of(self, number: int) -> Fields:
         if number not in self._fields:
@@ -160,12 +160,14 @@ class File:
     role: str = ""
 
     def shards(self) -> Iterator[Shard]:
-        found = _reader(self.part).shards(self.part, self.fields, self.options)
-        other = None
+        shards = _reader(self.part).shards(self.part, self.fields, self.options)
+        joined_records = None
         if self.options.join:
-            other = partial(joined, self.options)
-        for place, shard in enumerate(found):
-            yield replace(shard, part=self.number, place=place, joined=other, role=self.role)
+            joined_records = partial(joined, self.options)
+        for place, shard in enumerate(shards):
+            yield replace(
+                shard, part=self.number, place=place, joined=joined_records, role=self.role
+            )
 
 
 def _reader(part: Part) -> Reader:
@@ -179,7 +181,9 @@ def _several(names: list[str]) -> str:
 
 
 Name: TypeAlias = "str | Path"
-Texts: TypeAlias = "Sequence[str] | Sequence[Document] | Sequence[Mapping[str, Any]] | Frame"
+Texts: TypeAlias = (
+    "Sequence[str] | Sequence[Document] | Sequence[Mapping[str, Any]] | DataFrameLike"
+)
 Input: TypeAlias = (
     "Name | Sequence[Name] | Texts | Mapping[str, Texts | Name | Sequence[Path]] | Corpus"
 )
@@ -231,25 +235,26 @@ def _check_where(corpus: Corpus) -> None:
     raise none_fulfils(corpus.options.where, records, files)
 
 
-def joined(options: ReadOptions) -> Joined:
+def joined(options: ReadOptions) -> JoinedRecords:
     """The records that are joined; read once in each process, and again when a file changes."""
     # Records are taken as they are; a field for the text is named so that none is guessed.
     field, files = options.join_on, tuple(options.join)
     plain = ReadOptions(
         text_field=field, input_format=options.input_format, encoding=options.encoding
     )
-    return _joined(files, field, plain, tuple(map(_changed, files)))
-
-
-def _changed(file: str) -> int:
-    return os.stat(file).st_mtime_ns if os.path.exists(file) else 0
+    return _joined(
+        files,
+        field,
+        plain,
+        tuple(os.stat(file).st_mtime_ns if os.path.exists(file) else 0 for file in files),
+    )
 
 
 @lru_cache(maxsize=4)
 def _joined(
     files: tuple[str, ...], field: str, plain: ReadOptions, changed: tuple[int, ...]
-) -> Joined:
-    found: dict[str, dict[str, Any]] = {}
+) -> JoinedRecords:
+    records_by_key: dict[str, dict[str, Any]] = {}
     for shard in open_corpus([place_of(file) for file in files], plain).shards():
         for number, record in shard.records():
             if isinstance(record, InputError):
@@ -262,14 +267,14 @@ def _joined(
                     field=field,
                     remedy="Name the field that both files share with --join-on",
                 )
-            if found.setdefault(str(fields[field]), fields) is not fields:
+            if records_by_key.setdefault(str(fields[field]), fields) is not fields:
                 raise shard.origin.error(
                     f"the second record with the value '{fields[field]}'",
                     number,
                     field=field,
                     remedy="Leave one of them out: a record is joined with one other",
                 )
-    return Joined(field, " and ".join(files), found)
+    return JoinedRecords(field, " and ".join(files), records_by_key)
 
 
 class _Opening:
@@ -277,26 +282,26 @@ class _Opening:
 
     def __init__(self, options: ReadOptions, role: str, called: str) -> None:
         self.options, self.role, self.called = options, role, called
-        self.items: list[tuple[Part | Found, str | None]] = []
+        self.items: list[tuple[Part | InputFile, str | None]] = []
         self.remarks: list[str] = []
         self.temporary: list[Path] = []
         self.seen: set[str] = set()
 
     def spool_joined(self) -> ReadOptions:
         """Put records that are to be joined into a file, which every process can read."""
-        given = to_rows(self.options.join)
-        given = [given] if isinstance(given, (str, Path)) else given
-        if not all(isinstance(one, (str, Path)) for one in given):
-            if not all(isinstance(one, Mapping) for one in given):
-                kinds = sorted({type(one).__name__ for one in given})
+        rows = to_rows(self.options.join)
+        rows = [rows] if isinstance(rows, (str, Path)) else rows
+        if not all(isinstance(row, (str, Path)) for row in rows):
+            if not all(isinstance(row, Mapping) for row in rows):
+                kinds = sorted({type(row).__name__ for row in rows})
                 raise InputError(
                     f"join takes files, records or a frame, not {', '.join(kinds)}",
                     remedy="Give records that share the field join_on with the texts",
                 )
-            lines = (json.dumps(one, default=str).encode() + b"\n" for one in given)
+            lines = (json.dumps(row, default=str).encode() + b"\n" for row in rows)
             self.temporary.append(spool(lines))
-            given = [f"jsonl:{self.temporary[-1]}"]
-        self.options = replace(self.options, join=tuple(map(str, given)))
+            rows = [f"jsonl:{self.temporary[-1]}"]
+        self.options = replace(self.options, join=tuple(map(str, rows)))
         return self.options
 
     def add(self, value: object, source: str | None) -> None:
@@ -345,7 +350,9 @@ class _Opening:
     def _files(self, path: Path, options: ReadOptions, source: str | None) -> None:
         self._add(str(path), *find_files(path, options), source)
 
-    def _add(self, name: str, found: list[Found], remarks: list[str], source: str | None) -> None:
+    def _add(
+        self, name: str, found: list[InputFile], remarks: list[str], source: str | None
+    ) -> None:
         self.remarks += remarks
         again = 0
         for file in found:
@@ -386,7 +393,7 @@ class _Opening:
     def corpus(self, inputs: Input) -> Corpus:
         if not self.items:
             raise InputError("no input: the dict is empty", remedy="Give source -> texts")
-        files = [item for item, _ in self.items if isinstance(item, Found)]
+        files = [item for item, _ in self.items if isinstance(item, InputFile)]
         names = iter(short_names([f.stem for f in files], [f.path for f in files]))
         parts = list(self._parts(names))
         return Corpus(
@@ -399,26 +406,26 @@ class _Opening:
         )
 
     def _parts(self, names: Iterator[str]) -> Iterator[Part]:
-        whole: list[Part] = []
+        parts: list[Part] = []
         for item, source in self.items:
             part = item
-            if isinstance(part, Found):
+            if isinstance(part, InputFile):
                 part = self._seekable(_part(part, next(names), self.options))
             if source is not None:
                 origin = replace(part.origin, label=source, source=source)
                 part = replace(part, origin=origin)
             if part.reader == "text" and (part.plain or self.options.plain) == "file":
-                if whole and whole[-1].origin.label != part.origin.label:
-                    yield _merged(whole)
-                    whole = []
-                whole.append(part)
+                if parts and parts[-1].origin.label != part.origin.label:
+                    yield _merged(parts)
+                    parts = []
+                parts.append(part)
                 continue
-            if whole:
-                yield _merged(whole)
-                whole = []
+            if parts:
+                yield _merged(parts)
+                parts = []
             yield part
-        if whole:
-            yield _merged(whole)
+        if parts:
+            yield _merged(parts)
 
 
 def _name_of(inputs: Input) -> str:
@@ -429,13 +436,13 @@ def _name_of(inputs: Input) -> str:
     return ", ".join(map(str, names))
 
 
-def _part(found: Found, name: str, options: ReadOptions) -> Part:
-    whole = found.reader == "text" and options.plain == "file" and found.in_folder
-    label = found.path.absolute().parent.name if whole else name
-    origin = Origin(str(found.where), name, label or name)
+def _part(file: InputFile, name: str, options: ReadOptions) -> Part:
+    is_whole = file.reader == "text" and options.plain == "file" and file.in_folder
+    label = file.path.absolute().parent.name if is_whole else name
+    origin = Origin(str(file.where), name, label or name)
     # In full: whoever reads it may work in another folder.
-    where = found.address or found.path.absolute()
-    return Part(found.reader, where, origin, found.size, found.compression)
+    where = file.address or file.path.absolute()
+    return Part(file.reader, where, origin, file.size, file.compression)
 
 
 def _merged(parts: Sequence[Part]) -> Part:
@@ -454,13 +461,13 @@ def are_names(values: object) -> bool:
         return all(isinstance(value, (str, Path)) for value in values)
     if not values or not all(isinstance(value, str) for value in values):
         return False
-    named = [value for value in values if isinstance(value, str) and _exists(value)]
-    if named and len(named) < len(values):
+    files = [value for value in values if isinstance(value, str) and _exists(value)]
+    if files and len(files) < len(values):
         raise InputError(
-            f"{len(named)} of {len(values)} strings name files ('{named[0]}'), the others do not",
+            f"{len(files)} of {len(values)} strings name files ('{files[0]}'), the others do not",
             remedy="Give files as Path objects, and texts as a dict {'texts': [...]}",
         )
-    return bool(named)
+    return bool(files)
 
 
 def _is_named(text: str) -> bool:

@@ -44,7 +44,7 @@ _DATASET = ("state.json", "dataset_dict.json")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InputFile:
     """A file (or a saved data set) and how it is read; `stem` is its path without suffixes."""
 
     path: Path
@@ -79,7 +79,7 @@ def split_name(path: Path) -> tuple[Path, str | None, str]:
     return (bare.with_suffix("") if reader else bare), reader, compression
 
 
-def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
+def find_files(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[str]]:
     """The files that a path, folder or glob stands for, sorted, and what was left out."""
     if options.input_format is not None and options.input_format not in plugins.members("corpus"):
         raise UnknownName("format", options.input_format, plugins.members("corpus"))
@@ -87,24 +87,24 @@ def find_files(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]
         return _expand(path, options)
     if not glob.has_magic(str(path)):
         raise _missing(path)
-    found: list[Found] = []
+    files: list[InputFile] = []
     skipped = 0
     for name in sorted(glob.glob(str(path), recursive=True)):
         match = Path(name)
         if match.is_dir():
             if "**" not in str(path):  # which finds what is in the folder by itself
-                found += [file for file, _ in _walk(match, options) if file]
+                files += [file for file, _ in _walk(match, options) if file]
         elif file := _file(match, options, in_folder=True):
-            found.append(file)
+            files.append(file)
         else:
             skipped += 1
-    if not found:
+    if not files:
         raise InputError(
             "the pattern matches no file that can be read",
             file=str(path),
             remedy="Check it with ls, and quote it so that the shell leaves it alone",
         )
-    return found, _left_out(str(path), skipped)
+    return files, _left_out(str(path), skipped)
 
 
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
@@ -123,7 +123,7 @@ def place_of(name: str) -> Path | str:
     return name if is_address(name) else Path(name)
 
 
-def find_addresses(address: str, options: ReadOptions) -> tuple[list[Found], list[str]]:
+def find_addresses(address: str, options: ReadOptions) -> tuple[list[InputFile], list[str]]:
     """The same for what fsspec opens: a file, all files below a folder, or a glob; sorted."""
     try:
         from fsspec.core import url_to_fs
@@ -152,12 +152,12 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[Found], lis
             file=address,
             remedy="Check the address and the network, or download it and name the files",
         ) from error
-    found = [
+    addresses = [
         replace(file, address=str(system.unstrip_protocol(name)))
         for name in names
         if (file := _file(Path(name), options, in_folder=not single, size=sizes[name]))
     ]
-    if not found:
+    if not addresses:
         raise (
             _unknown(Path(address))
             if single
@@ -167,33 +167,33 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[Found], lis
                 remedy="Check the address, or say --input-format",
             )
         )
-    return found, _left_out(address, len(names) - len(found))
+    return addresses, _left_out(address, len(names) - len(addresses))
 
 
-def _expand(path: Path, options: ReadOptions) -> tuple[list[Found], list[str]]:
+def _expand(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[str]]:
     if not path.is_dir():
         file = _file(path, options, in_folder=False)
         if file is None:
             raise _unknown(path)
         return [file], []
     walked = list(_walk(path, options))
-    found = [file for file, _ in walked if file]
+    files = [file for file, _ in walked if file]
     skipped = [name for file, name in walked if not file]
-    if not found:
-        shown = f"it holds {', '.join(skipped[:3])}" if skipped else "it is empty"
+    if not files:
+        contents = f"it holds {', '.join(skipped[:3])}" if skipped else "it is empty"
         raise InputError(
-            f"no file in this folder can be read ({shown})",
+            f"no file in this folder can be read ({contents})",
             file=str(path),
             remedy=f"Known suffixes: {' '.join(suffixes())}; others are read with --input-format",
         )
-    return found, _left_out(str(path), len(skipped))
+    return files, _left_out(str(path), len(skipped))
 
 
-def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[Found | None, str]]:
+def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[InputFile | None, str]]:
     """All files below a folder in sorted order; a saved data set counts as one file."""
     if any((folder / name).exists() for name in _DATASET):
         size = sum(file.stat().st_size for file in folder.rglob("*.arrow"))
-        yield Found(folder, "arrow", folder, size), folder.name
+        yield InputFile(folder, "arrow", folder, size), folder.name
         return
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -216,13 +216,13 @@ def _is_no_file(entry: os.DirEntry[str]) -> bool:
 
 def _file(
     path: Path, options: ReadOptions, *, in_folder: bool, size: int | None = None
-) -> Found | None:
+) -> InputFile | None:
     stem, reader, compression = split_name(path)
     reader = options.input_format or reader
     if reader is None:
         return None
     size = path.stat().st_size if size is None else size
-    return Found(path, reader, stem, size, compression, in_folder)
+    return InputFile(path, reader, stem, size, compression, in_folder)
 
 
 def _left_out(where: str, count: int) -> list[str]:

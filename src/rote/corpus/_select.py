@@ -51,12 +51,12 @@ class Condition:
     def holds(self, document: Document) -> bool:
         return self.fulfilled(value_of(document, self.field))
 
-    def fulfilled(self, found: Any) -> bool:
+    def fulfilled(self, actual: Any) -> bool:
         """Whether it holds of what a field has."""
         if self.sign in _COMPARE:
-            number = _number(found)
+            number = _number(actual)
             return number is not None and _COMPARE[self.sign](number, float(self.values[0]))
-        return any(_equal(found, value) for value in self.values) == (self.sign == "=")
+        return any(_equal(actual, value) for value in self.values) == (self.sign == "=")
 
 
 @lru_cache(maxsize=64)
@@ -66,19 +66,21 @@ def conditions(where: tuple[str, ...]) -> tuple[Condition, ...]:
 
 
 def _condition(text: str) -> Condition:
-    found = _CONDITION.fullmatch(text)
-    if found is None:
+    match = _CONDITION.fullmatch(text)
+    if match is None:
         raise OptionError(
             f"--where {text!r}: write FIELD=VALUE, FIELD!=VALUE, or a number behind <, <=, > or "
             ">=; '|' separates several values"
         )
-    field, sign, value = found.groups()
+    field, sign, value = match.groups()
     if sign in _COMPARE and _number(value) is None:
         raise OptionError(f"--where {text!r}: {sign} compares with a number, not with {value!r}")
     if sign in _COMPARE:
         return Condition(field, sign, (value,))
     # A value may hold a comma itself: with its parts it is taken as it stands, too.
-    several = (part for one in value.split("|") for part in (one, *one.split(",")))
+    several = (
+        part for alternative in value.split("|") for part in (alternative, *alternative.split(","))
+    )
     return Condition(field, sign, tuple(dict.fromkeys(part.strip() for part in several)))
 
 
@@ -86,15 +88,18 @@ def none_fulfils(
     where: Iterable[str], records: Iterable[Mapping[str, Any]], file: str | None
 ) -> InputError:
     """What is said where no record is left: which values the fields have that were asked for."""
-    asked = tuple(where)
+    wanted = tuple(where)
     some = list(islice(records, _LOOKED_AT))
-    said = [
-        values_held(one.field, (record[one.field] for record in some if one.field in record))
-        or f"no record has '{one.field}', only {', '.join(map(str, some[0] if some else ()))}"
-        for one in conditions(asked)
+    described = [
+        values_held(
+            condition.field,
+            (record[condition.field] for record in some if condition.field in record),
+        )
+        or f"no record has '{condition.field}', only {', '.join(map(str, some[0] if some else ()))}"
+        for condition in conditions(wanted)
     ]
     return InputError(
-        f"no record fulfils {' and '.join(asked)}: {'; '.join(dict.fromkeys(said))}",
+        f"no record fulfils {' and '.join(wanted)}: {'; '.join(dict.fromkeys(described))}",
         file=file,
         remedy="Change --where, or leave it out",
     )
@@ -110,17 +115,17 @@ def values_held(field: str, values: Iterable[Any]) -> str:
 
 def value_of(document: Document, field: str) -> Any:
     """A field of a record; `id` is the id, wherever the file has it."""
-    found = document.meta.get(field)
-    return document.id if found is None and field == "id" else found
+    value = document.meta.get(field)
+    return document.id if value is None and field == "id" else value
 
 
-def _equal(found: Any, value: str) -> bool:
-    if found is None:
+def _equal(actual: Any, value: str) -> bool:
+    if actual is None:
         return value == ""
-    if isinstance(found, bool):
-        return value.lower() == str(found).lower()
-    number = _number(value) if isinstance(found, (int, float)) else None
-    return found == number if number is not None else str(found) == value
+    if isinstance(actual, bool):
+        return value.lower() == str(actual).lower()
+    number = _number(value) if isinstance(actual, (int, float)) else None
+    return actual == number if number is not None else str(actual) == value
 
 
 def _number(value: Any) -> float | None:
@@ -133,7 +138,7 @@ def _number(value: Any) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRecords:
     """Records of other files by the value of a field, to be added to those that share it."""
 
     field: str

@@ -17,9 +17,9 @@ from rote.core.errors import InputError
 from rote.corpus._fields import Fields as Fields
 from rote.corpus._fields import ReadOptions as ReadOptions
 from rote.corpus._fields import find_fields as find_fields
-from rote.corpus._fields import naming_flags, with_flags
+from rote.corpus._fields import is_conversation, naming_flags, with_flags
 from rote.corpus._select import SKIP as SKIP
-from rote.corpus._select import Joined, conditions
+from rote.corpus._select import JoinedRecords, conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ def to_document(
 ) -> Document:
     """Make a Document of a record, which is used up; raises InputError."""
     text = record.pop(fields.text, _MISSING)
+    if type(text) is list and is_conversation(text):
+        record["messages"], text = text, text[-1]["content"]
     if type(text) is not str:
         raise _bad_text(text, fields.text, list(record), number, origin)
     identity = record.pop(fields.id, None) if fields.id is not None else None
@@ -72,12 +74,12 @@ def to_document(
 _MISSING = object()
 
 
-def _identity(found: object, fields: Fields, number: int, origin: Origin) -> str:
-    if type(found) is int:
-        return str(found)
-    if found is None and not fields.id_required:
+def _identity(value: object, fields: Fields, number: int, origin: Origin) -> str:
+    if type(value) is int:
+        return str(value)
+    if value is None and not fields.id_required:
         return f"{origin.name}:{number}"
-    problem = "the id is missing" if found is None else f"the id is {kind_of(found)}"
+    problem = "the id is missing" if value is None else f"the id is {kind_of(value)}"
     raise origin.error(
         problem,
         number,
@@ -90,8 +92,8 @@ def _bad_text(
     value: object, field: str, names: list[str], number: int, origin: Origin
 ) -> InputError:
     if value is _MISSING:
-        shown = ", ".join(map(str, names[:20])) or "none"
-        problem = f"the field is missing (fields: {shown})"
+        field_names = ", ".join(map(str, names[:20])) or "none"
+        problem = f"the field is missing (fields: {field_names})"
     else:
         problem = f"the text is {kind_of(value)}, not a string"
     return origin.error(
@@ -209,13 +211,13 @@ class Batch:
 
     def without(self, numbers: Container[int], problems: list[InputError]) -> Batch:
         """The batch without some of its documents, and what was wrong with them."""
-        kept = [i for i in range(len(self.documents)) if i not in numbers]
+        places = [i for i in range(len(self.documents)) if i not in numbers]
         return replace(
             self,
-            documents=[self.documents[i] for i in kept],
-            lines=[self.lines[i] for i in kept],
+            documents=[self.documents[i] for i in places],
+            lines=[self.lines[i] for i in places],
             problems=[*self.problems, *problems],
-            hashes=[self.hashes[i] for i in kept] if self.hashes else (),
+            hashes=[self.hashes[i] for i in places] if self.hashes else (),
         )
 
 
@@ -237,7 +239,7 @@ class Shard:
     records: Callable[[], Iterable[Numbered]]
     refers: bool = False
     number: int = 0
-    joined: Callable[[], Joined] | None = None
+    joined: Callable[[], JoinedRecords] | None = None
     part: int = 0
     place: int = 0
     together: int | None = None
@@ -254,7 +256,7 @@ class Shard:
         problems: list[InputError] = []
         origin, fields, strip = self.origin, self.fields, self.options.strip_prompt
         where = conditions(self.options.where)
-        other = self.joined() if self.joined is not None else None
+        joined_records = self.joined() if self.joined is not None else None
         for number, item in self.records():
             try:
                 if isinstance(item, dict):
@@ -264,8 +266,8 @@ class Shard:
                     document = self._with_source(item)
                 else:
                     raise item
-                if other is not None:
-                    document = other.add(document, partial(origin.error, line=number))
+                if joined_records is not None:
+                    document = joined_records.add(document, partial(origin.error, line=number))
             except InputError as problem:
                 if self.options.on_error == "stop":
                     raise

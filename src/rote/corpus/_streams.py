@@ -19,12 +19,7 @@ from rote.core.errors import InputError, OptionError
 from rote.corpus._shard import Part
 
 COMPRESSIONS = {".gz": "gz", ".zst": "zst", ".bz2": "bz2", ".xz": "xz"}
-MAGIC = {
-    "gz": b"\x1f\x8b",
-    "zst": b"\x28\xb5\x2f\xfd",
-    "bz2": b"BZh",
-    "xz": b"\xfd7zXZ\0",
-}
+MAGIC = {"gz": b"\x1f\x8b", "zst": b"\x28\xb5\x2f\xfd", "bz2": b"BZh", "xz": b"\xfd7zXZ\0"}
 _KINDS = {"gz": "gzip", "zst": "zstd", "bz2": "bzip2", "xz": "xz"}
 
 # Decompressed text may be hundreds of times as large as what it was made from, and with zstd,
@@ -175,7 +170,7 @@ def _zstd_frames() -> Callable[[], Any]:
     # Files made with `zstd --long` need a large window.
     machine = zstandard.ZstdDecompressor(max_window_size=2**31)
 
-    class Frame:
+    class CompressedFrame:
         def __init__(self) -> None:
             self._object = machine.decompressobj()
 
@@ -196,7 +191,7 @@ def _zstd_frames() -> Callable[[], Any]:
         def unused(self) -> bytes:
             return self._object.unused_data
 
-    return Frame
+    return CompressedFrame
 
 
 def _members(

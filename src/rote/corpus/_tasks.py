@@ -78,7 +78,7 @@ def group_shards(
 
 
 def _with(task: _Task, given: Callable[[int], Any] | None) -> _Task:
-    return task if given is None else replace(task, given=tuple(map(given, task.numbers)))
+    return task if given is None else replace(task, extras=tuple(map(given, task.numbers)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class _Task:
     what: tuple[Shard, ...] | File
     first: int
     count: int = 1
-    given: tuple[Any, ...] = ()
+    extras: tuple[Any, ...] = ()
 
     @property
     def numbers(self) -> range:
@@ -96,8 +96,8 @@ class _Task:
 
     def shards(self) -> Iterator[Shard]:
         what, number = self.what, self.first
-        found = what.shards() if isinstance(what, File) else what
-        for number, shard in enumerate(found, self.first):
+        shards = what.shards() if isinstance(what, File) else what
+        for number, shard in enumerate(shards, self.first):
             yield replace(shard, number=number)
         if isinstance(what, File) and number + 1 != self.first + self.count:
             raise InputError(
@@ -112,9 +112,9 @@ class _Each:
     work: Callable[[Any], Any]
 
     def __call__(self, task: _Task) -> list[Any]:
-        if not task.given:
+        if not task.extras:
             return [self.work(shard) for shard in task.shards()]
-        return [self.work((shard, own)) for shard, own in zip(task.shards(), task.given)]
+        return [self.work((shard, extra)) for shard, extra in zip(task.shards(), task.extras)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class _One:
 def _again(
     engine: Engine, task: _Task, place: int, doing: str, work: Callable[[Shard], Out]
 ) -> Out:
-    one: Callable[[_Task], Out] = _One(work, place)
-    return next(engine.map(one, [task], doing=doing)) if engine.remote else one(task)
+    single: Callable[[_Task], Out] = _One(work, place)
+    return next(engine.map(single, [task], doing=doing)) if engine.remote else single(task)
 
 
 def _tasks(corpus: Corpus, engine: Engine) -> Iterator[_Task]:
@@ -152,32 +152,32 @@ def _tasks(corpus: Corpus, engine: Engine) -> Iterator[_Task]:
     away = engine.map(_cut, (f for f in files if not corpus.is_here(f)), doing="cutting files")
     number = 0
     for file in files:
-        found = list(file.shards()) if corpus.is_here(file) else next(away)
-        if isinstance(found, int):
-            if found:
-                yield _Task(file, number, found)
-            number += found
+        shards = list(file.shards()) if corpus.is_here(file) else next(away)
+        if isinstance(shards, int):
+            if shards:
+                yield _Task(file, number, shards)
+            number += shards
             continue
-        for several in _together(found):
+        for several in _together(shards):
             yield _Task(several, number, len(several))
             number += len(several)
 
 
 def _together(shards: list[Shard]) -> Iterator[tuple[Shard, ...]]:
     """The shards one by one, but neighbours that are read at once as one."""
-    held: list[Shard] = []
+    waiting: list[Shard] = []
     for shard in shards:
-        if held and (shard.together is None or shard.together != held[-1].together):
-            yield tuple(held)
-            held = []
-        held.append(shard)
-    if held:
-        yield tuple(held)
+        if waiting and (shard.together is None or shard.together != waiting[-1].together):
+            yield tuple(waiting)
+            waiting = []
+        waiting.append(shard)
+    if waiting:
+        yield tuple(waiting)
 
 
 def _cut(file: File) -> list[Shard] | int:
     """The shards of a file where all refer to their place in it, else how many there are."""
-    found: list[Shard] = []
+    shards: list[Shard] = []
     count = 0
     for shard in file.shards():
         count += 1
@@ -185,5 +185,5 @@ def _cut(file: File) -> list[Shard] | int:
         if problem and isinstance(problem.__cause__, OSError) and file.options.on_error == "stop":
             raise problem  # said with the name of this machine
         if shard.refers:
-            found.append(shard)
-    return found if len(found) == count else count
+            shards.append(shard)
+    return shards if len(shards) == count else count

@@ -39,7 +39,7 @@ _SCHEMA, _DICTIONARY, _BATCH = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class StreamSpans:
     """Spans of a file that make up a stream: schema, dictionaries and some batches."""
 
     spans: tuple[tuple[int, int], ...]
@@ -54,7 +54,7 @@ class Piece:
         return b"".join([*parts, _CONTINUES, bytes(4)])
 
 
-def pieces(path: Path, target: int, file: str) -> Iterator[Piece]:
+def pieces(path: Path, target: int, file: str) -> Iterator[StreamSpans]:
     """Runs of record batches of about `target` bytes."""
     try:
         with open(path, "rb") as raw:
@@ -63,7 +63,7 @@ def pieces(path: Path, target: int, file: str) -> Iterator[Piece]:
         raise unreadable(file, error) from None
 
 
-def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[Piece]:
+def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[StreamSpans]:
     length = path.stat().st_size
     # The file format is the stream between a magic word and a footer.
     start = 8 if raw.read(6) == _FILE_MAGIC else 0
@@ -76,7 +76,7 @@ def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[Piece
             kind, count, end = _message(raw, start, length)
         except _Damaged as error:
             if batches:
-                yield Piece((*shared, *batches), rows, start - told)
+                yield StreamSpans((*shared, *batches), rows, start - told)
             raise _unusable(path, file, str(error)) from None
         if end == start:
             break
@@ -84,16 +84,16 @@ def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[Piece
             batches.append((start, end))
             rows += count
             if end - batches[0][0] >= target:
-                yield Piece((*shared, *batches), rows, end - told)
+                yield StreamSpans((*shared, *batches), rows, end - told)
                 batches, rows, told = [], 0, end
         elif kind in (_SCHEMA, _DICTIONARY):
             if batches:  # a dictionary that changes under way does not hold for those before it
-                yield Piece((*shared, *batches), rows, start - told)
+                yield StreamSpans((*shared, *batches), rows, start - told)
                 batches, rows, told = [], 0, start
             shared.append((start, end))
         start = end
     if batches or length > told:
-        yield Piece((*shared, *batches), rows, length - told)
+        yield StreamSpans((*shared, *batches), rows, length - told)
 
 
 def _message(raw: BinaryIO, start: int, length: int) -> tuple[int, int, int]:
@@ -108,7 +108,7 @@ def _message(raw: BinaryIO, start: int, length: int) -> tuple[int, int, int]:
         raise _Damaged("it is cut short")
     data = raw.read(size)
     try:
-        table = _Table(data, struct.unpack_from("<I", data)[0])
+        table = _FlatTable(data, struct.unpack_from("<I", data)[0])
         kind, body = table.number(1, "<B"), table.number(3, "<q")
         rows = table.table(2).number(0, "<q") if kind == _BATCH else 0
     except struct.error:
@@ -123,7 +123,7 @@ class _Damaged(Exception):
     """A message that is not whole."""
 
 
-class _Table:
+class _FlatTable:
     """A flatbuffers table: numbers by their place in the schema of Arrow messages."""
 
     def __init__(self, data: bytes, at: int) -> None:
@@ -135,9 +135,9 @@ class _Table:
         place = self._place(slot)
         return int(struct.unpack_from(layout, self._data, place)[0]) if place else 0
 
-    def table(self, slot: int) -> _Table:
+    def table(self, slot: int) -> _FlatTable:
         place = self._place(slot)
-        return _Table(self._data, place + struct.unpack_from("<I", self._data, place)[0])
+        return _FlatTable(self._data, place + struct.unpack_from("<I", self._data, place)[0])
 
     def vector(self, slot: int, layout: str) -> Iterator[tuple[int, ...]]:
         """The structures of a list."""
@@ -177,7 +177,7 @@ def unpacked(part: Part, most: int) -> int:
     return size
 
 
-def _size_of(path: Path, piece: Piece, most: int) -> int:
+def _size_of(path: Path, piece: StreamSpans, most: int) -> int:
     import polars as pl
 
     with open(path, "rb") as raw:
@@ -200,12 +200,12 @@ def _body_size(raw: BinaryIO, start: int, end: int) -> int:
     raw.seek(start + 4)
     (size,) = struct.unpack("<i", raw.read(4))
     data = raw.read(size)
-    table = _Table(data, struct.unpack_from("<I", data)[0])
+    table = _FlatTable(data, struct.unpack_from("<I", data)[0])
     kind = table.number(1, "<B")
     if kind not in (_DICTIONARY, _BATCH):
         return 0
     batch = table.table(2) if kind == _BATCH else table.table(2).table(1)
-    found = sum(_CELL * max(0, length) for length, _ in batch.vector(1, "<qq"))
+    total = sum(_CELL * max(0, length) for length, _ in batch.vector(1, "<qq"))
     for at, length in batch.vector(2, "<qq"):
         if batch.has(3) and length >= _CELL:
             if not 0 <= at < end - start:
@@ -214,8 +214,8 @@ def _body_size(raw: BinaryIO, start: int, end: int) -> int:
             raw.seek(start + 8 + size + at)
             (told,) = struct.unpack("<q", raw.read(_CELL))
             length = max(length, told)
-        found += max(0, length)
-    return found
+        total += max(0, length)
+    return total
 
 
 def _unusable(path: Path, file: str, why: str) -> InputError:
@@ -261,32 +261,32 @@ def _files(part: Part) -> Sequence[tuple[Path, str | None]]:
         return [(folder, None)]
     splits = _splits(folder, part.origin.file)
     if splits is None:
-        found: list[tuple[Path, str | None]] = [(f, None) for f in sorted(folder.glob("*.arrow"))]
+        files: list[tuple[Path, str | None]] = [(f, None) for f in sorted(folder.glob("*.arrow"))]
     else:
-        found = [(f, name) for name in splits for f in sorted((folder / name).glob("*.arrow"))]
-    if not found:
+        files = [(f, name) for name in splits for f in sorted((folder / name).glob("*.arrow"))]
+    if not files:
         raise part.origin.error(
             "the saved data set holds no .arrow files", remedy="Save it again with save_to_disk"
         )
-    return found
+    return files
 
 
 def _splits(folder: Path, file: str) -> list[str] | None:
     place, remedy = folder / "dataset_dict.json", "Save the data set again with save_to_disk"
     try:
-        held = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
+        document = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
     except FileNotFoundError:
         return None
     except OSError as error:
         problem = f"dataset_dict.json cannot be read ({error.strerror})"
         raise InputError(problem, file=file, remedy=remedy) from None
-    splits = held.texts("splits")
-    held.check_names(splits, "splits")
+    splits = document.texts("splits")
+    document.check_names(splits, "splits")
     return list(splits)
 
 
 def _rows(
-    path: Path, piece: Piece, split: str | None, first: int, origin: Origin
+    path: Path, piece: StreamSpans, split: str | None, first: int, origin: Origin
 ) -> Iterator[Numbered]:
     import polars as pl
 

@@ -32,13 +32,13 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """One shard per book."""
     bible = _load(part.where)
-    first = told = 0
+    first = begin = 0
     for book, ids in _verses(part.where).items():
         end = bible.verse_end_indices[ids[-1]] if book < 66 else part.size
         records = partial(_chapters, part.where, book, first + 1)
-        yield Shard(part.origin, fields, options, end - told, records)
+        yield Shard(part.origin, fields, options, end - begin, records)
         first += ids[-1] // 1000 % 1000
-        told = end
+        begin = end
 
 
 def _chapters(version: str, book: int, first: int) -> Iterator[Numbered]:
@@ -66,7 +66,9 @@ def _chapters(version: str, book: int, first: int) -> Iterator[Numbered]:
 def _verses(version: str) -> dict[int, list[int]]:
     """The verses of each book, by their numbers."""
     starts = _load(version).verse_start_indices
-    return {book: list(own) for book, own in groupby(starts, lambda verse: int(verse) // 10**6)}
+    return {
+        book: list(verses) for book, verses in groupby(starts, lambda verse: int(verse) // 10**6)
+    }
 
 
 def _plain(verses: list[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._linewise import Block, block_shards, decode
+from rote.corpus._linewise import LineBlock, block_shards, decode
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 _PIECES = re.compile(r"[()]|[^\s()]+|\n")
@@ -157,8 +157,8 @@ SUFFIXES = (".mrg", ".ptb", ".brackets")
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    whole = _plain(part, options) == "file"
-    remark = "one document per file (--plain line makes one per tree)" if whole else ""
+    is_whole = _plain(part, options) == "file"
+    remark = "one document per file (--plain line makes one per tree)" if is_whole else ""
     return Fields(remark=remark)
 
 
@@ -175,13 +175,13 @@ def _plain(part: Part, options: ReadOptions) -> str:
     return part.plain or options.plain
 
 
-def _whole_file(blocks: Iterable[Block]) -> Iterator[Block]:
-    held = list(blocks)
-    if held:
-        yield Block(b"".join(b.data for b in held), 1, sum(b.size for b in held))
+def _whole_file(blocks: Iterable[LineBlock]) -> Iterator[LineBlock]:
+    lines = list(blocks)
+    if lines:
+        yield LineBlock(b"".join(b.data for b in lines), 1, sum(b.size for b in lines))
 
 
-def _whole_trees(blocks: Iterable[Block]) -> Iterator[Block]:
+def _whole_trees(blocks: Iterable[LineBlock]) -> Iterator[LineBlock]:
     """Blocks that end where no tree is open."""
     import numpy as np
 
@@ -193,11 +193,11 @@ def _whole_trees(blocks: Iterable[Block]) -> Iterator[Block]:
         closed = np.flatnonzero((letters == ord("\n")) & (depth <= 0))
         if len(closed):
             cut = int(closed[-1]) + 1
-            yield Block(data[:cut], line, size)
+            yield LineBlock(data[:cut], line, size)
             line += data.count(b"\n", 0, cut)
             data, size = data[cut:], 0
     if data:
-        yield Block(data, line, size)
+        yield LineBlock(data, line, size)
 
 
 def _each_tree(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.progress import several
-from rote.corpus._linewise import MAX_UNIT, Block, block_shards, decode, first_block
+from rote.corpus._linewise import MAX_UNIT, LineBlock, block_shards, decode, first_block
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 T = TypeVar("T", str, bytes)
@@ -163,8 +163,8 @@ def _heads(given: list[tuple[int, str]], origin: Origin) -> list[int]:
         if item >= 0 and state[item] == 1:
             problem = f"the heads form a circle through word {item + 1}"
             raise _bad(problem, given[item][0], origin, "HEAD")
-        for seen in path:
-            state[seen] = 2
+        for head in path:
+            state[head] = 2
     return heads
 
 
@@ -225,7 +225,7 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     return block_shards(part, fields, options, _records, "paragraph", regroup)
 
 
-def _whole_documents(blocks: Iterable[Block], file: str) -> Iterator[Block]:
+def _whole_documents(blocks: Iterable[LineBlock], file: str) -> Iterator[LineBlock]:
     """Blocks that end where a document ends: what follows the last `# newdoc` waits."""
     data, line, size = b"", 1, 0
     broken: InputError | None = None
@@ -242,7 +242,7 @@ def _whole_documents(blocks: Iterable[Block], file: str) -> Iterator[Block]:
         data, size = data + block.data, size + block.size
         cut = data.rfind(b"\n# newdoc") + 1
         if cut:
-            yield Block(data[:cut], line, size)
+            yield LineBlock(data[:cut], line, size)
             line += data.count(b"\n", 0, cut)
             data, size = data[cut:], 0
         if len(data) > MAX_UNIT:
@@ -253,7 +253,7 @@ def _whole_documents(blocks: Iterable[Block], file: str) -> Iterator[Block]:
                 remedy="Cut it with '# newdoc' lines",
             )
     if data:
-        yield Block(data, line, size)
+        yield LineBlock(data, line, size)
     if broken is not None:
         raise broken
 
@@ -317,7 +317,7 @@ def _document(sentences: list[Sentence], line: int, origin: Origin, by_sentence:
     if not parsed:
         del places["head"], columns["deprel"]
     # A column of underscores says that the file does not hold this kind of annotation.
-    given = {n: c for n, c in columns.items() if n == "form" or any(v != "_" for v in c)}
+    present = {n: c for n, c in columns.items() if n == "form" or any(v != "_" for v in c)}
     identity = sentences[0].id if by_sentence else sentences[0].document
-    meta = {"annotation": {**places, **given}}
+    meta = {"annotation": {**places, **present}}
     return Document(identity or f"{origin.name}:{line}", "".join(text), meta)

@@ -25,25 +25,25 @@ Row = tuple[int, "list[str] | InputError"]
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    table = _Table(part, options)
+    table = _CsvRows(part, options)
     try:
         rows = list(islice(table.rows(), 100))
     except InputError:
         return sampled((), options, part.origin)  # reported when it is read
     expected = "\t" if _is_tsv(part) else ","
-    other = table.delimiter != expected
-    note = f"columns are separated by {_DELIMITERS[table.delimiter]}" if other else ""
-    found = _records(rows, 1, table.names, options.encoding, part.origin)
-    return sampled(found, options, part.origin, note)
+    is_unexpected = table.delimiter != expected
+    note = f"columns are separated by {_DELIMITERS[table.delimiter]}" if is_unexpected else ""
+    records = _records(rows, 1, table.names, options.encoding, part.origin)
+    return sampled(records, options, part.origin, note)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    table = _Table(part, options)
+    table = _CsvRows(part, options)
     records = partial(_records, header=table.names, encoding=options.encoding, origin=part.origin)
     return taken_shards(part, fields, options, table, table.rows(), records)
 
 
-class _Table:
+class _CsvRows:
     """Rows of a file as they come; `used` counts its bytes, `taken` characters of its lines.
 
     The first row names the columns: `names`.
@@ -89,11 +89,11 @@ class _Table:
     def rows(self) -> Iterator[Row]:
         """Rows with the number of their first line; blank lines are no rows."""
         self._header()
-        found = False
+        any_row = False
         for row in self._body():
-            found = True
+            any_row = True
             yield row
-        if not found:
+        if not any_row:
             raise self._part.origin.error(
                 "no rows follow the header",
                 remedy="The first row has to name the columns; --on-error skip leaves the file out",
@@ -112,9 +112,9 @@ class _Table:
             if row:
                 yield number, row
         if self._damage is not None:
-            found, number = self._damage, self._reader.line_num + 1
+            damage, number = self._damage, self._reader.line_num + 1
             file = self._part.origin.file
-            raise InputError(found.problem, file=file, line=number, remedy=found.remedy)
+            raise InputError(damage.problem, file=file, line=number, remedy=damage.remedy)
 
     def _broken(self, number: int, why: str) -> InputError:
         limit = "field larger" in why or "end of data" in why

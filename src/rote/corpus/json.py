@@ -85,8 +85,8 @@ class JsonText:
         line = self._line + before.count("\n")
         column = self._at - before.rfind("\n") + ("\n" not in before) * self._column
         if self._damage is not None:
-            found = self._damage
-            return InputError(found.problem, file=self._file, line=line, remedy=found.remedy)
+            damage = self._damage
+            return InputError(damage.problem, file=self._file, line=line, remedy=damage.remedy)
         rest = self._window[self._at :]
         cut = self._ended and (not rest.strip() or why.startswith("Unterminated string"))
         what = "the file is cut short" if cut else "broken JSON"
@@ -98,8 +98,8 @@ class JsonText:
         )
 
     def _space(self, at: int) -> int:
-        found = _SPACE.match(self._window, at)
-        return found.end() if found else at
+        match = _SPACE.match(self._window, at)
+        return match.end() if match else at
 
     def _more(self) -> bool:
         """Drop what was taken, and read on: at least as much again as is there."""

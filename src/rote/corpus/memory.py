@@ -15,7 +15,7 @@ SUFFIXES = ()
 _SAMPLE = 100
 
 
-class Frame(Protocol):
+class DataFrameLike(Protocol):
     """Rows under names of columns, or a column of texts: of pandas, polars, pyarrow or Hugging
     Face."""
 
@@ -65,7 +65,7 @@ def _cell(cell: Any) -> Any:
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    records = [one for one in part.where[:_SAMPLE] if isinstance(one, Mapping)]
+    records = [record for record in part.where[:_SAMPLE] if isinstance(record, Mapping)]
     return find_fields(records, options, part.origin.file) if records else Fields()
 
 

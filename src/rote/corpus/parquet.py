@@ -1,13 +1,19 @@
-"""Parquet files; each shard is a slice of rows, read where it is used."""
+"""Parquet files; each shard is a slice of rows, read where it is used.
+
+The footer says where the pages of a column begin; what a reader allocates stands before each page.
+Both are written in Thrift's compact protocol. Names and numbers are those of parquet.thrift.
+"""
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import threading
 from bisect import bisect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
@@ -16,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core.errors import InputError, MissingExtra
 from rote.corpus._linewise import empty, sampled
-from rote.corpus._page_headers import Malformed, read_pages
 from rote.corpus._shard import (
     SHARD_BYTES,
     Fields,
@@ -31,6 +36,7 @@ from rote.corpus._streams import open_bytes
 
 if TYPE_CHECKING:
     import polars as pl
+
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -63,7 +69,7 @@ def reading() -> Iterator[None]:
 def _standard_error_to(file: int) -> Iterator[None]:
     sys.stderr.flush()
     try:
-        kept = os.dup(2)
+        saved = os.dup(2)
     except OSError:  # a process without standard error prints nothing anyway
         yield
         return
@@ -71,8 +77,8 @@ def _standard_error_to(file: int) -> Iterator[None]:
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 SUFFIXES = (".parquet", ".pq")
@@ -88,7 +94,7 @@ def inspect(part: Part, options: ReadOptions) -> Fields:
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    origin, told = part.origin, 0
+    origin, begin = part.origin, 0
     try:
         count, ends = _count(part)
     except InputError as error:
@@ -100,8 +106,8 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
         used = part.size * (start + length) // count
         records = partial(_rows, part.where, start, length, origin)
         group = bisect(ends, start) if ends else None
-        yield Shard(origin, fields, options, used - told, records, refers=True, together=group)
-        told = used
+        yield Shard(origin, fields, options, used - begin, records, refers=True, together=group)
+        begin = used
 
 
 def _count(part: Part) -> tuple[int, tuple[int, ...]]:
@@ -246,11 +252,11 @@ def text_bytes(frame: pl.LazyFrame, kinds: Mapping[str, pl.DataType]) -> int:
     """The length of all strings of a frame together, where any of them stands in several rows."""
     import polars as pl
 
-    sums = [one for name, kind in kinds.items() for one in _sums(pl.col(name), kind)]
+    sums = [total for name, kind in kinds.items() for total in _sums(pl.col(name), kind)]
     if not sums:
         return 0
-    named = [one.cast(pl.UInt64).alias(str(n)) for n, one in enumerate(sums)]
-    return sum(value or 0 for value in frame.select(named).collect().row(0))
+    columns = [total.cast(pl.UInt64).alias(str(n)) for n, total in enumerate(sums)]
+    return sum(value or 0 for value in frame.select(columns).collect().row(0))
 
 
 def _sums(column: pl.Expr, kind: Any) -> Iterator[pl.Expr]:
@@ -278,3 +284,136 @@ def _unusable(origin: Origin, error: Exception, where: str = "") -> InputError:
         f"this is not a whole Parquet file{where} ({error})",
         remedy="Copy or download it again, or say what it is with --input-format",
     )
+
+
+_MAGIC = b"PAR1"
+_MOST_FIELDS = 2_000_000
+"""Fields that are looked at: files with texts have thousands."""
+_DEEPEST = 32
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(1, 13)
+_FIXED_ARRAY = 7
+_DATA, _DATA_2 = 0, 3
+_DELTA_BYTES = 7
+"""An encoding in which a value begins as the one before it: a page may hold its square."""
+
+
+class Malformed(Exception):
+    """Headers that are cut short, contradict each other, or are too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page holds when it is decompressed."""
+
+    size: int
+    """Bytes, still encoded."""
+    values: int
+    """None in a dictionary."""
+    width: int
+    """Bytes of each value, where all have the same."""
+    repeats: bool
+    """Whether values are written by what they share with the one before."""
+    nested: bool
+    """Whether a row may hold many values."""
+
+
+def read_pages(path: Path) -> Iterator[Page]:
+    """The pages of all columns, as often as row groups refer to them."""
+    with path.open("rb") as raw:
+        size = path.stat().st_size
+        if size < 12:
+            raise Malformed("it is cut short")
+        with mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            try:
+                yield from _pages(data, size)
+            except (IndexError, KeyError, TypeError, AttributeError, ValueError) as error:
+                raise Malformed("its headers make no sense") from error
+
+
+def _pages(data: mmap.mmap, size: int) -> Iterator[Page]:
+    length = int.from_bytes(data[size - 8 : size - 4], "little")
+    if data[size - 4 : size] != _MAGIC or length > size - 12:
+        raise Malformed("it is cut short")
+    thrift = _Thrift(data, size - 8 - length)
+    footer = thrift.struct()
+    # Leaves of the tree of fields are the columns, in their order.
+    leaves = [field for field in footer[2] if not field.get(5)]
+    for group in footer.get(4, ()):
+        for leaf, chunk in zip(leaves, group[1], strict=True):
+            about = chunk[3]
+            nested = len(about[3]) > 1
+            width = leaf.get(2, 0) if about[1] == _FIXED_ARRAY else 0
+            start = min(filter(None, (about.get(11), about[9])))
+            yield from _of_column(thrift, start, start + about[7], width, nested)
+
+
+def _of_column(thrift: _Thrift, start: int, end: int, width: int, nested: bool) -> Iterator[Page]:
+    while start < end:
+        thrift.at = start
+        header = thrift.struct()
+        if header[2] < 0 or header[3] < 0:
+            raise Malformed("a page has a negative size")
+        kind: Mapping[int, Any] = header.get({_DATA: 5, _DATA_2: 8}.get(header[1], 0), {})
+        # The encoding stands second in the first version of data pages, fourth in the second.
+        encoding = kind.get(2 if header[1] == _DATA else 4)
+        yield Page(header[2], kind.get(1, 0), width, encoding == _DELTA_BYTES, nested)
+        start = thrift.at + header[3]
+
+
+class _Thrift:
+    """Structures as dicts by the numbers of their fields; strings are passed over."""
+
+    def __init__(self, data: mmap.mmap, at: int) -> None:
+        self._data, self.at = data, at
+        self._left = _MOST_FIELDS
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            number = number + (head >> 4) if head >> 4 else self._signed()
+            fields[number] = self._value(head & 15, depth)
+        return fields
+
+    def _value(self, kind: int, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0 or depth > _DEEPEST:
+            raise Malformed("its headers are too long")
+        if kind in (_TRUE, _FALSE):
+            return kind == _TRUE
+        if kind == _BYTE:
+            return self._byte()
+        if kind in (_I16, _I32, _I64):
+            return self._signed()
+        if kind in (_DOUBLE, _BINARY):
+            length = 8 if kind == _DOUBLE else self._number()
+            self.at += length
+            return None
+        if kind in (_LIST, _SET):
+            head = self._byte()
+            count = self._number() if head >> 4 == 15 else head >> 4
+            # In a list even a truth value takes a byte.
+            inner = _BYTE if head & 15 in (_TRUE, _FALSE) else head & 15
+            return [self._value(inner, depth + 1) for _ in range(count)]
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        raise Malformed("its headers make no sense")  # none of them holds a map
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self._data[self.at - 1]
+
+    def _number(self) -> int:
+        number = shift = 0
+        while True:
+            byte = self._byte()
+            number |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return number
+            if shift > 63:
+                raise Malformed("its headers make no sense")
+
+    def _signed(self) -> int:
+        number = self._number()
+        return number >> 1 ^ -(number & 1)

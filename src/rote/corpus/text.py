@@ -15,8 +15,8 @@ SUFFIXES = (".txt", ".text", ".md")
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    whole = _plain(part, options) == "file"
-    remark = "one document per file (--plain line or paragraph cuts them)" if whole else ""
+    is_whole = _plain(part, options) == "file"
+    remark = "one document per file (--plain line or paragraph cuts them)" if is_whole else ""
     return Fields(remark=remark)
 
 

@@ -1,24 +1,45 @@
 """Where documents hold test items: the parts of items, and what of them a document holds.
 
-What counts as held is for the matcher to say (`search/part_matcher.py`), which `contamination`
-asks as well.
+What counts as held is for the matcher to say (`search/part_matcher.py`), which `contamination` asks
+as well. The folder of `rote decontaminate` holds the corpus without test items, and a ledger of
+those found. Documents are read once, shard by shard, and written as they are read: a corpus of any
+size takes the memory of a few shards. Only how rare words and phrases are comes from a sample, the
+first documents of the corpus.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from rote.annotate import words
+from rote import run
+from rote.annotate import sentences, words
 from rote.annotate.folded_words import fold_words
+from rote.core.errors import OptionError
+from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.layer import Ids
-from rote.corpus.items import Item, ItemPart
-from rote.index.columns.layer_column import END
+from rote.core.progress import Reporter, Silent
+from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
+from rote.corpus.items import Item, ItemPart, fingerprint
+from rote.curate.corpus_reader import corpus_fingerprint, write_lines
+from rote.curate.corpus_writer import (
+    WrittenFile,
+    cut_words,
+    id_and_text,
+    replace_text,
+    text_around,
+    write_corpus,
+)
+from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
+from rote.index.grams import END
+from rote.search import part_matcher
 from rote.search.part_matcher import MatchOptions, PartMatcher, holds_run
 
 _ANSWER_WITHIN = 50
@@ -46,16 +67,16 @@ class ItemMatcher:
         tokenize = words.get(tokenizer)
         words_of_parts = fold_words(tokenize([part.text for part in parts]))
         matcher = PartMatcher.build(words_of_parts, fold_words(tokenize(sample)), options)
-        asked = [
+        answer_texts = [
             (n, text) for n, item in enumerate(items) if item.question for text in item.answers
         ]
         answers: dict[int, tuple[Ids, ...]] = {}
-        if asked:
-            folded = fold_words(tokenize([text for _, text in asked]))
+        if answer_texts:
+            folded = fold_words(tokenize([text for _, text in answer_texts]))
             several = np.split(matcher.number(folded), folded.text_ends[:-1])
-            for (item, _), own in zip(asked, several):
-                if len(own) and END not in own:  # a word that no part has
-                    answers[item] = (*answers.get(item, ()), own)
+            for (item, _), answer in zip(answer_texts, several):
+                if len(answer) and END not in answer:  # a word that no part has
+                    answers[item] = (*answers.get(item, ()), answer)
         return cls(parts, tuple(n for n, _ in numbered), matcher, answers, tokenizer)
 
     @property
@@ -68,48 +89,50 @@ class ItemMatcher:
         layer = words.get(self.tokenizer)(texts)
         folded = fold_words(layer)
         numbered = self.matcher.number(folded)
-        found = []
-        for held in self.matcher.find(numbered, folded.text_ends):
-            end = min(int(folded.text_ends[held.text]), held.last + 1 + _ANSWER_WITHIN)
-            answers = self.answers.get(self.items[held.part])
-            found.append(
+        matches = []
+        for match in self.matcher.find(numbered, folded.text_ends):
+            end = min(int(folded.text_ends[match.text]), match.last + 1 + _ANSWER_WITHIN)
+            answers = self.answers.get(self.items[match.part])
+            matches.append(
                 ItemMatch(
-                    document=held.text,
-                    part=held.part,
-                    score=held.score,
-                    bits=held.bits,
-                    words=held.words,
-                    start=int(layer.starts[folded.places[held.first]]),
-                    end=int(layer.ends[folded.places[held.last]]),
+                    document=match.text,
+                    part=match.part,
+                    score=match.score,
+                    bits=match.bits,
+                    words=match.words,
+                    start=int(layer.starts[folded.places[match.first]]),
+                    end=int(layer.ends[folded.places[match.last]]),
                     answered=None
                     if answers is None
-                    else any(holds_run(numbered[held.first : end], answer) for answer in answers),
+                    else any(holds_run(numbered[match.first : end], answer) for answer in answers),
                 )
             )
-        return self._best(found)
+        return self._best(matches)
 
-    def _best(self, found: Sequence[ItemMatch]) -> list[ItemMatch]:
+    def _best(self, matches: Sequence[ItemMatch]) -> list[ItemMatch]:
         """Of several parts of an item that hold one passage the one that holds most of it; of
         several items the one with the highest score. The items of the others, twins that differ by
         a word, are named with it; of equal ones all are kept."""
-        kept: list[ItemMatch] = []
+        best: list[ItemMatch] = []
         by_document = attrgetter("document")
-        for _, held in groupby(sorted(found, key=by_document), key=by_document):
-            whole: list[ItemMatch] = []
-            for match in sorted(held, key=lambda m: (-m.bits, m.start, m.part)):
+        for _, in_document in groupby(sorted(matches, key=by_document), key=by_document):
+            best_parts: list[ItemMatch] = []
+            for match in sorted(in_document, key=lambda m: (-m.bits, m.start, m.part)):
                 item = self.items[match.part]
-                if not any(self.items[other.part] == item for other in _over(whole, match)):
-                    whole.append(match)
-            own: list[ItemMatch] = []
-            for match in sorted(whole, key=lambda m: (-m.score, m.start, m.part)):
-                nearer = next(iter(_over(own, match)), None)
+                if not any(
+                    self.items[rival.part] == item for rival in _overlapping(best_parts, match)
+                ):
+                    best_parts.append(match)
+            best_items: list[ItemMatch] = []
+            for match in sorted(best_parts, key=lambda m: (-m.score, m.start, m.part)):
+                nearer = next(iter(_overlapping(best_items, match)), None)
                 if nearer is None or nearer.score == match.score:
-                    own.append(match)
+                    best_items.append(match)
                     continue
                 twins = (*nearer.twins, self.items[match.part])
-                own[own.index(nearer)] = replace(nearer, twins=twins)
-            kept += sorted(own, key=lambda m: (m.start, m.part))
-        return kept
+                best_items[best_items.index(nearer)] = replace(nearer, twins=twins)
+            best += sorted(best_items, key=lambda m: (m.start, m.part))
+        return best
 
     def describe(self, items: Sequence[tuple[str, str]], match: ItemMatch) -> dict[str, Any]:
         """What a ledger says of a match, beside the document; `items` are ids and tasks."""
@@ -144,23 +167,238 @@ class ItemMatch:
     """Other items that this passage is nearly."""
 
 
-def _over(matches: Sequence[ItemMatch], match: ItemMatch) -> list[ItemMatch]:
+def _overlapping(matches: Sequence[ItemMatch], match: ItemMatch) -> list[ItemMatch]:
     """Of matches in one document those that share more than half of the shorter passage."""
     return [
-        other
-        for other in matches
-        if 2 * (min(other.end, match.end) - max(other.start, match.start))
-        > min(other.end - other.start, match.end - match.start)
+        rival
+        for rival in matches
+        if 2 * (min(rival.end, match.end) - max(rival.start, match.start))
+        > min(rival.end - rival.start, match.end - match.start)
     ]
 
 
-def sample_of(texts: Iterable[str], most: int) -> list[str]:
+def take_sample(texts: Iterable[str], most: int) -> list[str]:
     """The first texts, so many characters of them."""
-    found: list[str] = []
+    sample: list[str] = []
     size = 0
     for text in texts:
-        found.append(text)
+        sample.append(text)
         size += len(text)
         if size >= most:
             break
-    return found
+    return sample
+
+
+LEDGER = "found.jsonl"
+TOKENIZER = "ud"
+Policy = Literal["drop", "cut", "report"]
+_MADE_BY = "rote decontaminate"
+_COUNTS = ("items", "judged", "found", "with_answer", "documents")
+_FIELDS = {
+    "input": {"fingerprint": str, "texts": int},
+    "items": [{"task": str, **dict.fromkeys(_COUNTS, int)}],
+    "not_judged": [{"task": str, "item": str}],
+    "files": [{"file": str, "texts": int, "bytes": int}],
+}
+_NOTED = {
+    **dict.fromkeys(("rows", "problems", "digests"), list),
+    **dict.fromkeys(("texts", "characters"), int),
+}
+"""What is noted of a shard."""
+_LEDGER_FIELDS = {
+    **dict.fromkeys(("id", "file", "item", "task", "part", "text", "item_text"), str),
+    **dict.fromkeys(("score", "bits"), float),
+    "line": int,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShardMatcher:
+    """Looks for items in a shard, and leaves out what holds them; travels to worker processes."""
+
+    matcher: ItemMatcher
+    items: tuple[tuple[str, str], ...]
+    policy: Policy
+
+    def __call__(self, shard: Shard) -> tuple[list[Any], dict[str, Any]]:
+        """The records that stay; rows of the ledger, how much was read, and what was wrong."""
+        batch = shard.read()
+        texts = [document.text for document in batch.documents]
+        by_document: dict[int, list[ItemMatch]] = {}
+        for match in self.matcher.find(texts):
+            by_document.setdefault(match.document, []).append(match)
+        place = {line: number for number, line in enumerate(batch.lines)}
+        rows = [
+            {
+                "id": batch.documents[number].id,
+                "file": shard.origin.file,
+                "line": batch.lines[number],
+                "source": batch.documents[number].meta.get("source", batch.label),
+                "start": match.start,
+                "end": match.end,
+                "text": texts[number][match.start : match.end],
+                **text_around(texts[number], match.start, match.end),
+                **self.matcher.describe(self.items, match),
+            }
+            for number, matches in by_document.items()
+            for match in matches
+        ]
+        records = []
+        if self.policy != "report":
+            for line, record in shard.records():
+                number = place.get(line, -1)
+                matches = by_document.get(number, [])
+                if number < 0 or (matches and self.policy == "drop"):
+                    continue
+                if matches:
+                    text = cut_sentences(id_and_text(record, shard, line)[1], matches)
+                    if not text.strip():
+                        continue
+                    record = replace_text(record, shard, text)
+                records.append(record)
+        return records, {
+            "rows": rows,
+            "texts": len(texts),
+            "characters": sum(map(len, texts)),
+            "digests": [digest(document).hex() for document in batch.documents],
+            "problems": list(map(str, batch.problems)),
+            "size": shard.size,
+        }
+
+
+def cut_sentences(text: str, matches: Sequence[ItemMatch]) -> str:
+    """The text without the sentences that hold a match."""
+    layer = sentences.split([text], words.get(TOKENIZER)([text]))
+    starts, ends = layer.starts.tolist(), layer.ends.tolist()
+    assert layer.sentence_ends is not None
+    gone: list[tuple[int, int]] = []
+    first = 0
+    for last in layer.sentence_ends.tolist():
+        if any(m.start < ends[last - 1] and starts[first] < m.end for m in matches):
+            gone.append((first, last))
+        first = last
+    for first, last in reversed(gone):
+        text = cut_words(text, starts, ends, first, last)
+    return text
+
+
+def decontaminate(
+    corpus: Corpus,
+    items: Sequence[Item],
+    folder: Path,
+    options: MatchOptions | None = None,
+    *,
+    policy: Policy = "drop",
+    jobs: int = 1,
+    engine: str | run.Engine | None = None,
+    reporter: Reporter | None = None,
+) -> MadeFolder:
+    """Write the corpus without the documents, or the sentences, that hold items."""
+    options, reporter = options or MatchOptions(), reporter or Silent()
+    works = run.get(engine, jobs)
+    if not items:
+        raise OptionError("no items to look for: --test-items names files of test items")
+    settings = plain_settings(
+        options,
+        policy=policy,
+        tokenizer=words.get(TOKENIZER).signature,
+        matcher=part_matcher.VERSION,
+        items=fingerprint(items),
+    )
+    output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
+    if (before := output.earlier()) is not None:
+        same = corpus_fingerprint(corpus, works)
+        return output.reuse(before, same, [], list(_read_ledger(folder)))
+    with reporter.stage("weighing words", None):
+        # The first texts, in this process unless it cannot see them.
+        few = map_shards(
+            _sample_texts, corpus, works if works.remote else run.get(), doing="reading a sample"
+        )
+        sample = take_sample(chain.from_iterable(few), part_matcher.SAMPLE)
+        matcher = ItemMatcher.build(items, options, TOKENIZER, sample)
+        judged = matcher.judged
+    item_keys = tuple((item.id, item.task) for item in items)
+    work = ShardMatcher(matcher, item_keys, policy)
+    weights = matcher.matcher.weights.tobytes() + matcher.matcher.skipped.tobytes()
+    with output.resume(weights) as (partial, finished):
+        if policy == "report":
+            told = list(_match_shards(work, corpus, works, reporter))
+            files: list[WrittenFile] = []
+        else:
+            files = write_corpus(
+                corpus,
+                partial,
+                work,
+                doing="looking",
+                engine=works,
+                reporter=reporter,
+                finished=finished,
+            )
+            told = [each for file in files for each in file.told]
+            # Some of it may come from notes of a run that was interrupted.
+            JsonObject({"told": told}, str(finished)).check({"told": [_NOTED]})
+        rows = [row for each in told for row in each["rows"]]
+        problems = [problem for each in told for problem in each["problems"]]
+        seen = Fingerprint()
+        for shard in told:
+            seen.add(bytes.fromhex(each) for each in shard["digests"])
+        write_lines(partial / LEDGER, rows)
+        content = {
+            "input": {
+                "fingerprint": seen.hexdigest(),
+                "texts": sum(each["texts"] for each in told),
+                "characters": sum(each["characters"] for each in told),
+                "skipped": len(problems),
+            },
+            "items": _count_items(items, judged, rows),
+            "not_judged": [
+                {"task": item.task, "item": item.id}
+                for number, item in enumerate(items)
+                if number not in judged
+            ],
+            "files": list_files(partial, {file.file: file.documents for file in files}),
+        }
+        return output.finish(partial, content, problems, rows)
+
+
+def _sample_texts(shard: Shard) -> list[str]:
+    """What is wrong with a record is for the reading to say."""
+    lenient = replace(shard, options=replace(shard.options, on_error="skip"))
+    return [document.text for document in lenient.read().documents]
+
+
+def _match_shards(
+    work: ShardMatcher, corpus: Corpus, engine: run.Engine, reporter: Reporter
+) -> Iterator[dict[str, Any]]:
+    with reporter.stage("looking", corpus.size, unit="B") as advance:
+        for _, told in map_shards(work, corpus, engine, doing="looking at texts"):
+            advance(told["size"])
+            yield told
+
+
+def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:
+    for _, row in read_json_lines(folder / LEDGER, remedy="Remove the folder, or choose a new one"):
+        row.check(_LEDGER_FIELDS)
+        yield dict(row.values)
+
+
+def _count_items(
+    items: Sequence[Item], judged: set[int], rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Of each task how many items there are, can be judged, and were found."""
+    tasks = dict.fromkeys(item.task for item in items)
+    totals = Counter(item.task for item in items)
+    can = Counter(items[number].task for number in judged)
+    return [
+        {
+            "task": task,
+            "items": totals[task],
+            "judged": can[task],
+            "found": len({row["item"] for row in rows if row["task"] == task}),
+            "with_answer": len(
+                {row["item"] for row in rows if row["task"] == task and row["answered"]}
+            ),
+            "documents": len({(r["file"], r["line"]) for r in rows if r["task"] == task}),
+        }
+        for task in tasks
+    ]

@@ -7,6 +7,11 @@ rarest runs of each, so that none is missed and none is guessed (prefix filterin
 the same words were kept before, in an earlier document or earlier in this one. What counts as
 earlier is the order of the input, or what `keep` makes of it. Both follow
 from numbers for runs of words (`repeats.py`).
+
+Kernels of `dedup`: which copies of repeated runs go, which documents are alike.
+
+Documents follow one another in a stream of word numbers, with an END behind each; runs of words
+that occur again are numbered (`repeats.py`).
 """
 
 from __future__ import annotations
@@ -19,26 +24,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 from rote.core.layer import starts_of
 from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
 from rote.core.progress import several as number_of
-from rote.curate._dedup_kernels import (
-    GONE,
-    cover,
-    distinct,
-    documents_with,
-    drop_alike,
-    drop_repeats,
-    keep_split_sentences,
-    lay,
-    lay_ends,
-    list_cuts,
-    prefixes,
-    tally,
-)
-from rote.curate._repeat_kernels import ONCE
-from rote.curate.repeats import Array, Room, kind_of_places, number_runs
+from rote.curate.repeated_runs import ONCE, ArrayRoom, number_runs, position_dtype
+from rote.index.grams import END
 
 Ints = NDArray[np.int64]
 OTHERS = "other sources"
@@ -67,8 +60,7 @@ class DedupOptions:
         5, "words in a run that documents are compared by", least=1, most=LONGEST_NGRAM
     )
     exact: bool = option(
-        False,
-        "Compare words as they are; else case and the punctuation of documents do not count",
+        False, "Compare words as they are; else case and the punctuation of documents do not count"
     )
     tokenizer: str = option("ud", "how texts are cut into words")
     cut: Literal["word", "sentence"] = option(
@@ -116,7 +108,7 @@ class DedupOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class RepeatedPassage:
     """Words that occur again and again: how often, in how many documents."""
 
     text: str
@@ -159,7 +151,7 @@ class WordNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class DedupTexts:
     """The documents: their words, and the folded ones that they are compared by, if there are any.
 
     One that is `gone` takes no part any more.
@@ -173,7 +165,7 @@ class Texts:
     """What the field `newest` holds."""
     sentence_ends: Ints | None = None
     folded: WordNumbers | None = None
-    held: tuple[Array, Array] | None = None
+    elsewhere: tuple[Array, Array] | None = None
     """Of each word of `ids` and of `more`, whether a run of `length` words begins there that the
     other corpus holds."""
 
@@ -182,7 +174,7 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Repetitions:
     """What goes; documents are numbered in the order of the input."""
 
     alike: Ints
@@ -190,7 +182,7 @@ class Found:
     similar: NDArray[np.float64]
     cuts: np.recarray[Any, Any]
     """Of the type CUTS, by document and place."""
-    passages: Sequence[Passage]
+    passages: Sequence[RepeatedPassage]
     sets: Sequence[str]
     shared: Ints
     """shared[s, t]: words of set s that set t holds in another document."""
@@ -199,19 +191,19 @@ class Found:
         return bool(len(self.cuts)) or bool((self.alike >= 0).any())
 
 
-class Stream:
+class DocumentStream:
     """The documents one after another in the order in which copies count, an END behind each."""
 
-    def __init__(self, words: WordNumbers, order: Ints, room: Room) -> None:
+    def __init__(self, words: WordNumbers, order: Ints, room: ArrayRoom) -> None:
         lengths = words.lengths[order]
         self.order = order
         self.ends = np.cumsum(lengths + 1) - 1
         self.starts = self.ends - lengths
         self.ids = room.array(int(self.ends[-1]) + 1 if len(order) else 0, np.int32)
-        lay(words.ids, words.more, words.starts, words.lengths, order, 1, self.ids)
+        _lay_documents(words.ids, words.more, words.starts, words.lengths, order, 1, self.ids)
 
 
-def order_of(texts: Texts, options: DedupOptions) -> Ints:
+def copy_order(texts: DedupTexts, options: DedupOptions) -> Ints:
     """The documents, those first whose copies stay."""
     keys: list[Any] = []
     sources = texts.sources
@@ -248,44 +240,46 @@ def _comparable(value: Any) -> tuple[int, float, str]:
         return (2, 0.0, str(value))
 
 
-def find(
-    texts: Texts, options: DedupOptions, room: Room | None = None, *, threads: int = 1
-) -> Found:
+def find_repetitions(
+    texts: DedupTexts, options: DedupOptions, room: ArrayRoom | None = None, *, threads: int = 1
+) -> Repetitions:
     """All that goes, in one pass."""
-    room = room or Room()
-    order = order_of(texts, options)
+    room = room or ArrayRoom()
+    order = copy_order(texts, options)
     alike, similar = np.full(len(order), -1, np.int64), np.zeros(len(order))
     if options.near:
-        similar = _alike(texts, order, options, room, alike, threads)
+        similar = _find_alike(texts, order, options, room, alike, threads)
     cuts = np.empty(0, CUTS)
-    passages: list[Passage] = []
-    names, sets = _sets(texts)
+    passages: list[RepeatedPassage] = []
+    names, sets = _source_sets(texts)
     shared = np.zeros((len(names), len(names)), np.int64)
     if options.length:
-        stream = Stream(texts.words, order, room)
-        numbers, kinds = _numbered(stream, options.length, room, threads)
+        stream = DocumentStream(texts.words, order, room)
+        numbers, kinds = _number_stream(stream, options.length, room, threads)
         once, more = (room.array(kinds, np.uint64) for _ in range(2))
-        seen = room.array(kinds, np.int64, -1)
+        last_text = room.array(kinds, np.int64, -1)
         places = stream.starts, stream.ends
-        cover(*places, numbers, options.length, sets[order], once, more, seen, shared)
-        del once, more, seen
-        passages = _passages(stream, numbers, kinds, options.length, texts.vocabulary, room)
-        cuts = _cuts(texts, stream, numbers, kinds, options, alike, room)
+        _count_shared(*places, numbers, options.length, sets[order], once, more, last_text, shared)
+        del once, more, last_text
+        passages = _top_passages(stream, numbers, kinds, options.length, texts.vocabulary, room)
+        cuts = _find_cuts(texts, stream, numbers, kinds, options, alike, room)
     back = np.full(len(texts), -1, np.int64)
     back[order] = np.where(alike >= 0, order[alike], -1)
     likeness = np.zeros(len(texts))
     likeness[order] = similar
-    return Found(back, likeness, cuts.view(np.recarray), passages, names, shared)
+    return Repetitions(back, likeness, cuts.view(np.recarray), passages, names, shared)
 
 
-def _numbered(stream: Stream, length: int, room: Room, threads: int) -> tuple[Array, int]:
+def _number_stream(
+    stream: DocumentStream, length: int, room: ArrayRoom, threads: int
+) -> tuple[Array, int]:
     """The numbers of all runs of some words, and how many there are."""
     size = len(stream.ids)
-    numbers = room.array(size, kind_of_places(size))
+    numbers = room.array(size, position_dtype(size))
     return numbers, number_runs(stream.ids, length, numbers, room, threads=threads)
 
 
-def _sets(texts: Texts) -> tuple[list[str], Ints]:
+def _source_sets(texts: DedupTexts) -> tuple[list[str], Ints]:
     """The sources, and which of them each document is of; of very many the smaller ones are one."""
     words: dict[str, int] = {}
     for name, length in zip(texts.sources, texts.words.lengths.tolist()):
@@ -300,19 +294,26 @@ def _sets(texts: Texts) -> tuple[list[str], Ints]:
     return names, np.array([numbers.get(name, last) for name in texts.sources], np.int64)
 
 
-def _alike(
-    texts: Texts, order: Ints, options: DedupOptions, room: Room, alike: Ints, threads: int
+def _find_alike(
+    texts: DedupTexts,
+    order: Ints,
+    options: DedupOptions,
+    room: ArrayRoom,
+    alike: Ints,
+    threads: int,
 ) -> NDArray[np.float64]:
     """Fill in the document that stays in the place of another; how similar they are."""
     compared = texts.words if texts.folded is None else texts.folded
-    stream = Stream(compared, order, room)
-    numbers, kinds = _numbered(stream, options.shingle, room, threads)
+    stream = DocumentStream(compared, order, room)
+    numbers, kinds = _number_stream(stream, options.shingle, room, threads)
     runs, frequency = room.array(len(numbers), numbers.dtype), room.array(kinds, np.int64)
-    last, sizes = distinct(stream.starts, stream.ends, numbers, options.shingle, runs, frequency)
-    rarest = prefixes(last, sizes, options.near)
+    last, sizes = _distinct_runs(
+        stream.starts, stream.ends, numbers, options.shingle, runs, frequency
+    )
+    rarest = _prefix_sizes(last, sizes, options.near)
     heads = room.array(kinds, np.int64, -1)
     links, owners = (room.array(int(rarest.sum()), np.int64) for _ in range(2))
-    similar: NDArray[np.float64] = drop_alike(
+    similar: NDArray[np.float64] = _drop_alike(
         runs, last, sizes, frequency, options.near, rarest, heads, links, owners, alike
     )
     # Documents without a single run are alike if they have the same words, or, where they have
@@ -322,66 +323,66 @@ def _alike(
         number = int(order[document])
         empty = not compared.lengths[number]
         words = (texts.words if empty else compared).document(number).tobytes()
-        kept = first.setdefault((empty, words), document)
-        if kept != document:
-            alike[document], similar[document] = kept, 1.0
+        earlier = first.setdefault((empty, words), document)
+        if earlier != document:
+            alike[document], similar[document] = earlier, 1.0
     return similar
 
 
-def _cuts(
-    texts: Texts,
-    stream: Stream,
+def _find_cuts(
+    texts: DedupTexts,
+    stream: DocumentStream,
     numbers: Array,
     kinds: int,
     options: DedupOptions,
     alike: Ints,
-    room: Room,
+    room: ArrayRoom,
 ) -> NDArray[Any]:
     laid = texts.words.starts, texts.words.lengths, stream.order
-    held = room.array(len(numbers), np.uint8)
-    if texts.held is not None:
-        lay(*texts.held, *laid, 0, held)
+    elsewhere = room.array(len(numbers), np.uint8)
+    if texts.elsewhere is not None:
+        _lay_documents(*texts.elsewhere, *laid, 0, elsewhere)
     dropped, copies = room.array(len(numbers), np.uint8), room.array(len(numbers), numbers.dtype)
     for gone in np.flatnonzero(alike >= 0).tolist():
         dropped[stream.starts[gone] : stream.ends[gone]] = GONE
-    kept = room.array(kinds, numbers.dtype, -1)
-    drop_repeats(stream.ids, numbers, held, options.length, dropped, copies, kept)
+    first_copies = room.array(kinds, numbers.dtype, -1)
+    _drop_repeats(stream.ids, numbers, elsewhere, options.length, dropped, copies, first_copies)
     if texts.sentence_ends is not None and options.cut == "sentence":
         ends = room.array(len(texts.sentence_ends), np.int64)
-        ends = ends[: lay_ends(texts.sentence_ends, *laid, ends)]
-        keep_split_sentences(stream.ids, ends, dropped)
+        ends = ends[: _lay_sentence_ends(texts.sentence_ends, *laid, ends)]
+        _keep_split_sentences(stream.ids, ends, dropped)
     nothing = np.empty((0, 3), np.int64)
-    listed = np.empty((list_cuts(stream.ids, dropped, copies, nothing), 3), np.int64)
-    list_cuts(stream.ids, dropped, copies, listed)
+    listed = np.empty((_list_cuts(stream.ids, dropped, copies, nothing), 3), np.int64)
+    _list_cuts(stream.ids, dropped, copies, listed)
     starts, ends, copy = listed.T
     document = np.searchsorted(stream.ends, starts, "left")
-    other = np.where(copy >= 0, np.searchsorted(stream.ends, copy, "left"), 0)
-    here, there = stream.starts[document], stream.starts[other]
+    copy_text = np.where(copy >= 0, np.searchsorted(stream.ends, copy, "left"), 0)
+    here, there = stream.starts[document], stream.starts[copy_text]
     cuts = np.empty(len(listed), CUTS)
     cuts["document"], cuts["start"], cuts["end"] = (
         stream.order[document],
         starts - here,
         ends - here,
     )
-    cuts["kept"] = np.where(copy >= 0, stream.order[other], copy)
+    cuts["kept"] = np.where(copy >= 0, stream.order[copy_text], copy)
     cuts["kept_start"] = np.where(copy >= 0, copy - there, 0)
     return cuts[np.lexsort((cuts["start"], cuts["document"]))]
 
 
-def _passages(
-    stream: Stream,
+def _top_passages(
+    stream: DocumentStream,
     numbers: Array,
     kinds: int,
     length: int,
     vocabulary: Sequence[str],
-    room: Room,
-) -> list[Passage]:
+    room: ArrayRoom,
+) -> list[RepeatedPassage]:
     """The passages that occur most often, each as long as it does."""
     times, first = room.array(kinds, np.int64), room.array(kinds, np.int64)
-    tally(numbers, times, first)
-    most = _largest(times, _PASSAGES)
+    _count_runs(numbers, times, first)
+    most = _largest_positions(times, _PASSAGES)
     covered: set[int] = set()
-    found: list[tuple[int, int, int]] = []
+    spans: list[tuple[int, int, int]] = []
     for number in most.tolist():
         start = end = int(first[number])
         if start in covered:
@@ -391,24 +392,24 @@ def _passages(
         while numbers[end + 1] != ONCE and times[numbers[end + 1]] == times[number]:
             end += 1
         covered.update(range(start - length, end + length))
-        found.append((number, start, end + length))
-        if len(found) == _SHOWN:
+        spans.append((number, start, end + length))
+        if len(spans) == _SHOWN:
             break
-    wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(found), np.int64)
-    wanted[[number for number, _, _ in found]] = np.arange(len(found))
-    documents_with(stream.starts, stream.ends, numbers, wanted, counts)
+    wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(spans), np.int64)
+    wanted[[number for number, _, _ in spans]] = np.arange(len(spans))
+    _count_documents(stream.starts, stream.ends, numbers, wanted, counts)
     return [
-        Passage(
+        RepeatedPassage(
             " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist()),
             end - start,
             int(times[number]),
             int(counts[place]),
         )
-        for place, (number, start, end) in enumerate(found)
+        for place, (number, start, end) in enumerate(spans)
     ]
 
 
-def _largest(times: Ints, count: int) -> Ints:
+def _largest_positions(times: Ints, count: int) -> Ints:
     """The places of the largest numbers, of equal ones the first ones."""
     if len(times) <= count:
         return np.argsort(-times, kind="stable").astype(np.int64)
@@ -417,3 +418,303 @@ def _largest(times: Ints, count: int) -> Ints:
     equal = np.flatnonzero(times == least)[: count - len(above)]
     several = np.concatenate((above, equal))
     return several[np.lexsort((several, -times[several]))]
+
+
+CUT, GONE = 1, 2
+"""What `dropped` says of a word: cut, or gone with its document."""
+
+
+@njit(cache=True, nogil=True)
+def _lay_documents(
+    values: Array, more: Array, starts: Array, lengths: Array, order: Array, plus: int, out: Array
+) -> None:
+    """Documents one after another, a zero behind each; what `values` lacks goes on in `more`."""
+    at = 0
+    for document in order:
+        for place in range(starts[document], starts[document] + lengths[document]):
+            out[at] = (values[place] if place < len(values) else more[place - len(values)]) + plus
+            at += 1
+        out[at] = 0
+        at += 1
+
+
+@njit(cache=True, nogil=True)
+def _lay_sentence_ends(ends: Array, starts: Array, lengths: Array, order: Array, out: Array) -> int:
+    """The same for ends of sentences, of which those of a document are in order; how many."""
+    at, count = 0, 0
+    for document in order:
+        start, stop = starts[document], starts[document] + lengths[document]
+        sentence = np.searchsorted(ends, start, "right")
+        while sentence < len(ends) and ends[sentence] <= stop:
+            out[count] = at + ends[sentence] - start
+            count += 1
+            sentence += 1
+        at += lengths[document] + 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _drop_repeats(
+    ids: Array,
+    numbers: Array,
+    elsewhere: Array,
+    length: int,
+    dropped: Array,
+    copies: Array,
+    first_copies: Array,
+) -> None:
+    """Drop every run of `length` words that was kept before, or that another corpus holds, as
+    `elsewhere` says.
+
+    `dropped` comes with the words of documents that are gone, and gets all others.
+    `first_copies[number]` is where the first copy that stays begins (-1: nowhere yet);
+    `copies[place]` where the copy of a run that goes begins (-1: none, -2: elsewhere). A copy
+    counts as kept once its last word has been passed and none of its words was dropped.
+    """
+    until, run = 0, 0
+    for place in range(len(ids)):
+        copies[place] = -1
+        if ids[place] == END:
+            until, run = place, 0
+            continue
+        if dropped[place]:
+            run = 0
+            continue
+        number = numbers[place]
+        if number != ONCE and first_copies[number] >= 0:
+            copies[place], until = first_copies[number], place + length
+        elif elsewhere[place]:
+            copies[place], until = -2, place + length
+        if place < until:
+            dropped[place] = CUT
+            run = 0
+            continue
+        run += 1
+        if run >= length:
+            first = numbers[place - length + 1]
+            if first != ONCE and first_copies[first] < 0:
+                first_copies[first] = place - length + 1
+
+
+@njit(cache=True, nogil=True)
+def _keep_split_sentences(ids: Array, sentence_ends: Array, dropped: Array) -> None:
+    """Put back what was cut of a sentence of which words stay."""
+    start = 0
+    for end in sentence_ends:
+        while ids[start] == END:
+            start += 1
+        every = True
+        for place in range(start, end):
+            every = every and dropped[place] != 0
+        if not every:
+            for place in range(start, end):
+                if dropped[place] == CUT:
+                    dropped[place] = 0
+        start = end
+
+
+@njit(cache=True, nogil=True)
+def _list_cuts(ids: Array, dropped: Array, copies: Array, cuts: Array) -> int:
+    """Of each run of words that is cut the first one, the end, and where its copy is: -2 if that is
+    elsewhere. How many there are; with no room in `cuts` they are only counted."""
+    count, begin = 0, 0
+    for place in range(len(ids)):
+        if ids[place] == END:
+            begin = place + 1
+        if dropped[place] != CUT or (place > begin and dropped[place - 1] == CUT):
+            continue
+        if len(cuts):
+            end = place
+            while dropped[end] == CUT:
+                end += 1
+            # Of a sentence that goes the run may have begun in the one before.
+            from_ = place
+            while from_ > begin and copies[from_] == -1:
+                from_ -= 1
+            copy = copies[from_]
+            cuts[count, 0], cuts[count, 1] = place, end
+            cuts[count, 2] = copy + place - from_ if copy >= 0 else copy
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _distinct_runs(
+    starts: Array, ends: Array, numbers: Array, length: int, runs: Array, frequency: Array
+) -> tuple[Array, Array]:
+    """In `runs`, of each document the different numbers in order, and in `frequency` how many
+    documents have each; where they end, and how many different runs of `length` words a document
+    has, those that occur once included."""
+    last = np.zeros(len(starts), np.int64)
+    sizes = np.zeros(len(starts), np.int64)
+    filled = 0
+    for document in range(len(starts)):
+        first, once = filled, 0
+        for place in range(starts[document], ends[document] - length + 1):
+            if numbers[place] == ONCE:
+                once += 1
+            else:
+                runs[filled] = numbers[place]
+                filled += 1
+        document_runs = np.unique(runs[first:filled])
+        runs[first : first + len(document_runs)] = document_runs
+        filled = first + len(document_runs)
+        for number in document_runs:
+            frequency[number] += 1
+        last[document], sizes[document] = filled, once + len(document_runs)
+    return last, sizes
+
+
+@njit(cache=True, nogil=True)
+def _prefix_sizes(last: Array, sizes: Array, least: float) -> Array:
+    """How many of its rarest numbers a document is looked up by. Two sets this similar share one
+    of the rarest of each: a set of n has to share at least `least * n`, so it shares one of its
+    n - ceil(least * n) + 1 rarest. Those that occur once are the rarest, and none shares them."""
+    counts = np.zeros(len(last), np.int64)
+    first = 0
+    for document in range(len(last)):
+        size, end = sizes[document], last[document]
+        # One less than the least number that two have to share is still too few.
+        prefix = size - int(np.ceil(least * size - 1e-9)) + 1 - (size - (end - first))
+        counts[document] = max(0, prefix)
+        first = end
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _shared_runs(runs: Array, first: int, first_end: int, other: int, other_end: int) -> int:
+    """How many numbers two sorted lists have in common."""
+    shared = 0
+    while first < first_end and other < other_end:
+        if runs[first] == runs[other]:
+            shared += 1
+            first += 1
+            other += 1
+        elif runs[first] < runs[other]:
+            first += 1
+        else:
+            other += 1
+    return shared
+
+
+@njit(cache=True, nogil=True)
+def _drop_alike(
+    runs: Array,
+    last: Array,
+    sizes: Array,
+    frequency: Array,
+    least: float,
+    rarest: Array,
+    heads: Array,
+    links: Array,
+    owners: Array,
+    alike: Array,
+) -> Array:
+    """Documents that are at least so similar (Jaccard) to one before them that stays.
+
+    Gives for each the most similar of those, the first of several, in `alike` (-1: none, it
+    stays), and how similar they are. Only documents that stay are looked up, each by its `rarest`
+    numbers, so none is missed; `heads` (all -1), `links` and `owners` are room to work in.
+    """
+    compared = np.full(len(last), -1, np.int64)
+    similar = np.zeros(len(last))
+    used = 0
+    for document in range(len(last)):
+        first = last[document - 1] if document else 0
+        end, size = last[document], sizes[document]
+        alike[document] = -1
+        if rarest[document] == 0:
+            continue
+        document_runs = runs[first:end]
+        rare = document_runs[
+            np.argsort(frequency[document_runs], kind="mergesort")[: rarest[document]]
+        ]
+        for number in rare:
+            at = heads[number]
+            while at >= 0:
+                candidate = owners[at]
+                at = links[at]
+                if compared[candidate] == document:
+                    continue
+                compared[candidate] = document
+                if min(size, sizes[candidate]) < least * max(size, sizes[candidate]) - 1e-9:
+                    continue
+                begin = last[candidate - 1] if candidate else 0
+                shared = _shared_runs(runs, first, end, begin, last[candidate])
+                share = shared / (size + sizes[candidate] - shared)
+                if share >= least and (
+                    share > similar[document]
+                    or (share == similar[document] and candidate < alike[document])
+                ):
+                    similar[document], alike[document] = share, candidate
+        if alike[document] < 0:
+            for number in rare:
+                links[used], owners[used], heads[number] = heads[number], document, used
+                used += 1
+    return similar
+
+
+@njit(cache=True, nogil=True)
+def _count_shared(
+    starts: Array,
+    ends: Array,
+    numbers: Array,
+    length: int,
+    sets: Array,
+    once: Array,
+    more: Array,
+    seen: Array,
+    words: Array,
+) -> None:
+    """`words[s, t]`: words of set s that are part of a run that set t, one of at most 64, holds in
+    another document. `once` and `more` (zeros) get the sets that hold a number in a document, and
+    in several; `seen` (all -1) the last document that does."""
+    for document in range(len(starts)):
+        bit = np.uint64(1) << np.uint64(sets[document])
+        for place in range(starts[document], ends[document]):
+            number = numbers[place]
+            if number == ONCE or seen[number] == document:
+                continue
+            seen[number] = document
+            if once[number] & bit:
+                more[number] |= bit
+            once[number] |= bit
+    until = np.zeros(words.shape[1], np.int64)
+    for document in range(len(starts)):
+        document_set = sets[document]
+        bit = np.uint64(1) << np.uint64(document_set)
+        for place in range(starts[document], ends[document]):
+            number = numbers[place]
+            if number == ONCE:
+                continue
+            holders = (once[number] & ~bit) | (more[number] & bit)
+            for column in range(words.shape[1]):
+                if (holders >> np.uint64(column)) & np.uint64(1):
+                    words[document_set, column] += place + length - max(until[column], place)
+                    until[column] = place + length
+
+
+@njit(cache=True, nogil=True)
+def _count_runs(numbers: Array, times: Array, first: Array) -> None:
+    """How often each number occurs, and where first."""
+    for place in range(len(numbers)):
+        number = numbers[place]
+        if number != ONCE:
+            if times[number] == 0:
+                first[number] = place
+            times[number] += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_documents(
+    starts: Array, ends: Array, numbers: Array, wanted: Array, counts: Array
+) -> None:
+    """In how many documents a number occurs: `wanted` says of each which of `counts` it is, or
+    -1."""
+    last_text = np.full(len(counts), -1, np.int64)
+    for document in range(len(starts)):
+        for place in range(starts[document], ends[document]):
+            number = numbers[place]
+            if number != ONCE and wanted[number] >= 0 and last_text[wanted[number]] != document:
+                last_text[wanted[number]] = document
+                counts[wanted[number]] += 1

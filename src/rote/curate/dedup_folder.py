@@ -9,11 +9,12 @@ stages at once. To run the command on its own output changes nothing.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
-from hashlib import blake2b
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,38 +24,254 @@ from numpy.typing import NDArray
 from rote import run
 from rote.annotate import folded_words, words
 from rote.annotate.folded_words import FoldedWords
-from rote.core.distribution import version
+from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.core.files import check_parent
+from rote.core.json_reader import parse_json
 from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
 from rote.core.progress import Reporter, Silent, several
-from rote.corpus import Corpus, Problems, map_shards
-from rote.curate.cleaned import Cutting, Written, write_corpus
-from rote.curate.dedup import DedupOptions, Found, Ints, Texts, WordNumbers, find
-from rote.curate.dedup_stages import Plan, Recutting, Tellings
-from rote.curate.folder import (
-    manifest_before,
-    refuse_other_input,
-    resumed_folder,
-    size_of,
-    write_manifest,
-)
-from rote.curate.reading import (
-    Look,
-    Read,
-    Tokenizing,
-    fingerprint_of,
-    look,
-    read,
-    renumber,
+from rote.corpus import Corpus, Problems, Shard, map_shards
+from rote.curate.corpus_reader import (
+    CorpusEstimate,
+    ShardTokenizer,
+    TokenizedCorpus,
+    TokenizedShard,
+    corpus_fingerprint,
+    estimate_corpus,
+    other_fields,
+    read_corpus,
+    renumber_words,
     write_lines,
 )
-from rote.curate.repeats import DEFAULT, Room
-from rote.curate.stored import Storing
-from rote.measure._against import check_against, longest_in, open_against, signed_against
+from rote.curate.corpus_writer import (
+    EditStage,
+    ShardEdits,
+    ToldWords,
+    WordCutter,
+    WordSpan,
+    id_and_text,
+    write_corpus,
+)
+from rote.curate.dedup import (
+    DedupOptions,
+    DedupTexts,
+    Ints,
+    Repetitions,
+    WordNumbers,
+    find_repetitions,
+)
+from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
+from rote.curate.repeated_runs import DEFAULT_MEMORY, ArrayRoom
+from rote.curate.resume_cache import ShardCache
+from rote.search.reference_corpus import (
+    check_reference_corpus,
+    longest_matches,
+    open_reference_index,
+    reference_signature,
+)
 
-SCHEMA = 1
+
+@dataclass(frozen=True, slots=True)
+class DedupStage:
+    """What one stage takes out of documents that had so many words."""
+
+    repetitions: Repetitions
+    lengths: Ints
+    gone: NDArray[np.bool_]
+    """Documents that go as a whole: alike another, or nothing but repetition."""
+    told: Ints
+    """Words that the ledger shows, those that stay included: document, first, end; in order."""
+
+    @classmethod
+    def of(cls, repetitions: Repetitions, lengths: Ints) -> DedupStage:
+        cuts = repetitions.cuts
+        words = np.zeros(len(lengths), np.int64)
+        np.add.at(words, cuts.document, cuts.end - cuts.start)
+        gone = (repetitions.alike >= 0) | ((words > 0) & (words == lengths))
+        alike = np.flatnonzero(repetitions.alike >= 0)
+        documents = np.concatenate((alike, repetitions.alike[alike]))
+        copied = cuts[cuts.kept >= 0]
+        told = np.concatenate(
+            (
+                np.stack((documents, np.zeros_like(documents), lengths[documents]), 1),
+                np.stack((cuts.document, cuts.start, cuts.end), 1),
+                np.stack(
+                    (
+                        copied.kept,
+                        copied.kept_start,
+                        np.minimum(
+                            copied.kept_start + copied.end - copied.start, lengths[copied.kept]
+                        ),
+                    ),
+                    1,
+                ),
+            )
+        )
+        return cls(repetitions, lengths, gone, np.unique(told[told[:, 2] > told[:, 1]], axis=0))
+
+    def stage(self, first: int, last: int, lines: Ints) -> EditStage:
+        """What is done to the documents from `first` to `last`, which are at these lines."""
+        cuts: dict[int, list[WordSpan] | None] = {}
+        stage_cuts = self.repetitions.cuts[
+            slice(*np.searchsorted(self.repetitions.cuts.document, (first, last)))
+        ]
+        for cut in stage_cuts.tolist():
+            cuts.setdefault(int(lines[cut[0] - first]), []).append((cut[1], cut[2]))  # type: ignore[union-attr]
+        for document in np.flatnonzero(self.gone[first:last]).tolist():
+            cuts[int(lines[document])] = None
+        told: dict[int, list[WordSpan]] = {}
+        rows = self.told[slice(*np.searchsorted(self.told[:, 0], (first, last)))]
+        for document, start, end in rows.tolist():
+            told.setdefault(int(lines[document - first]), []).append((start, end))
+        return EditStage(cuts, told)
+
+
+class DedupPlan:
+    """The stages, and which shards their documents are in."""
+
+    def __init__(self, lines: Sequence[Ints], parts: Sequence[int], count: int) -> None:
+        self.stages: list[DedupStage] = []
+        self._lines = lines
+        self._firsts = np.cumsum([0, *map(len, lines)])
+        self.shards = np.bincount(np.array(parts, np.int64), minlength=count).tolist()
+        """How many shards each part of the corpus has."""
+        self.changed: Ints = np.empty(0, np.int64)
+        """The documents that the last stage cut, and that stay."""
+        self._before = np.cumsum([0, *self.shards])
+
+    def add(self, repetitions: Repetitions, lengths: Ints) -> None:
+        """One stage more."""
+        self.stages.append(DedupStage.of(repetitions, lengths))
+        cut = np.unique(repetitions.cuts.document)
+        self.changed = cut[~self.stages[-1].gone[cut]]
+
+    def edits(self, part: int, place: int) -> ShardEdits:
+        """What is done to a shard."""
+        return self._edits(int(self._before[part]) + place)
+
+    def cut_edits(self, number: int) -> tuple[frozenset[int], ShardEdits] | None:
+        """The lines of a shard that the last stage cut, with all that was done to it; nothing if
+        there are none."""
+        first, last = self._firsts[number : number + 2]
+        changed = self.changed[slice(*np.searchsorted(self.changed, (first, last)))]
+        if not len(changed):
+            return None
+        return frozenset(self._lines[number][changed - first].tolist()), self._edits(number)
+
+    def _edits(self, shard: int) -> ShardEdits:
+        first, last = self._firsts[shard : shard + 2].tolist()
+        lines = self._lines[shard]
+        return ShardEdits(
+            frozenset(lines.tolist()), [each.stage(first, last, lines) for each in self.stages]
+        )
+
+    def ledger(self, tellings: ToldStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """A row for each document and each run of words that went, stage by stage, in the order of
+        the input."""
+
+        def named(stage: int, document: int, start: int, end: int) -> dict[str, Any]:
+            shard = int(np.searchsorted(self._firsts, document, "right")) - 1
+            line = int(self._lines[shard][document - self._firsts[shard]])
+            part = int(np.searchsorted(self._before, shard, "right")) - 1
+            place = part, shard - int(self._before[part])
+            return tellings.find(stage, *place, line, (start, end)) or {"line": line}
+
+        for number, stage in enumerate(self.stages):
+            repetitions, lengths = stage.repetitions, stage.lengths
+            alike = np.flatnonzero(repetitions.alike >= 0)
+            documents = np.concatenate((alike, repetitions.cuts.document))
+            for place in np.argsort(documents, kind="stable").tolist():
+                document = int(documents[place])
+                is_document = place < len(alike)
+                cut = None if is_document else repetitions.cuts[place - len(alike)]
+                start, end = (
+                    (0, int(lengths[document])) if cut is None else map(int, cut.item()[1:3])
+                )
+                row: dict[str, Any] = {
+                    "kind": "document" if is_document else "run",
+                    "pass": number + 1,
+                    **named(number, document, start, end),
+                    "source": sources[document],
+                    "words": end - start,
+                }
+                if cut is None:
+                    row["similarity"] = float(repetitions.similar[document])
+                    copy, begin = int(repetitions.alike[document]), 0
+                    stop = int(lengths[copy])
+                else:
+                    copy, begin = map(int, cut.item()[3:])
+                    stop = min(begin + end - start, int(lengths[copy])) if copy >= 0 else 0
+                if copy >= 0:
+                    row["kept"] = named(number, copy, begin, stop) | {"source": sources[copy]}
+                yield row
+
+
+@dataclass(frozen=True, slots=True)
+class ShardRecutter:
+    """Makes words of what is left of documents that were cut; travels to worker processes."""
+
+    work: ShardTokenizer
+    cutting: WordCutter
+
+    def __call__(
+        self, task: tuple[Shard, tuple[frozenset[int], ShardEdits] | None]
+    ) -> TokenizedShard | None:
+        shard, wanted = task
+        if wanted is None:
+            return None
+        (lines, edits), documents = wanted, []
+        for number, record in shard.records():
+            if number in lines and not isinstance(record, InputError):
+                text, _ = self.cutting.edited(shard, number, record, edits)
+                assert text is not None
+                meta = other_fields(record) if isinstance(record, Document) else {}
+                documents.append(
+                    (number, Document(id_and_text(record, shard, number)[0], text, meta))
+                )
+        return self.work(replace(shard, records=partial(list, documents)))
+
+
+class ToldStore:
+    """What was told of the documents, on disk: there may be more than memory holds."""
+
+    def __init__(self, path: Path) -> None:
+        # Nothing has to survive a power cut, only a kill.
+        self._database = sqlite3.connect(path, isolation_level=None)
+        self._database.execute("pragma synchronous = off")
+        self._database.execute(
+            "create table if not exists told (stage, part, place, line, first, last, said, "
+            "primary key (stage, part, place, line, first, last)) without rowid"
+        )
+
+    def add(self, part: int, place: int, told: dict[tuple[int, int, WordSpan], ToldWords]) -> None:
+        """Keep what was told of a shard."""
+        rows = [
+            (stage, part, place, line, *words, json.dumps(asdict(words_told)))
+            for (stage, line, words), words_told in told.items()
+        ]
+        if rows:
+            self._database.execute("begin")
+            self._database.executemany("insert or replace into told values (?,?,?,?,?,?,?)", rows)
+            self._database.execute("commit")
+
+    def find(
+        self, stage: int, part: int, place: int, line: int, words: WordSpan
+    ) -> dict[str, Any] | None:
+        """Id, file, line, characters and text of some words."""
+        row = self._database.execute(
+            "select said from told where stage=? and part=? and place=? and line=? and first=? "
+            "and last=?",
+            (stage, part, place, line, *words),
+        ).fetchone()
+        if row is None:
+            return None
+        state: dict[str, Any] = parse_json(row[0])
+        return state | {"file": Path(state["file"]).name}
+
+    def close(self) -> None:
+        self._database.close()
+
+
 LEDGER = "removed.jsonl"
 _MADE_BY = "rote dedup"
 _FIELDS = {
@@ -77,108 +294,109 @@ _MEMORY, _PROCESS = 36, 250e6
 _ASKED = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What a folder holds; `new` is False where it held all of it before."""
-
-    manifest: dict[str, Any]
-    problems: Problems
-    new: bool
-
-
 def dedup(
     corpus: Corpus,
     folder: Path,
     options: DedupOptions | None = None,
     *,
     against: Any = None,
-    memory: int = DEFAULT,
+    memory: int = DEFAULT_MEMORY,
     jobs: int = 1,
     engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
-) -> Made:
+) -> MadeFolder:
     """Write the corpus without its repetitions; a folder that holds it already is left as it is."""
     options, reporter = options or DedupOptions(), reporter or Silent()
     works = Work(jobs=jobs, engine=run.get(engine, jobs))
-    check_parent(folder)
     tokenizer = words.get(options.tokenizer)
     if against is not None:
-        check_against(against, (options.layer,), tokenizer.signature)
-    settings = _settings(options, tokenizer.signature, against)
-    if (before := manifest_before(folder, _MADE_BY, settings, _FIELDS, "files")) is not None:
-        refuse_other_input(folder, before, fingerprint_of(corpus, works.engine))
-        return Made(before, Problems(), new=False)
-    reporter.say(_expected(look(corpus, None, options.tokenizer), memory, works.engine.jobs))
-    index = None if against is None else open_against(against, (options.layer,), reporter)
-    key = blake2b(json.dumps(settings).encode(), digest_size=8).hexdigest()
-    with resumed_folder(folder, key, _MADE_BY) as (partial, notes):
-        room = Room(memory, notes)
+        check_reference_corpus(against, (options.layer,), tokenizer.signature)
+    folded = f"{folded_words.VERSION} of {words.get().signature}"
+    settings = plain_settings(
+        options,
+        tokenizer=tokenizer.signature,
+        shingles=folded if options.folds else options.layer,
+        corpus=reference_signature(against),
+    )
+    output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
+    if (before := output.earlier()) is not None:
+        return output.reuse(before, corpus_fingerprint(corpus, works.engine), Problems())
+    reporter.say(
+        _describe_effort(
+            estimate_corpus(corpus, None, options.tokenizer), memory, works.engine.jobs
+        )
+    )
+    index = None if against is None else open_reference_index(against, (options.layer,), reporter)
+    with output.resume() as (partial, notes):
+        room = ArrayRoom(memory, notes)
         beside = (options.by, *((options.newest,) if options.newest else ()))
         skip, sentences = corpus.options.on_error == "skip", options.cut == "sentence"
-        work = Tokenizing(
+        work = ShardTokenizer(
             None, options.layer, options.tokenizer, skip, beside, sentences, options.folds
         )
-        held = read(
+        texts_read = read_corpus(
             corpus,
-            work if works.engine.remote else Storing.of(work, corpus, notes / "words"),
+            work if works.engine.remote else ShardCache.of(work, corpus, notes / "words"),
             engine=works.engine,
             reporter=reporter,
             unique=False,
             limit=room.work // 2,
             folder=notes,
         )
-        if not len(held):
+        if not len(texts_read):
             raise InputError("the input holds no text that can be used")
-        finding = _Finding(corpus, held, options, work, index, works, room, reporter)
+        finding = _RepetitionFinder(corpus, texts_read, options, work, index, works, room, reporter)
         plan, account = finding.stages()
         # What is written depends on all that was read.
-        finished = notes / held.fingerprint
+        finished = notes / texts_read.fingerprint
         finished.mkdir(exist_ok=True)
         counts: Counter[tuple[str, str, str]] = Counter()
-        with closing(Tellings(finished / "told.sqlite")) as tellings:
-            written = write_corpus(
+        with closing(ToldStore(finished / "told.sqlite")) as tellings:
+            files = write_corpus(
                 corpus,
                 partial,
-                Cutting(options.tokenizer),
+                WordCutter(options.tokenizer),
                 doing="writing",
                 engine=works.engine,
                 reporter=reporter,
                 finished=finished,
-                given=plan.edits,
+                extra_for=plan.edits,
                 shards=plan.shards,
                 keep=tellings.add,
             )
-            write_lines(partial / LEDGER, _counted(plan.ledger(tellings, finding.sources), counts))
-        manifest = _manifest(settings, held, account, counts, written, partial, len(plan.stages))
-        write_manifest(partial, manifest)
-    return Made(manifest, held.problems, new=True)
+            write_lines(
+                partial / LEDGER, _count_rows(plan.ledger(tellings, finding.sources), counts)
+            )
+        content = _describe_content(texts_read, finding.sources, account, counts, len(plan.stages))
+        content["files"] = list_files(partial, {file.file: file.documents for file in files})
+        return output.finish(partial, content, texts_read.problems)
 
 
 @dataclass(slots=True)
-class _Finding:
+class _RepetitionFinder:
     """What goes, stage after stage."""
 
     corpus: Corpus
-    held: Read
+    texts_read: TokenizedCorpus
     options: DedupOptions
-    work: Tokenizing
+    work: ShardTokenizer
     index: Any
     works: Work
-    room: Room
+    room: ArrayRoom
     reporter: Reporter
 
     @property
     def sources(self) -> list[str]:
-        named = zip(self.held.beside[self.options.by], self.held.labels)
-        return [label if name is None else str(name) for name, label in named]
+        labelled = zip(self.texts_read.beside[self.options.by], self.texts_read.labels)
+        return [label if name is None else str(name) for name, label in labelled]
 
-    def stages(self) -> tuple[Plan, Found]:
+    def stages(self) -> tuple[DedupPlan, Repetitions]:
         """All that goes, and what the first stage found."""
-        held, options = self.held, self.options
+        texts_read, options = self.texts_read, self.options
         nothing = np.empty(0, np.int32)
-        folded = held.folded
-        texts = Texts(
-            words=WordNumbers(held.ids, nothing, held.part_starts, held.words),
+        folded = texts_read.folded
+        texts = DedupTexts(
+            words=WordNumbers(texts_read.ids, nothing, texts_read.part_starts, texts_read.words),
             folded=None
             if folded is None
             else WordNumbers(
@@ -187,26 +405,28 @@ class _Finding:
                 starts_of(folded.text_ends),
                 np.diff(folded.text_ends, prepend=0),
             ),
-            gone=np.zeros(len(held), np.bool_),
-            vocabulary=held.vocabulary,
+            gone=np.zeros(len(texts_read), np.bool_),
+            vocabulary=texts_read.vocabulary,
             sources=self.sources,
-            ages=held.beside.get(options.newest) if options.newest else None,
-            sentence_ends=held.sentence_ends,
-            held=self._held(held.ids, held.part_ends, held.vocabulary),
+            ages=texts_read.beside.get(options.newest) if options.newest else None,
+            sentence_ends=texts_read.sentence_ends,
+            elsewhere=self._find_elsewhere(
+                texts_read.ids, texts_read.part_ends, texts_read.vocabulary
+            ),
         )
-        plan, first = Plan(held.lines, held.parts, len(self.corpus.parts)), None
+        plan, first = DedupPlan(texts_read.lines, texts_read.parts, len(self.corpus.parts)), None
         numbers: dict[str, int] = {}
         folded_numbers: dict[str, int] = {}
         while True:
             with self.reporter.stage("comparing", None):
-                found = find(texts, options, self.room, threads=self.works.jobs)
-            if first is not None and not found:
+                repetitions = find_repetitions(texts, options, self.room, threads=self.works.jobs)
+            if first is not None and not repetitions:
                 break
-            first = first or found
-            plan.add(found, texts.words.lengths)
+            first = first or repetitions
+            plan.add(repetitions, texts.words.lengths)
             if not len(plan.changed):
                 break  # only where words were cut something new can follow something
-            numbers = numbers or {word: n for n, word in enumerate(held.vocabulary)}
+            numbers = numbers or {word: n for n, word in enumerate(texts_read.vocabulary)}
             if folded is not None and not folded_numbers:
                 folded_numbers = {word: n for n, word in enumerate(folded.vocabulary)}
             with self.reporter.stage("reading what was cut", None):
@@ -214,15 +434,19 @@ class _Finding:
         return plan, first
 
     def _next(
-        self, texts: Texts, plan: Plan, numbers: dict[str, int], folded_numbers: dict[str, int]
-    ) -> Texts:
+        self,
+        texts: DedupTexts,
+        plan: DedupPlan,
+        numbers: dict[str, int],
+        folded_numbers: dict[str, int],
+    ) -> DedupTexts:
         """The documents as the last stage leaves them."""
-        work = Recutting(self.work, Cutting(self.options.tokenizer))
+        work = ShardRecutter(self.work, WordCutter(self.options.tokenizer))
         read_again = map_shards(
             work, self.corpus, self.works.engine, given=plan.cut_edits, doing="reading texts"
         )
         pieces = [piece for piece in read_again if piece is not None]
-        new, ends = _joined([piece.layer for piece in pieces], numbers)
+        new, ends = _join_shards([piece.layer for piece in pieces], numbers)
         vocabulary = tuple(numbers)
         done = len(texts.words.ids) + len(texts.words.more)
         sentence_ends = []
@@ -231,12 +455,12 @@ class _Finding:
                 sentence_ends.append(piece.layer.sentence_ends + done)
             done += len(piece.layer.ids)
         folded = [piece.folded for piece in pieces if piece.folded is not None]
-        held = self._held(new, ends, vocabulary)
-        return Texts(
+        elsewhere = self._find_elsewhere(new, ends, vocabulary)
+        return DedupTexts(
             words=texts.words.recut(plan.changed, new, ends),
             folded=None
             if texts.folded is None
-            else texts.folded.recut(plan.changed, *_joined(folded, folded_numbers)),
+            else texts.folded.recut(plan.changed, *_join_shards(folded, folded_numbers)),
             gone=texts.gone | plan.stages[-1].gone,
             vocabulary=vocabulary,
             sources=texts.sources,
@@ -244,42 +468,46 @@ class _Finding:
             sentence_ends=None
             if texts.sentence_ends is None
             else np.concatenate((texts.sentence_ends, *sentence_ends)),
-            held=None
-            if texts.held is None or held is None
-            else (texts.held[0], np.concatenate((texts.held[1], held[0]))),
+            elsewhere=None
+            if texts.elsewhere is None or elsewhere is None
+            else (texts.elsewhere[0], np.concatenate((texts.elsewhere[1], elsewhere[0]))),
         )
 
-    def _held(
+    def _find_elsewhere(
         self, ids: NDArray[np.int32], ends: Ints, vocabulary: Sequence[str]
     ) -> tuple[NDArray[Any], NDArray[Any]] | None:
         """Whether a run of `length` words that the other corpus holds begins at a word."""
         if self.index is None:
             return None
-        found, first, nothing = self.room.array(len(ids), np.uint8), 0, np.empty(0, np.int32)
+        elsewhere, first, nothing = self.room.array(len(ids), np.uint8), 0, np.empty(0, np.int32)
         starts = starts_of(ends)
         while first < len(ends):
             last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ASKED, "right")))
             begin, end = int(starts[first]), int(ends[last - 1])
-            own = ends[first:last] - begin
-            layer = Layer(self.options.layer, ids[begin:end], vocabulary, nothing, nothing, own)
-            found[begin:end] = longest_in(self.index, layer, self.works) >= self.options.length
+            text_ends = ends[first:last] - begin
+            layer = Layer(
+                self.options.layer, ids[begin:end], vocabulary, nothing, nothing, text_ends
+            )
+            elsewhere[begin:end] = (
+                longest_matches(self.index, layer, self.works) >= self.options.length
+            )
             first = last
-        return found, np.empty(0, np.uint8)
+        return elsewhere, np.empty(0, np.uint8)
 
 
-def _joined(
+def _join_shards(
     pieces: Sequence[Layer | FoldedWords], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int32], Ints]:
     """The words of several pieces one after another, and where each document ends."""
     ids, ends, done = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
     for piece in pieces:
-        ids.append(renumber(piece, numbers))
+        ids.append(renumber_words(piece, numbers))
         ends.append(piece.text_ends + done)
         done += len(piece.ids)
     return np.concatenate(ids), np.concatenate(ends)
 
 
-def _counted(
+def _count_rows(
     rows: Iterator[dict[str, Any]], counts: Counter[tuple[str, str, str]]
 ) -> Iterator[dict[str, Any]]:
     for row in rows:
@@ -288,10 +516,14 @@ def _counted(
         yield row
 
 
-def _expected(first: Look, memory: int, jobs: int) -> str:
-    own = first.words * _MEMORY
-    total = _PROCESS * (jobs + (jobs > 1)) + min(own, memory)
-    rest = f", {(own - memory) / 1e9:,.1f} GB of arrays in files" if own > memory else ""
+def _describe_effort(first: CorpusEstimate, memory: int, jobs: int) -> str:
+    array_bytes = first.words * _MEMORY
+    total = _PROCESS * (jobs + (jobs > 1)) + min(array_bytes, memory)
+    rest = (
+        f", {(array_bytes - memory) / 1e9:,.1f} GB of arrays in files"
+        if array_bytes > memory
+        else ""
+    )
     return (
         f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
         f"(in '{first.name}'): about "
@@ -299,44 +531,23 @@ def _expected(first: Look, memory: int, jobs: int) -> str:
     )
 
 
-def _settings(options: DedupOptions, tokenizer: str, against: Any) -> dict[str, Any]:
-    folded = f"{folded_words.VERSION} of {words.get().signature}"
-    shingles = folded if options.folds else options.layer
-    held = asdict(options) | {
-        "tokenizer": tokenizer,
-        "shingles": shingles,
-        "corpus": signed_against(against),
-    }
-    return {name: list(v) if isinstance(v, tuple) else v for name, v in held.items()}
-
-
-def _manifest(
-    settings: dict[str, Any],
-    held: Read,
-    first: Found,
+def _describe_content(
+    texts_read: TokenizedCorpus,
+    source_of_text: Sequence[str],
+    first: Repetitions,
     counts: Mapping[tuple[str, str, str], int],
-    written: Sequence[Written],
-    folder: Path,
     passes: int,
 ) -> dict[str, Any]:
-    named = zip(held.beside[settings["by"]], held.labels)
-    texts: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for (name, label), length in zip(named, held.words.tolist()):
-        source = label if name is None else str(name)
-        texts[source] += 1
+    texts, total = Counter(source_of_text), Counter[str]()
+    for source, length in zip(source_of_text, texts_read.words.tolist()):
         total[source] += length
     others = sum(total[name] for name in total if name not in first.sets)
     return {
-        "schema": SCHEMA,
-        "made_by": _MADE_BY,
-        "rote": version(),
-        "settings": settings,
         "input": {
-            "fingerprint": held.fingerprint,
-            "texts": len(held),
-            "words": len(held.ids),
-            "skipped": len(held.problems),
+            "fingerprint": texts_read.fingerprint,
+            "texts": len(texts_read),
+            "words": len(texts_read.ids),
+            "skipped": len(texts_read.problems),
         },
         "passes": passes,
         "sources": [
@@ -353,20 +564,12 @@ def _manifest(
         "shared": [
             {
                 "source": name,
-                "also_in": other,
+                "also_in": members,
                 "words": int(first.shared[place, there]),
                 "share": float(first.shared[place, there] / max(1, total.get(name, others))),
             }
             for place, name in enumerate(first.sets)
-            for there, other in enumerate(first.sets)
+            for there, members in enumerate(first.sets)
         ],
         "passages": [asdict(passage) for passage in first.passages],
-        "files": [
-            {
-                "file": each.file,
-                "texts": each.documents,
-                "bytes": size_of(folder / each.file),
-            }
-            for each in written
-        ],
     }

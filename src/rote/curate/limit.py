@@ -6,6 +6,9 @@ n-gram of the kept ones stands more than theta times. Beside it, to compare with
 random, as many of those that repeat most (theta_sim), and samples of equal size inside each.
 
 Nothing here reads or writes; `limit_folder` does.
+
+N-grams come numbered (`core/ngrams.py`): exactly, by their words and not by a hash.
+Those that stand once in the whole set have the number ONCE.
 """
 
 from __future__ import annotations
@@ -19,11 +22,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.column import empty
+from rote.core.array_types import Array
+from rote.core.arrays import empty
 from rote.core.errors import OptionError
+from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import LONGEST_NGRAM, Progress, check_options, option
-from rote.curate.reading import Read
+from rote.core.ngrams import ONCE
+from rote.curate.corpus_reader import TokenizedCorpus
 
 Kind = Literal["limited", "random", "most-repeated"]
 Mask = NDArray[np.bool_]
@@ -52,14 +58,19 @@ class LimitOptions:
     )
     random: bool = option(False, "Also as many texts drawn at random")
     sizes: tuple[int, ...] = option((), "Also samples of these sizes inside each subset")
+    variant: Literal["exact", "paper"] = option(
+        "exact",
+        "Count the n-grams of kept texts (exact), or of all texts seen so far (paper), which gives "
+        "the sizes that Choubey et al. (2023) print",
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is read."""
-        named = {"--max": self.max, "-n": (self.n,), "--seeds": (self.seeds,)}
-        for flag, numbers in {**named, "--sizes": self.sizes}.items():
+        settings = {"--max": self.max, "-n": (self.n,), "--seeds": (self.seeds,)}
+        for flag, numbers in {**settings, "--sizes": self.sizes}.items():
             if any(number < 1 for number in numbers):
                 raise OptionError(f"{flag} must be at least 1, not {min(numbers)}")
             if len(set(numbers)) < len(numbers):
@@ -71,7 +82,7 @@ class LimitOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
+class RepeatedNgrams:
     """The n-grams that may come over a limit, text by text, and how repetitive each text is.
 
     Text t holds the n-grams `grams[ends[t-1]:ends[t]]`; n-gram g stands `frequency[g]` times in
@@ -118,26 +129,27 @@ class Subset:
         return int(np.count_nonzero(self.texts))
 
 
-def repeats(read: Read, n: int, least: int, progress: Progress = lambda share: None) -> Repeats:
+def count_repeats(
+    read: TokenizedCorpus, n: int, least: int, progress: Progress = lambda share: None
+) -> RepeatedNgrams:
     """Number the n-grams, exactly, and leave out those that stand at most `least` times."""
-    from rote.curate._limit_kernels import above, frequencies, most_frequent
-    from rote.measure._ngram_kernels import number_ngrams
+    from rote.core.ngrams import number_ngrams
 
     starts, ends = read.part_starts, read.part_ends
     *_, (_, numbers, kinds, _) = number_ngrams(read.ids, starts, ends, len(read.vocabulary), n)
     progress(0.8)
-    frequency = frequencies(numbers, starts, ends, kinds, n)
-    everywhere, inside = most_frequent(numbers, starts, ends, read.last_parts, n, frequency)
+    frequency = _count_ngrams(numbers, starts, ends, kinds, n)
+    everywhere, inside = _most_frequent(numbers, starts, ends, read.last_parts, n, frequency)
     high = frequency[frequency > least]
     grams = empty(int(high.sum()), np.int32)
     parts = (starts, ends, read.last_parts)
-    text_ends, places = above(numbers, *parts, n, frequency, least, grams)
+    text_ends, places = _ngrams_above(numbers, *parts, n, frequency, least, grams)
     progress(1.0)
-    return Repeats(grams, text_ends, high, places, everywhere, inside)
+    return RepeatedNgrams(grams, text_ends, high, places, everywhere, inside)
 
 
-def choose(
-    found: Repeats,
+def choose_subsets(
+    counted: RepeatedNgrams,
     keys: NDArray[np.uint64],
     options: LimitOptions,
     *,
@@ -149,21 +161,31 @@ def choose(
     wanted = [(limit, seed) for limit in options.max for seed in seeds]
     subsets: list[Subset] = []
     with ThreadPoolExecutor(threads) as pool:
-        limited = pool.map(lambda each: walked(found, keys, *each), wanted)
+        paper = options.variant == "paper"
+        limited = pool.map(
+            lambda each: limit_texts(counted, keys, each[0], each[1], count_dropped=paper), wanted
+        )
         for done, subset in enumerate(limited, 1):
-            subsets += _with_others(subset, found, keys, options)
+            subsets += _add_comparisons(subset, counted, keys, options)
             progress(done / len(wanted))
     return subsets
 
 
-def walked(found: Repeats, keys: NDArray[np.uint64], limit: int, seed: int) -> Subset:
+def limit_texts(
+    counted: RepeatedNgrams,
+    keys: NDArray[np.uint64],
+    limit: int,
+    seed: int,
+    count_dropped: bool = False,
+) -> Subset:
     """D_theta: one walk through the texts in the order of their ranks."""
-    from rote.curate._limit_kernels import walk
 
-    order = np.argsort(ranks(keys, "walk", seed), kind="stable")
-    kept, blocked = walk(order, found.grams, found.ends, len(found.frequency), limit)
+    order = np.argsort(shuffle_ranks(keys, "walk", seed), kind="stable")
+    chosen, blocked = _walk_texts(
+        order, counted.grams, counted.ends, len(counted.frequency), limit, count_dropped
+    )
     blocking = int(np.count_nonzero(blocked))
-    return Subset("limited", limit, seed, kept, None, blocking, tuple(_blockers(blocked)))
+    return Subset("limited", limit, seed, chosen, None, blocking, tuple(_blockers(blocked)))
 
 
 def _blockers(blocked: Ids) -> Iterator[tuple[int, int]]:
@@ -177,20 +199,20 @@ def _blockers(blocked: Ids) -> Iterator[tuple[int, int]]:
         yield gram, int(blocked[gram])
 
 
-def _with_others(
-    limited: Subset, found: Repeats, keys: NDArray[np.uint64], options: LimitOptions
+def _add_comparisons(
+    limited: Subset, counted: RepeatedNgrams, keys: NDArray[np.uint64], options: LimitOptions
 ) -> Iterator[Subset]:
     """A limited subset, those to compare it with, and samples inside them."""
     limit, seed, count = limited.limit, limited.seed, len(limited)
     subsets = [limited]
     if options.random:
-        drawn = np.argsort(ranks(keys, "random", seed), kind="stable")[:count]
+        drawn = np.argsort(shuffle_ranks(keys, "random", seed), kind="stable")[:count]
         subsets.append(Subset("random", limit, seed, _mask(drawn, len(keys))))
     if options.most_repeated:
         # Many texts may share the most frequent n-gram: which of them is left to the seed.
-        most = np.lexsort((ranks(keys, "most-repeated", seed), -found.everywhere))[:count]
+        most = np.lexsort((shuffle_ranks(keys, "most-repeated", seed), -counted.everywhere))[:count]
         subsets.append(Subset("most-repeated", limit, seed, _mask(most, len(keys))))
-    inside = ranks(keys, "sample", seed)
+    inside = shuffle_ranks(keys, "sample", seed)
     for subset in subsets:
         yield subset
         members = np.flatnonzero(subset.texts)
@@ -205,7 +227,7 @@ def _with_others(
             yield Subset(subset.kind, limit, seed, _mask(order[:size], len(keys)), size)
 
 
-def ranks(keys: NDArray[np.uint64], purpose: str, seed: int) -> NDArray[np.uint64]:
+def shuffle_ranks(keys: NDArray[np.uint64], purpose: str, seed: int) -> NDArray[np.uint64]:
     """A number for each text by which sorting shuffles them.
 
     It depends on the text and its id, the seed and the purpose, so neither the order of the files
@@ -223,3 +245,120 @@ def _mask(chosen: NDArray[np.int64], texts: int) -> Mask:
     mask = np.zeros(texts, np.bool_)
     mask[chosen] = True
     return mask
+
+
+@njit(cache=True, nogil=True)
+def _count_ngrams(numbers: Array, starts: Array, ends: Array, kinds: int, n: int) -> Array:
+    """How often each n-gram occurs in all parts."""
+    counts = np.zeros(kinds, np.int32)
+    for part in range(len(starts)):
+        for place in range(starts[part], ends[part] - n + 1):
+            if numbers[place] != ONCE:
+                counts[numbers[place]] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _most_frequent(
+    numbers: Array, starts: Array, ends: Array, last_parts: Array, n: int, frequency: Array
+) -> tuple[Array, Array]:
+    """For each text: how often its most frequent n-gram occurs in the whole set, and its own most
+    frequent one in itself; 0 for a text without any.
+
+    Text t holds the parts `last_parts[t-1]:last_parts[t]`; no n-gram goes across parts.
+    """
+    everywhere = np.zeros(len(last_parts), np.int32)
+    inside = np.zeros(len(last_parts), np.int32)
+    counts = np.zeros(len(frequency), np.int32)
+    first = 0
+    for text in range(len(last_parts)):
+        for part in range(first, last_parts[text]):
+            for place in range(starts[part], ends[part] - n + 1):
+                number = numbers[place]
+                if number == ONCE:
+                    everywhere[text] = max(everywhere[text], 1)
+                    inside[text] = max(inside[text], 1)
+                else:
+                    counts[number] += 1
+                    everywhere[text] = max(everywhere[text], frequency[number])
+                    inside[text] = max(inside[text], counts[number])
+        for part in range(first, last_parts[text]):
+            for place in range(starts[part], ends[part] - n + 1):
+                if numbers[place] != ONCE:
+                    counts[numbers[place]] = 0
+        first = last_parts[text]
+    return everywhere, inside
+
+
+@njit(cache=True, nogil=True)
+def _ngrams_above(
+    numbers: Array,
+    starts: Array,
+    ends: Array,
+    last_parts: Array,
+    n: int,
+    frequency: Array,
+    least: int,
+    grams: Array,
+) -> tuple[Array, Array]:
+    """The n-grams that stand more than `least` times, text by text and numbered anew.
+
+    The others can never reach a limit of `least` or more. Writes the numbers one after another;
+    gives where each text ends among them, and for each number the place where it first stands.
+    """
+    renumbered = np.full(len(frequency), ONCE, np.int32)
+    used = 0
+    for number in range(len(frequency)):
+        if frequency[number] > least:
+            renumbered[number] = used
+            used += 1
+    text_ends = np.empty(len(last_parts), np.int64)
+    places = np.full(used, -1, np.int64)
+    filled = 0
+    first = 0
+    for text in range(len(last_parts)):
+        for part in range(first, last_parts[text]):
+            for place in range(starts[part], ends[part] - n + 1):
+                if numbers[place] == ONCE:
+                    continue
+                number = renumbered[numbers[place]]
+                if number != ONCE:
+                    grams[filled] = number
+                    filled += 1
+                    if places[number] < 0:
+                        places[number] = place
+        first = last_parts[text]
+        text_ends[text] = filled
+    return text_ends, places
+
+
+@njit(cache=True, nogil=True)
+def _walk_texts(
+    order: Array, grams: Array, text_ends: Array, kinds: int, limit: int, count_dropped: bool
+) -> tuple[Array, Array]:
+    """Go through the texts in order and keep each that takes no n-gram over the limit.
+
+    Gives which texts are kept, and for each n-gram how many texts it kept out. `count_dropped`:
+    n-grams of texts that are not kept count as well.
+    """
+    chosen = np.zeros(len(text_ends), np.bool_)
+    counts = np.zeros(kinds, np.int32)
+    blocked = np.zeros(kinds, np.int32)
+    last_text = np.full(kinds, -1, np.int64)  # that each n-gram kept out
+    for text in order:
+        first = text_ends[text - 1] if text else 0
+        over = False
+        for place in range(first, text_ends[text]):
+            counts[grams[place]] += 1
+            over |= counts[grams[place]] > limit
+        chosen[text] = not over
+        if over:
+            for place in range(first, text_ends[text]):
+                gram = grams[place]
+                if counts[gram] > limit and last_text[gram] != text:
+                    last_text[gram] = text
+                    blocked[gram] += 1
+            if not count_dropped:
+                for place in range(first, text_ends[text]):
+                    counts[grams[place]] -= 1
+    return chosen, blocked

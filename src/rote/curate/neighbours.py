@@ -11,17 +11,18 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rote.core.document import Document
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.progress import Reporter
 from rote.corpus.items import Item
-from rote.curate._perturb import lexicons
-from rote.curate._perturb.inflection import in_case_of, inflected
-from rote.curate._perturb.words import LAYERS, Finder, Word
+from rote.curate.synonyms import lexicons
+from rote.curate.synonyms.words import LAYERS, Word, WordFinder, inflect, match_case
 from rote.index.index import Index
 
 Neighbours = Callable[[Sequence[str], Reporter], list[list[str]]]
@@ -52,8 +53,6 @@ def neighbour_maker(
         return ByIndex(Path(corpus), count, seed)
     name, _, rest = kind.partition(":")
     if name == "masked" and rest:
-        from rote.models.masked import open_masked
-
         masked = open_masked(rest)
         return ByMaskedModel(masked.other_words, count, seed)
     raise UnknownName("kind of neighbours", kind, KINDS)
@@ -70,8 +69,8 @@ class ByLexicon:
         from rote.annotate import annotators
 
         lexicon = lexicons.get()
-        finder = Finder(lexicon, ("noun", "verb"))
-        found: list[list[str]] = []
+        finder = WordFinder(lexicon, ("noun", "verb"))
+        neighbours: list[list[str]] = []
         with reporter.stage("making neighbours", len(texts)) as advance:
             for start in range(0, len(texts), _AT_A_TIME):
                 some = texts[start : start + _AT_A_TIME]
@@ -83,11 +82,11 @@ class ByLexicon:
                         (word.start, word.end, other)
                         for word in words
                         if not word.why
-                        for other in _others(word, lexicon)
+                        for other in _other_forms(word, lexicon)
                     ]
-                    found.append(_drawn(text, choices, self.count, self.seed))
+                    neighbours.append(_draw_texts(text, choices, self.count, self.seed))
                 advance(len(some))
-        return found
+        return neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +101,14 @@ class ByIndex:
         from rote.index.factory import open_index
 
         index = open_index(self.path, reporter)
-        found = []
+        neighbours = []
         with reporter.stage("making neighbours", len(texts)) as advance:
             for text in texts:
-                found.append(_drawn(text, self._choices(index, text), self.count, self.seed))
+                neighbours.append(
+                    _draw_texts(text, self._choices(index, text), self.count, self.seed)
+                )
                 advance(1)
-        return found
+        return neighbours
 
     def _choices(self, index: Index, text: str) -> list[tuple[int, int, str]]:
         """At random places, all words that occur there in the index, drawn by how often."""
@@ -118,21 +119,21 @@ class ByIndex:
             for place in range(1, len(items) - 1)
             if _WORD.fullmatch(text[slice(*spans[place])])
         ]
-        random = _random(text, self.seed)
+        random = _text_generator(text, self.seed)
         choices = []
         for place in random.permutation(inner)[: _TRIES * self.count].astype(int).tolist():
-            before, own, after = items[place - 1 : place + 2]
+            before, word, after = items[place - 1 : place + 2]
             fitting = [
-                other
-                for other in index.extend((before,)).items
-                if other != own and _WORD.fullmatch(other)
+                substituteid
+                for substituteid in index.extend((before,)).items
+                if substituteid != word and _WORD.fullmatch(substituteid)
             ]
-            counts = index.counts([(before, other, after) for other in fitting])
+            counts = index.counts([(before, candidateitute, after) for candidateitute in fitting])
             if not counts.sum():
                 continue
-            other = fitting[int(random.choice(len(fitting), p=counts / counts.sum()))]
+            substitute = fitting[int(random.choice(len(fitting), p=counts / counts.sum()))]
             start, end = spans[place]
-            choices.append((start, end, in_case_of(other, text[start:end])))
+            choices.append((start, end, match_case(substitute, text[start:end])))
         return choices
 
 
@@ -145,42 +146,105 @@ class ByMaskedModel:
     seed: int
 
     def __call__(self, texts: Sequence[str], reporter: Reporter) -> list[list[str]]:
-        found = []
+        neighbours = []
         with reporter.stage("making neighbours", len(texts)) as advance:
             for text in texts:
                 spans = [match.span() for match in _WORD.finditer(text)]
-                order = _random(text, self.seed).permutation(len(spans))[: self.count]
+                order = _text_generator(text, self.seed).permutation(len(spans))[: self.count]
                 places = [spans[place] for place in order.tolist()]
                 words = self.other_words([text] * len(places), places)
-                found.append(
+                neighbours.append(
                     [
-                        text[:start] + in_case_of(word, text[start:end]) + text[end:]
+                        text[:start] + match_case(word, text[start:end]) + text[end:]
                         for (start, end), word in zip(places, words)
                         if word
                     ]
                 )
                 advance(1)
-        return found
+        return neighbours
 
 
-def _others(word: Word, lexicon: lexicons.Lexicon) -> Iterator[str]:
+def _other_forms(word: Word, lexicon: lexicons.SynonymLexicon) -> Iterator[str]:
     """Other lemmas in the form of a word, each once."""
     senses = lexicon.senses(word.lemma, word.pos)
     lemmas = dict.fromkeys(lemma for sense in senses for lemma in sense.others(word.lemma))
-    inflections = (inflected(lemma, word.pos, word.tag) for lemma in lemmas)
-    forms = dict.fromkeys(in_case_of(form, word.form) for form in inflections)
+    inflections = (inflect(lemma, word.pos, word.tag) for lemma in lemmas)
+    forms = dict.fromkeys(match_case(form, word.form) for form in inflections)
     yield from (form for form in forms if form.lower() != word.form.lower())
 
 
-def _drawn(text: str, choices: Sequence[tuple[int, int, str]], count: int, seed: int) -> list[str]:
+def _draw_texts(
+    text: str, choices: Sequence[tuple[int, int, str]], count: int, seed: int
+) -> list[str]:
     """Some of the texts that the choices make; all where there are no more."""
-    random = _random(text, seed)
+    random = _text_generator(text, seed)
     order = random.permutation(len(choices))[:count].tolist()
     return [text[:start] + word + text[end:] for start, end, word in (choices[n] for n in order)]
 
 
-def _random(text: str, seed: int) -> np.random.Generator:
+def _text_generator(text: str, seed: int) -> np.random.Generator:
     """A generator that depends on the text and the seed alone, not on what else is asked."""
-    written = text.encode("utf-8", "surrogatepass")
-    key = hashlib.blake2b(written, digest_size=8, salt=str(seed).encode()[:16]).digest()
+    encoded = text.encode("utf-8", "surrogatepass")
+    key = hashlib.blake2b(encoded, digest_size=8, salt=str(seed).encode()[:16]).digest()
     return np.random.default_rng(int.from_bytes(key, "big"))
+
+
+# A masked language model: which words could stand in the place of one (extra `lm`).
+
+_BATCH = 32
+_LOOKED_AT = 20
+"""Guesses among which the first that is another word is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A model of transformers with a mask token."""
+
+    tokenizer: Any
+    model: Any
+
+    def other_words(self, texts: Sequence[str], places: Sequence[tuple[int, int]]) -> list[str]:
+        """For each text the likeliest other word at these characters; "" where there is none."""
+        words: list[str] = []
+        for start in range(0, len(texts), _BATCH):
+            some = list(zip(texts, places))[start : start + _BATCH]
+            words += self._batch(some)
+        return words
+
+    def _batch(self, some: Sequence[tuple[str, tuple[int, int]]]) -> list[str]:
+        import torch
+
+        mask = self.tokenizer.mask_token
+        masked = [text[:first] + mask + text[last:] for text, (first, last) in some]
+        inputs = self.tokenizer(masked, return_tensors="pt", padding=True, truncation=True)
+        with torch.no_grad():
+            logits = self.model(**inputs).logits
+        words = []
+        for row, (text, (first, last)) in enumerate(some):
+            at = (inputs["input_ids"][row] == self.tokenizer.mask_token_id).nonzero()
+            # A mask beyond what the model reads was cut off.
+            guesses = logits[row, at[0, 0]].topk(_LOOKED_AT).indices.tolist() if len(at) else []
+            guessed_words = (self.tokenizer.decode([guess]).strip() for guess in guesses)
+            original = text[first:last].lower()
+            fitting = (
+                word for word in guessed_words if _WORD.fullmatch(word) and word.lower() != original
+            )
+            words.append(next(fitting, ""))
+        return words
+
+
+def open_masked(name: str) -> Masked:
+    """A masked model by its name or folder."""
+    for package in ("torch", "transformers"):  # transformers alone would begin to look for files
+        if find_spec(package) is None:
+            raise MissingExtra(package, "lm", "A masked model")
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        model = AutoModelForMaskedLM.from_pretrained(name, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise OptionError(f"no masked model '{name}': {str(error).splitlines()[0]}") from None
+    if tokenizer.mask_token is None:
+        raise OptionError(f"'{name}' has no mask token: it is no masked model")
+    return Masked(tokenizer, model.eval())

@@ -19,8 +19,8 @@ from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, several
 from rote.corpus import Corpus
 from rote.corpus.memory import to_rows
-from rote.curate.folder import MANIFEST, read_manifest
-from rote.curate.reading import fields_of, texts_in
+from rote.curate.corpus_reader import field_texts, other_fields
+from rote.curate.output_folder import MANIFEST, read_manifest
 
 VALIDATION = ("validation", "valid", "dev")
 _HELD_OUT = 0.1
@@ -52,12 +52,7 @@ class SubsetOptions:
         takes="table",
         common=True,
     )
-    theta: int = option(
-        0,
-        "Of a folder: how often an n-gram may occur",
-        least=0,
-        common=True,
-    )
+    theta: int = option(0, "Of a folder: how often an n-gram may occur", least=0, common=True)
     kind: Literal["limited", "random", "most-repeated"] = option(
         "limited", "Of a folder: the subset itself, as many at random, or the most repeated"
     )
@@ -68,7 +63,7 @@ class SubsetOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TrainingPair:
     """A document and its summary; `fields` are all others of the record."""
 
     id: str
@@ -78,13 +73,13 @@ class Pair:
 
     @property
     def record(self) -> dict[str, Any]:
-        own = {"id": self.id, "text": self.reference}
-        return own | self.fields | {"document": self.document, "reference": self.reference}
+        base = {"id": self.id, "text": self.reference}
+        return base | self.fields | {"document": self.document, "reference": self.reference}
 
 
-def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list[Pair]:
+def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list[TrainingPair]:
     """All pairs in order. Their ids are their doc_ids, where no two have the same."""
-    found: list[Pair] = []
+    pairs: list[TrainingPair] = []
     names: list[str] = []
     skip = corpus.options.on_error == "skip"
     skipped = 0
@@ -93,7 +88,7 @@ def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list
             batch = shard.read()
             for number, document in enumerate(batch.documents):
                 try:
-                    reference = texts_in(document.meta, options.reference_field)[0]
+                    reference = field_texts(document.meta, options.reference_field)[0]
                     if not reference.strip():
                         raise InputError("it is empty", field=options.reference_field)
                 except InputError as error:
@@ -108,32 +103,34 @@ def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list
                         field=options.reference_field,
                         remedy=remedy,
                     ) from None
-                found.append(Pair(document.id, document.text, reference, fields_of(document)))
+                pairs.append(
+                    TrainingPair(document.id, document.text, reference, other_fields(document))
+                )
                 names.append(str(document.meta.get("doc_id", document.id)))
             advance(shard.size)
     if skipped:
         reporter.say(f"left out: {several(skipped, 'record')} without a reference")
-    if not found:
+    if not pairs:
         raise InputError("there are no pairs", remedy="Give records with document and reference")
     if len(set(names)) == len(names):
-        found = [Pair(n, p.document, p.reference, p.fields) for n, p in zip(names, found)]
-    for name, count in Counter(one.id for one in found).most_common(1):
+        pairs = [TrainingPair(n, p.document, p.reference, p.fields) for n, p in zip(names, pairs)]
+    for name, count in Counter(pair.id for pair in pairs).most_common(1):
         if count > 1:
             raise InputError(
                 f"{count} pairs have the id '{name}'", remedy="Name a field with --id-field"
             )
-    return found
+    return pairs
 
 
-def of_split(pairs: Sequence[Pair], *names: str) -> list[Pair]:
+def select_split(pairs: Sequence[TrainingPair], *names: str) -> list[TrainingPair]:
     """The pairs of some splits; those that name none are all of the first one named `train`."""
-    named = [one for one in pairs if "split" in one.fields]
-    if not named:
+    with_split = [pair for pair in pairs if "split" in pair.fields]
+    if not with_split:
         return list(pairs) if "train" in names else []
-    return [one for one in named if one.fields["split"] in names]
+    return [pair for pair in with_split if pair.fields["split"] in names]
 
 
-def hold_out(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+def hold_out(pairs: Sequence[TrainingPair]) -> tuple[list[TrainingPair], list[TrainingPair]]:
     """The pairs without a tenth of them, and that tenth, to validate or test on: always the same
     draw."""
     if len(pairs) < 2:
@@ -143,8 +140,8 @@ def hold_out(pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
         )
     count = max(1, round(_HELD_OUT * len(pairs)))
     places = set(np.random.default_rng(0).choice(len(pairs), count, replace=False).tolist())
-    left = [one for place, one in enumerate(pairs) if place not in places]
-    return left, [pairs[place] for place in sorted(places)]
+    remaining = [pair for place, pair in enumerate(pairs) if place not in places]
+    return remaining, [pairs[place] for place in sorted(places)]
 
 
 def subset_file(options: SubsetOptions, seed: int) -> Any:
@@ -163,17 +160,17 @@ def subset_file(options: SubsetOptions, seed: int) -> Any:
 
     if not (place / MANIFEST).is_file():
         raise OptionError(f"{place} is no folder of `rote limit`: it has no manifest")
-    held = read_manifest(place, MADE_BY, FIELDS)["subsets"]
+    subsets = read_manifest(place, MADE_BY, FIELDS)["subsets"]
     fit = [
-        one
-        for one in held
-        if (one["max"], one["kind"]) == (options.theta, options.kind)
-        and (one["texts"] == options.size if options.size else not one["sample"])
+        subset
+        for subset in subsets
+        if (subset["max"], subset["kind"]) == (options.theta, options.kind)
+        and (subset["texts"] == options.size if options.size else not subset["sample"])
     ]
-    for one in fit:
-        if one["seed"] == seed:
-            return place / str(one["file"])
-    there = sorted({(one["max"], one["kind"], one["seed"]) for one in held})
+    for subset in fit:
+        if subset["seed"] == seed:
+            return place / str(subset["file"])
+    there = sorted({(subset["max"], subset["kind"], subset["seed"]) for subset in subsets})
     listed = "; ".join(f"theta {a} {b} seed {c}" for a, b, c in there[:12])
     raise OptionError(
         f"{place} holds no subset of theta {options.theta}, kind {options.kind}"
@@ -186,28 +183,28 @@ def subset_name(subset: Any) -> str:
     return subset.name if isinstance(subset, Path) else "all" if subset is None else "given"
 
 
-def chosen(pairs: Sequence[Pair], subset: Any) -> list[Pair]:
+def select_subset(pairs: Sequence[TrainingPair], subset: Any) -> list[TrainingPair]:
     """The pairs whose ids a file, or a list, names; all without one."""
     if subset is None:
         return list(pairs)
-    wanted = _ids(subset)
-    known = {one.id for one in pairs}
+    wanted = _read_ids(subset)
+    known = {pair.id for pair in pairs}
     missing = [name for name in wanted if name not in known]
     if missing:
         raise InputError(
             f"{len(missing):,} of {len(wanted):,} ids are not in the data, such as '{missing[0]}'",
-            file=_file(subset),
+            file=_file_name(subset),
             remedy="Give the data that the subset was made of; --id-field names the ids' field",
         )
-    held = set(wanted)
-    return [one for one in pairs if one.id in held]
+    ids = set(wanted)
+    return [pair for pair in pairs if pair.id in ids]
 
 
-def _file(subset: Any) -> str:
+def _file_name(subset: Any) -> str:
     return str(subset) if isinstance(subset, Path) else "subset"
 
 
-def _lines(subset: Path) -> list[str]:
+def _read_lines(subset: Path) -> list[str]:
     try:
         return subset.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -215,29 +212,29 @@ def _lines(subset: Path) -> list[str]:
         raise InputError(f"the subset cannot be read ({why})", file=str(subset)) from None
 
 
-def _ids(subset: Any) -> list[str]:
+def _read_ids(subset: Any) -> list[str]:
     """A line each: an id, or a record that holds one."""
-    found = []
-    rows = _lines(subset) if isinstance(subset, Path) else subset
+    ids = []
+    rows = _read_lines(subset) if isinstance(subset, Path) else subset
     if not isinstance(rows, Sequence):
         raise OptionError(f"subset takes ids or records, not {type(subset).__name__}")
     for number, row in enumerate(rows, 1):
         if isinstance(row, Mapping) or (isinstance(row, str) and row.startswith("{")):
             try:
                 record = parse_json(row) if isinstance(row, str) else row
-                found.append(str(record["doc_id"] if "doc_id" in record else record["id"]))
+                ids.append(str(record["doc_id"] if "doc_id" in record else record["id"]))
             except (InputError, KeyError):
                 raise InputError(
-                    "a record without 'id' or 'doc_id'", file=_file(subset), line=number
+                    "a record without 'id' or 'doc_id'", file=_file_name(subset), line=number
                 ) from None
         elif str(row).strip():
-            found.append(str(row).strip())
-    if not found:
-        raise InputError("it names no id", file=_file(subset))
-    return found
+            ids.append(str(row).strip())
+    if not ids:
+        raise InputError("it names no id", file=_file_name(subset))
+    return ids
 
 
-def sharing(texts: Sequence[str], others: Sequence[str], n: int = 4) -> Flags:
+def shares_ngram(texts: Sequence[str], others: Sequence[str], n: int = 4) -> Flags:
     """Which texts hold an n-gram of words that one of the others holds: its neighbours."""
     from rote.annotate import words
 
@@ -245,17 +242,19 @@ def sharing(texts: Sequence[str], others: Sequence[str], n: int = 4) -> Flags:
         layer = words.get("ud")(some)
         entries, begin = layer.vocabulary, 0
         for end in layer.text_ends.tolist():
-            own = [entries[number] for number in layer.ids[begin:end].tolist()]
-            yield set(zip(*(own[place:] for place in range(n))))
+            text_words = [entries[number] for number in layer.ids[begin:end].tolist()]
+            yield set(zip(*(text_words[place:] for place in range(n))))
             begin = end
 
-    held = set[tuple[str, ...]]().union(*grams(others))
-    return np.fromiter((not held.isdisjoint(own) for own in grams(texts)), bool, len(texts))
+    other_grams = set[tuple[str, ...]]().union(*grams(others))
+    return np.fromiter(
+        (not other_grams.isdisjoint(text_grams) for text_grams in grams(texts)), bool, len(texts)
+    )
 
 
-def fingerprint(pairs: Sequence[Pair]) -> str:
+def pairs_fingerprint(pairs: Sequence[TrainingPair]) -> str:
     """Of ids, documents and references, in order."""
-    made = blake2b(digest_size=6)
-    for one in pairs:
-        made.update(json.dumps([one.id, one.document, one.reference]).encode())
-    return made.hexdigest()
+    digest = blake2b(digest_size=6)
+    for pair in pairs:
+        digest.update(json.dumps([pair.id, pair.document, pair.reference]).encode())
+    return digest.hexdigest()

@@ -8,33 +8,33 @@ once for an item: it is the same in all of its options, and wherever it stands a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, ClassVar
 
 from rote.core.document import Document
-from rote.core.errors import OptionError
+from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, option
-from rote.core.progress import Reporter, Silent
-from rote.corpus.items import Item
-from rote.curate._perturb import lexicons, senses
-from rote.curate._perturb.care import fitting
-from rote.curate._perturb.lexicons import Lexicon, Sense
-from rote.curate._perturb.replacing import (
+from rote.core.progress import Reporter, Silent, several
+from rote.corpus.items import Item, ItemRecord
+from rote.curate.synonyms import lexicons, senses
+from rote.curate.synonyms.lexicons import Sense, SynonymLexicon
+from rote.curate.synonyms.replacement import (
     TARGET,
-    Chosen,
+    ChosenLemma,
     Replacement,
     Variant,
-    agreed,
-    distinct,
-    drawn,
-    exchanged,
+    draw_lemma,
+    fitting_lemmas,
+    keep_distinct,
+    mark_bound_words,
+    replace_words,
     target_forms,
 )
-from rote.curate._perturb.senses import Question
-from rote.curate._perturb.senses.model import ByModel
-from rote.curate._perturb.words import CONTEXT, LAYERS, OPTIONS, Finder, Key, Word
+from rote.curate.synonyms.senses import SenseQuestion
+from rote.curate.synonyms.senses.model import ModelChooser
+from rote.curate.synonyms.words import CONTEXT, LAYERS, OPTIONS, Key, Word, WordFinder
 from rote.models.options import ModelOptions
 
 _AT_A_TIME = 500
@@ -93,7 +93,7 @@ class Perturbed:
 
     items: list[Item]
     replacements: list[Replacement]
-    kept: dict[str, Counter[str]]
+    unreplaced: dict[str, Counter[str]]
     settings: dict[str, Any]
     """What it depends on, for the signature."""
 
@@ -110,16 +110,16 @@ def perturb(
     reporter = reporter or Silent()
     lexicon = lexicons.get(options.lexicon)
     chooser = senses.get(options.sense, models, reporter)
-    if isinstance(chooser, ByModel):
+    if isinstance(chooser, ModelChooser):
         chooser.check(lexicon)
-    found, signature = _words(items, lexicon, options, reporter)
+    item_words, signature = _find_words(items, lexicon, options, reporter)
     numbers: dict[tuple[int, Key], int] = {}
-    questions: list[Question] = []
-    for number, words in enumerate(found):
+    questions: list[SenseQuestion] = []
+    for number, words in enumerate(item_words):
         for word in words:
             if not word.why and (number, word.key) not in numbers:
                 numbers[number, word.key] = len(questions)
-                questions.append(_question(items[number], word, words, lexicon))
+                questions.append(_ask_sense(items[number], word, words, lexicon))
     answers = chooser(questions, lexicon, reporter)
     settings = {
         "variant": options.variant,
@@ -131,60 +131,60 @@ def perturb(
         "annotator": signature,
         "seed": options.seed,
     }
-    made = Perturbed([], [], {}, settings)
-    for number, (item, words) in enumerate(zip(items, found)):
-        kept = made.kept.setdefault(item.task, Counter())
-        chosen: list[tuple[Word, Chosen]] = []
+    result = Perturbed([], [], {}, settings)
+    for number, (item, words) in enumerate(zip(items, item_words)):
+        unreplaced = result.unreplaced.setdefault(item.task, Counter())
+        chosen: list[tuple[Word, ChosenLemma]] = []
         for word in words:
             if word.why:
-                kept[word.why] += 1
+                unreplaced[word.why] += 1
                 continue
             at = numbers[number, word.key]
             if answers[at].share < options.sure:
-                kept[_UNSURE] += 1
+                unreplaced[_UNSURE] += 1
                 continue
             sense = questions[at].senses[answers[at].number]
             same = [each for each in words if each.key == word.key]
-            lemmas, why = _lemmas(sense, same, lexicon, options.variant)
+            lemmas, why = _candidate_lemmas(sense, same, lexicon, options.variant)
             if not lemmas:
-                kept[why] += 1
+                unreplaced[why] += 1
                 continue
-            choice = drawn(lemmas, sense, answers[at], word, item, seed=options.seed)
+            choice = draw_lemma(lemmas, sense, answers[at], word, item, seed=options.seed)
             if choice.lemma.lower() == word.lemma.lower():
-                kept[_ITSELF] += 1
+                unreplaced[_ITSELF] += 1
             elif choice.lemma.lower() in target_forms(item):
-                kept[TARGET] += 1  # it would give the answer away
+                unreplaced[TARGET] += 1  # it would give the answer away
             else:
                 chosen.append((word, choice))
-        left = distinct(item, chosen)
-        kept.update([_SAME] * (len(chosen) - len(left)))
-        new, log = exchanged(item, left)
-        made.items.append(new)
-        made.replacements.extend(log)
-    return made
+        distinct = keep_distinct(item, chosen)
+        unreplaced.update([_SAME] * (len(chosen) - len(distinct)))
+        new, log = replace_words(item, distinct)
+        result.items.append(new)
+        result.replacements.extend(log)
+    return result
 
 
-def _lemmas(
-    sense: Sense, words: Sequence[Word], lexicon: Lexicon, variant: Variant
+def _candidate_lemmas(
+    sense: Sense, words: Sequence[Word], lexicon: SynonymLexicon, variant: Variant
 ) -> tuple[tuple[str, ...], str]:
     """What one is drawn from for a word, wherever it occurs, or why there is nothing to draw."""
     others = sense.others(words[0].lemma)
     if variant == "careful" and others:
-        return fitting(words, sense, lexicon)
+        return fitting_lemmas(words, sense, lexicon)
     if variant == "paper" and len(sense.usable) > 1:
         return sense.usable, ""
     return (others, "") if others and variant == "exact" else ((), _ALONE)
 
 
-def _words(
-    items: Sequence[Item], lexicon: Lexicon, options: PerturbOptions, reporter: Reporter
+def _find_words(
+    items: Sequence[Item], lexicon: SynonymLexicon, options: PerturbOptions, reporter: Reporter
 ) -> tuple[list[list[Word]], str]:
     from rote.annotate import annotators
 
     annotator = annotators.get(options.annotator)
     careful = options.variant == "careful"
-    finder = Finder(lexicon, options.pos, careful)
-    found: list[list[Word]] = []
+    finder = WordFinder(lexicon, options.pos, careful)
+    item_words: list[list[Word]] = []
     with reporter.stage("annotating", len(items)) as advance:
         for start in range(0, len(items), _AT_A_TIME):
             some = items[start : start + _AT_A_TIME]
@@ -193,12 +193,14 @@ def _words(
             firsts = accumulate((len(item.options) for item in some), initial=0)
             for item, first in zip(some, firsts):
                 words, standing = finder.words(item, annotation, first)
-                found.append(agreed(item, words, standing, careful=careful))
+                item_words.append(mark_bound_words(item, words, standing, careful=careful))
             advance(len(some))
-    return found, annotator.signature
+    return item_words, annotator.signature
 
 
-def _question(item: Item, word: Word, words: Sequence[Word], lexicon: Lexicon) -> Question:
+def _ask_sense(
+    item: Item, word: Word, words: Sequence[Word], lexicon: SynonymLexicon
+) -> SenseQuestion:
     """What is asked about a word: where it first stands, and all that stands around it."""
     around = dict.fromkeys(lemma for each in words if each.key == word.key for lemma in each.around)
     around.pop(word.lemma, None)
@@ -208,7 +210,7 @@ def _question(item: Item, word: Word, words: Sequence[Word], lexicon: Lexicon) -
         before = len(item.context)
     if not word.field.startswith((CONTEXT, OPTIONS)):
         before += len(item.options[0])
-    return Question(
+    return SenseQuestion(
         lemma=word.lemma,
         pos=word.pos,
         tag=word.tag,
@@ -219,3 +221,135 @@ def _question(item: Item, word: Word, words: Sequence[Word], lexicon: Lexicon) -
         end=before + word.end,
         frame=word.frame,
     )
+
+
+_GAP = "_"
+_LOGS = "lm-eval"
+_SHOWN = 10
+Fields = Mapping[str, Any]
+
+
+def check_ids(items: Iterable[Item]) -> None:
+    """Items are told apart by task and id; two of the same could not be matched."""
+    pairs_so_far: set[tuple[str, str]] = set()
+    twice = []
+    for item in items:
+        key = (item.task, item.id)
+        if key in pairs_so_far:
+            twice.append(f"{item.task} {item.id}")
+        pairs_so_far.add(key)
+    if twice:
+        raise InputError(
+            f"items with the same task and id: {_list_problems(twice)}",
+            remedy="Give every item an id of its own, and the answers of one model at a time",
+        )
+
+
+def match_items(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]:
+    """The other items in the order of the originals; all that do not match up are listed.
+
+    Where each side is one task, its name does not matter: perturbed items are often evaluated as a
+    task of their own.
+    """
+    check_ids(originals)
+    check_ids(others)
+    tasks, other_tasks = ({item.task for item in items} for items in (originals, others))
+    if len(tasks) == len(other_tasks) == 1:
+        others = [replace(item, task=next(iter(tasks))) for item in others]
+    by_key = {(item.task, item.id): item for item in others}
+    wanted = {(item.task, item.id): item for item in originals}
+    problems = [
+        f"{task} {id} is not among the perturbed" for task, id in wanted if (task, id) not in by_key
+    ]
+    problems += [
+        f"{task} {id} is not among the originals" for task, id in by_key if (task, id) not in wanted
+    ]
+    for key, item in wanted.items():
+        counterpart = by_key.get(key)
+        if counterpart is None:
+            continue
+        name = " ".join(key)
+        if len(counterpart.options) != len(item.options):
+            problems.append(
+                f"{name} has {several(len(counterpart.options), 'option')}, not {len(item.options)}"
+            )
+        elif counterpart.answer != item.answer:
+            problems.append(f"{name} has another right answer")
+    if problems:
+        raise InputError(
+            f"original and perturbed items do not match up: {_list_problems(problems)}",
+            remedy="Give the items that were perturbed, and what was made of them",
+        )
+    return [by_key[key] for key in wanted]
+
+
+def order_records(items: Sequence[Item], records: Sequence[ItemRecord]) -> list[ItemRecord]:
+    """The records that hold matched items; the task may have been taken for another one."""
+    by_key = {(record.item.task, record.item.id): record for record in records}
+    only = {record.item.id: record for record in records}
+    return [by_key.get((item.task, item.id)) or only[item.id] for item in items]
+
+
+def _list_problems(problems: Sequence[str]) -> str:
+    more = len(problems) - _SHOWN
+    return "; ".join(problems[:_SHOWN]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def rewrite_record(record: ItemRecord, item: Item, answered: Iterable[str] = ()) -> dict[str, Any]:
+    """The record with the texts of another item in the place of its own.
+
+    `answered` are fields that say how the original was answered, which say nothing of this one.
+    """
+    if record.form not in _FORMS:
+        raise OptionError(f"items of the form '{record.form}' cannot be written")
+    texts = _FORMS[record.form](record.fields, item)
+    if record.form == _LOGS:
+        return texts
+    missing = set(answered)
+    return {
+        **{name: value for name, value in record.fields.items() if name not in missing},
+        **texts,
+    }
+
+
+def _trailing_spaces(text: str) -> str:
+    """The spaces that a reader takes away."""
+    return text[len(text.rstrip()) :]
+
+
+def _name_options(item: Item, *names: str) -> dict[str, Any]:
+    """The options under the names that a benchmark has for them."""
+    return dict(zip(names, item.options, strict=True))
+
+
+def _plain_choices(fields: Fields, item: Item) -> dict[str, Any]:
+    texts: dict[str, Any] = {"context": item.context, "options": list(item.options)}
+    if "ending" in fields:
+        texts["ending"] = item.ending
+    if isinstance(fields.get("answer"), str) and fields["answer"] in fields["options"]:
+        texts["answer"] = item.options[fields["options"].index(fields["answer"])]
+    return texts
+
+
+_FORMS: dict[str, Callable[[Fields, Item], dict[str, Any]]] = {
+    "blimp": lambda fields, item: _name_options(item, "sentence_good", "sentence_bad"),
+    "choices": _plain_choices,
+    "copa": lambda fields, item: {
+        "premise": item.context[:-1] + _trailing_spaces(fields["premise"]),
+        **_name_options(item, "choice1", "choice2"),
+    },
+    "lambada": lambda fields, item: {"context": item.context[:-1], **_name_options(item, "target")},
+    "piqa": lambda fields, item: {
+        "goal": item.context[:-1] + _trailing_spaces(fields["goal"]),
+        **_name_options(item, "sol1", "sol2"),
+    },
+    "winogrande": lambda fields, item: {
+        "sentence": f"{item.context}{_GAP}{item.ending}",
+        **_name_options(item, "option1", "option2"),
+    },
+    _LOGS: lambda fields, item: {
+        **{name: getattr(item, name) for name in ("id", "task", "context")},
+        "options": list(item.options),
+        **{name: getattr(item, name) for name in ("ending", "answer")},
+    },
+}

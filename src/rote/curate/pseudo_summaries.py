@@ -19,12 +19,14 @@ import numpy as np
 from rote import run
 from rote.annotate import words
 from rote.annotate.sentences import split
+from rote.core.array_types import Array
 from rote.core.document import Document
 from rote.core.files import new_file
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Batch, Corpus, Problems, Shard, map_shards
-from rote.curate.reading import UniqueIds, fields_of, json_line
+from rote.curate.corpus_reader import UniqueIds, json_line, other_fields
 
 Reason = Literal["one sentence", "no words"]
 TEXT, DOCUMENT, REFERENCE, SCORE = "text", "document", "reference", "rouge_1"
@@ -32,7 +34,7 @@ _WORDS, _ROUGE = "ud", "rouge"
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SummaryPair:
     """A sentence as the summary of the rest of its text, and its ROUGE-1 F against it."""
 
     document: str
@@ -41,7 +43,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SummaryCounts:
     """How many pairs were written, which documents gave none and why, and what was skipped.
 
     `unrelated`: no sentence shares a word with the rest, so that the first one is the summary.
@@ -55,34 +57,33 @@ class Made:
     problems: Problems
 
 
-def pairs(texts: Sequence[str]) -> list[Pair | Reason]:
+def make_pairs(texts: Sequence[str]) -> list[SummaryPair | Reason]:
     """For each text its pair, or why it has none."""
-    from rote.curate._sentence_kernels import most_shared
 
     layer = split(texts, words.get(_WORDS)(texts))
     spans = list(_sentence_spans(layer))
     rouge = words.get(_ROUGE)(texts)
-    best, shared = most_shared(
+    best, shared = _most_shared(
         rouge.ids,
         rouge.starts,
         rouge.text_ends,
-        np.array([start for own in spans for start, _ in own], np.int64),
-        np.cumsum([len(own) for own in spans], dtype=np.int64),
+        np.array([start for text_spans in spans for start, _ in text_spans], np.int64),
+        np.cumsum([len(text_spans) for text_spans in spans], dtype=np.int64),
         len(rouge.vocabulary),
     )
     sizes = (rouge.text_ends - rouge.text_starts).tolist()
-    return [_pair(*each) for each in zip(texts, spans, best.tolist(), shared.tolist(), sizes)]
+    return [_make_pair(*each) for each in zip(texts, spans, best.tolist(), shared.tolist(), sizes)]
 
 
-def _pair(
+def _make_pair(
     text: str, spans: Sequence[tuple[int, int]], best: int, shared: int, size: int
-) -> Pair | Reason:
+) -> SummaryPair | Reason:
     if len(spans) < 2:
         return "one sentence"
     if not size:
         return "no words"
     start, end = spans[best]
-    return Pair(_rest(text, spans, best), text[start:end], 2 * shared / size)
+    return SummaryPair(_without_sentence(text, spans, best), text[start:end], 2 * shared / size)
 
 
 def _sentence_spans(layer: Layer) -> Iterator[list[tuple[int, int]]]:
@@ -96,7 +97,7 @@ def _sentence_spans(layer: Layer) -> Iterator[list[tuple[int, int]]]:
         yield list(zip(first[begin:end], last[begin:end]))
 
 
-def _rest(text: str, spans: Sequence[tuple[int, int]], left_out: int) -> str:
+def _without_sentence(text: str, spans: Sequence[tuple[int, int]], left_out: int) -> str:
     """The text without one of its sentences; of the gaps around it the one with more lines stays,
     so that paragraphs stay apart."""
     start, end = spans[left_out]
@@ -111,7 +112,7 @@ def _rest(text: str, spans: Sequence[tuple[int, int]], left_out: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class SummarizedShard:
     """One shard: a line of JSON for each document, or why it gives none."""
 
     batch: Batch
@@ -121,18 +122,18 @@ class Piece:
     replaced: Counter[str]
 
 
-def summarized(shard: Shard) -> Piece:
+def summarize_shard(shard: Shard) -> SummarizedShard:
     """The work on one shard, in any process."""
     batch = shard.read()
-    found = pairs([document.text for document in batch.documents])
-    return Piece(
+    text_pairs = make_pairs([document.text for document in batch.documents])
+    return SummarizedShard(
         batch=batch.bare(),
         size=shard.size,
         lines=[
-            json_line(_record(document, pair)) if isinstance(pair, Pair) else pair
-            for document, pair in zip(batch.documents, found)
+            json_line(_record(document, pair)) if isinstance(pair, SummaryPair) else pair
+            for document, pair in zip(batch.documents, text_pairs)
         ],
-        unrelated=[isinstance(pair, Pair) and pair.score == 0 for pair in found],
+        unrelated=[isinstance(pair, SummaryPair) and pair.score == 0 for pair in text_pairs],
         replaced=Counter(
             name
             for document in batch.documents
@@ -142,16 +143,16 @@ def summarized(shard: Shard) -> Piece:
     )
 
 
-def _record(document: Document, pair: Pair) -> dict[str, Any]:
+def _record(document: Document, pair: SummaryPair) -> dict[str, Any]:
     """The summary is the text, so that every measure reads it, and a reference for what a model
     makes of the document."""
-    own = {
+    pair_fields = {
         TEXT: pair.summary,
         DOCUMENT: pair.document,
         REFERENCE: pair.summary,
         SCORE: pair.score,
     }
-    return {"id": document.id, **own, **fields_of(document), **own}
+    return {"id": document.id, **pair_fields, **other_fields(document), **pair_fields}
 
 
 def pseudo_summaries(
@@ -161,26 +162,70 @@ def pseudo_summaries(
     jobs: int = 1,
     engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
-) -> Made:
+) -> SummaryCounts:
     """Write a JSONL file of pairs, in the order of the input; it is whole or not there."""
     reporter = reporter or Silent()
     works = run.get(engine, jobs)
-    written = unrelated = 0
+    summaries = unrelated = 0
     left_out: Counter[Reason] = Counter()
     replaced: Counter[str] = Counter()
     problems, unique = Problems(), UniqueIds(corpus)
     with new_file(path) as file, reporter.stage("choosing", corpus.size, unit="B") as advance:
-        for piece in map_shards(summarized, corpus, works, doing="summarizing"):
+        for piece in map_shards(summarize_shard, corpus, works, doing="summarizing"):
             batch = unique.check(piece.batch)
             problems.add(batch.problems)
             for number in np.flatnonzero(np.isin(piece.batch.lines, batch.lines)).tolist():
                 line = piece.lines[number]
                 if isinstance(line, bytes):
                     file.write(line)
-                    written += 1
+                    summaries += 1
                     unrelated += piece.unrelated[number]
                 else:
                     left_out[line] += 1
             replaced += piece.replaced
             advance(piece.size)
-    return Made(written, left_out, unrelated, replaced, problems)
+    return SummaryCounts(summaries, left_out, unrelated, replaced, problems)
+
+
+@njit(cache=True, nogil=True)
+def _most_shared(
+    ids: Array, places: Array, text_ends: Array, sentences: Array, last_sentences: Array, kinds: int
+) -> tuple[Array, Array]:
+    """For each text the first of its sentences that share most words, and how many it shares.
+
+    Text t holds the words `text_ends[t-1]:text_ends[t]`, which begin at the characters `places`,
+    and the sentences `last_sentences[t-1]:last_sentences[t]`, which begin at the characters
+    `sentences`. A word is shared as often as it stands both in the sentence and in the rest. A
+    text without sentences has -1.
+    """
+    best = np.full(len(text_ends), -1, np.int64)
+    shared = np.zeros(len(text_ends), np.int64)
+    text_counts = np.zeros(kinds, np.int32)
+    sentence_counts = np.zeros(kinds, np.int32)
+    word = 0
+    first = 0
+    for text in range(len(text_ends)):
+        begin = word
+        for place in range(begin, text_ends[text]):
+            text_counts[ids[place]] += 1
+        last = last_sentences[text]
+        for sentence in range(first, last):
+            start = word
+            while word < text_ends[text] and (
+                sentence + 1 == last or places[word] < sentences[sentence + 1]
+            ):
+                sentence_counts[ids[word]] += 1
+                word += 1
+            count = 0
+            for place in range(start, word):
+                here = sentence_counts[ids[place]]
+                count += min(here, text_counts[ids[place]] - here)
+                sentence_counts[ids[place]] = 0  # a second occurrence adds nothing
+            if best[text] < 0 or count > shared[text]:
+                best[text] = sentence - first
+                shared[text] = count
+        word = text_ends[text]
+        for place in range(begin, word):
+            text_counts[ids[place]] = 0
+        first = last
+    return best, shared

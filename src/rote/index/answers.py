@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
 from rote.index.columns.packed_array import OUT_OF_RANGE
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 from rote.index.segments.documents import Documents
 from rote.index.segments.segment import Segment
-
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +80,17 @@ class Holders:
 
 
 @dataclass(frozen=True, slots=True)
+class NearestSentences:
+    """For each vector the sentences nearest to it, a row each, the most similar first.
+
+    Where an index has fewer sentences, rows end in -1, and in nan.
+    """
+
+    similarities: NDArray[np.float32]
+    sentences: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class FrequentNgrams:
     """N-grams by falling count, equal counts in the order of their items."""
 
@@ -109,11 +118,7 @@ class Continuations:
 
 
 def occurrences_in(
-    segment: Segment,
-    number: int,
-    layer: str,
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
+    segment: Segment, number: int, layer: str, starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> list[Occurrence]:
     """The matches [start, end) of a layer in segment `number`, as occurrences in documents."""
     positions, documents = segment.positions_of(layer), segment.documents

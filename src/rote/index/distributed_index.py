@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from rote.core.errors import OptionError
-from rote.index.answers import Counts, FrequentNgrams, NgramCounts
+from rote.index.answers import FrequentNgrams, NgramCounts
 from rote.index.counts.frequent_ngrams import can_reach, find_frequent, likeliest_rows
 from rote.index.factory import open_state
 from rote.index.folders.manifest import Manifest
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 from rote.index.index import DEFAULT, Batch, Index
 from rote.run import Engine, Shared
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,15 @@ from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 from rote.corpus.memory import to_rows
 from rote.index.index import DEFAULT, Index
+from rote.index.segments.meanings import read_meanings, write_meanings
+from rote.index.segments.part import MEANINGS, MemoryTarget
+from rote.index.segments.segment import WORD, Segment
 from rote.index.segments.writers import build_memory_segment
 
 if TYPE_CHECKING:
-    from rote.core.annotation import Annotation
+    from rote.core.document import Annotation
     from rote.corpus import Batch, Corpus
-    from rote.index.folders.manifest import Manifest
+    from rote.index.folders.manifest import EmbedderRecord, Manifest
     from rote.index.folders.options import BuildOptions
 
 
@@ -101,8 +104,9 @@ def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> I
     problems = Problems()
     for line in corpus.guesses:
         reporter.say(line)
-    layers, compact = options.layers, options.compact
-    if parse_layers(layers).tokenizer:
+    chosen, compact = parse_layers(options.layers), options.compact
+    layers = chosen.layers
+    if chosen.tokenizer:
         raise OptionError("an index in memory has no subwords: --output names a folder for it")
     made_by = annotators.get(options.annotator)
     named = tuple(name for name in layers if name != "word")
@@ -121,9 +125,10 @@ def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> I
             author_field=options.author_field,
             compact=compact,
         )
+    segment, meanings = _embed_sentences(segment, chosen.embedder, reporter)
     for line in problems.listed():
         reporter.say(line)
-    return Index([segment], recipe)
+    return Index([segment], recipe, meanings=meanings)
 
 
 def index_texts(
@@ -140,11 +145,31 @@ def index_texts(
     from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.corpus import Batch
+    from rote.index.folders.options import parse_layers
 
+    chosen = parse_layers(layers)
+    layers = chosen.names
     made_by = annotators.get(annotator)
     recipe = Recipe(annotator, made_by.signature, tuple(n for n in layers if n != "word"))
     documents = [Document(str(i), text) for i, text in enumerate(texts)]
     batch = Batch(documents, "texts", "texts", list(range(1, len(texts) + 1)), [])
     pieces = [(batch, recipe.annotate(documents))] if documents else []
     segment = build_memory_segment(pieces, layers=layers, sorted_layers=layers, compact=compact)
-    return Index([segment], recipe)
+    segment, meanings = _embed_sentences(segment, chosen.embedder, None)
+    return Index([segment], recipe, meanings=meanings)
+
+
+def _embed_sentences(
+    segment: Segment, embedder: str | None, reporter: Reporter | None
+) -> tuple[Segment, EmbedderRecord | None]:
+    """A segment in memory with a vector of each sentence, and who made them."""
+    if embedder is None:
+        return segment, None
+    from rote.index.folders.manifest import embedder_of, record_embedder
+
+    record, target = record_embedder(embedder), MemoryTarget()
+    positions, documents = segment.positions[WORD], segment.documents
+    write_meanings(
+        target, positions, documents, embedder_of("the index", record), reporter=reporter
+    )
+    return replace(segment, meanings=read_meanings(target.sealed(MEANINGS))), record

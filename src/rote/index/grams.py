@@ -15,6 +15,14 @@ from numpy.typing import NDArray
 
 from rote.core.layer import Ids, Layer, Offsets
 
+Counts = NDArray[np.int64]
+END = 0
+"""The number that stands behind every document in the stream."""
+ABSENT = -1
+"""What `Vocabulary.find` says of a string that it does not hold."""
+MAX_POSITIONS = 2**31 - 2
+"""The longest stream of one segment: positions are signed 32-bit numbers while it is built."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grams:

@@ -26,11 +26,11 @@ from rote.core.progress import several
 from rote.index import query as queries
 from rote.index.answers import (
     Continuations,
-    Counts,
     FrequentNgrams,
     Holders,
     LongestMatches,
     MatchContext,
+    NearestSentences,
     NgramCounts,
     Occurrence,
     check_limit,
@@ -43,18 +43,27 @@ from rote.index.counts.batch import TextQuery, find_all_ranges, map_segments, th
 from rote.index.counts.document_counts import DocumentCounts, NgramRanges, first_positions
 from rote.index.counts.frequent_ngrams import most_frequent
 from rote.index.counts.lookup import Lookup, continuations
-from rote.index.grams import Grams
-from rote.index.segments.segment import Segment
+from rote.index.grams import Counts, Grams
+from rote.index.segments.meanings import (
+    MeaningQuery,
+    SentencePositions,
+    find_nearest,
+    sentence_positions,
+)
+from rote.index.segments.segment import WORD, Segment
 from rote.run import cores
 
 if TYPE_CHECKING:
+    from rote.annotate.embeddings import Embedder
     from rote.annotate.pieces import Recipe
-    from rote.index.folders.manifest import Manifest
+    from rote.index.folders.manifest import EmbedderRecord, Manifest
 
 Gram: TypeAlias = "str | Sequence[str]"
 """A text, cut and tagged by the index's own annotator, or the items of a layer themselves."""
 Batch: TypeAlias = "Grams | Sequence[Gram]"
 DEFAULT = "lower"
+_REMEMBERED = 1000
+"""Words whose neighbours are remembered."""
 # What one count needs of a segment, at hand: looking up attributes takes as long as the search.
 _Counter: TypeAlias = (
     "tuple[Callable[[str], int], Callable[[Sequence[int]], int], Callable[[str], int]]"
@@ -77,12 +86,15 @@ class Index:
         *,
         path: Path | None = None,
         manifest: Manifest | None = None,
+        meanings: EmbedderRecord | None = None,
     ) -> None:
         self.segments, self.path, self.manifest = tuple(segments), path, manifest
         if layers is None:
             layers = manifest.layers if manifest else (*segments[0].columns,) if segments else ()
         self.layers = tuple(layers)
         """Layers that can be searched and shown."""
+        self.meanings = manifest.meanings if manifest else meanings
+        """Who made the vectors of its sentences, if it has that layer."""
         self.threads = cores()
         """So many segments are asked at a time."""
         self._recipe = recipe
@@ -90,6 +102,10 @@ class Index:
         self._counters: dict[str, list[_Counter]] = {}
         self._document_counts = DocumentCounts(self.segments)
         self._shared: dict[str, SharedVocabulary] = {}
+        self._rows: dict[str, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
+        """Of a layer: entries of its vocabulary by their static vectors, and these."""
+        self._neighbours: dict[tuple[str, str], dict[str, float]] = {}
+        self._sentences: dict[int, SentencePositions] = {}
         self._memos = [queries.RegexMemo() for _ in self.segments]
 
     def __repr__(self) -> str:
@@ -249,11 +265,46 @@ class Index:
         """The query that a text stands for; a plain phrase is cut by the index's annotator."""
         if queries.is_plain(query):
             query = queries.literal(self.items(query, layer), layer)
-        parsed = queries.parse(query, layer, plain_glyphs=self.plain_glyphs)
+        elif queries.is_soft_phrase(query):
+            query = queries.soft_phrase(query, layer, lambda rest: self.items(rest, layer))
+        parsed = queries.parse(
+            query, layer, plain_glyphs=self.plain_glyphs, neighbours=self._neighbour_items
+        )
         if self.segments:
             positions = self.segments[0].positions
             queries.check(parsed, {n: n if n in positions else "word" for n in self.layers})
         return parsed
+
+    def neighbours(self, word: str, layer: str = DEFAULT) -> dict[str, float]:
+        """The items of a layer that mean about what a word does, and how similar they are.
+
+        The word itself is among them, if the index holds it; the most similar come first.
+        """
+        key = (layer, word)
+        if key not in self._neighbours:
+            from rote.annotate.embeddings import static
+
+            cosines = static.find_neighbours(word)
+            strings = self.shared(layer).strings
+            if layer not in self._rows:
+                all_rows = static.table().find(strings)
+                by_row = np.argsort(all_rows, kind="stable")
+                self._rows[layer] = by_row, all_rows[by_row]
+            numbers, rows = self._rows[layer]
+            near: dict[str, float] = {}
+            for row, cosine in cosines.items():
+                first, behind = np.searchsorted(rows, (row, row + 1)).tolist()
+                near |= {strings[n]: cosine for n in numbers[first:behind].tolist()}
+            if word not in near and any(c.vocabulary.find(word) > 0 for c in self.columns(layer)):
+                near[word] = 1.0
+            order = sorted(near, key=lambda item: (item != word, -near[item], item))
+            if len(self._neighbours) >= _REMEMBERED:
+                self._neighbours.clear()
+            self._neighbours[key] = {item: near[item] for item in order}
+        return self._neighbours[key]
+
+    def _neighbour_items(self, layer: str, word: str) -> Sequence[str]:
+        return list(self.neighbours(word, layer)) if layer in self.layers else [word]
 
     def context(self, occurrence: Occurrence, around: int = 60) -> MatchContext:
         """The text of an occurrence, with so many characters before and after it."""
@@ -299,6 +350,72 @@ class Index:
     def extend(self, gram: Gram, layer: str = DEFAULT) -> Continuations:
         """What follows the n-gram, and how often; an empty sequence: how often each item occurs."""
         return continuations(self.lookups(layer), self.items(gram, layer) if gram else [])
+
+    # -- what sentences mean -----------------------------------------------------------------
+
+    def sentence_embedder(self, name: str | None = None) -> Embedder:
+        """The embedder that made the vectors of the sentences; another one is refused by name."""
+        from rote.annotate.embeddings import get
+        from rote.index.folders.manifest import embedder_of
+
+        where = self.path or "the index"
+        if self.meanings is None:
+            raise OptionError(
+                f"{where} has no meanings of its sentences. `rote index add-layer "
+                f"{shlex.quote(str(self.path or 'IDX'))} meaning` adds them"
+            )
+        embedder = embedder_of(where, self.meanings)
+        if name is not None and get(name).signature != embedder.signature:
+            raise OptionError(
+                f"the meanings of {where} were made by '{self.meanings.name}' "
+                f"({self.meanings.signature}): '{name}' makes other vectors, which do not compare. "
+                f"Leave it out, or ask an index with the layer meaning:{name}"
+            )
+        return embedder
+
+    @property
+    def sentences_held(self) -> int:
+        """How many sentences have a vector; their numbers go through all documents in order."""
+        return sum(len(segment.meanings or ()) for segment in self.segments)
+
+    def nearest_sentences(self, vectors: NDArray[np.float32], k: int = 10) -> NearestSentences:
+        """The k sentences nearest in meaning to each vector, by the index's own embedder."""
+        dimensions = self.sentence_embedder().dimensions
+        if vectors.ndim != 2 or vectors.shape[1] != dimensions:
+            raise OptionError(f"vectors of {dimensions} numbers are asked for, a row for each")
+        if k < 1:
+            raise OptionError(f"at least one sentence is to be found, not {k}")
+        query = MeaningQuery.of(vectors)
+        parts = [segment.meanings for segment in self.segments if segment.meanings is not None]
+        similarities = np.full((len(vectors), k), np.nan, np.float32)
+        sentences = np.full((len(vectors), k), -1, np.int64)
+
+        def find(number: int) -> None:
+            best, rows = find_nearest(parts, query, number, k)
+            similarities[number, : len(best)], sentences[number, : len(rows)] = best, rows
+
+        for _ in map_segments(find, range(len(vectors)), self.threads):
+            pass
+        return NearestSentences(similarities, sentences)
+
+    def sentences(self, numbers: Sequence[int] | NDArray[np.int64]) -> list[Occurrence]:
+        """Where sentences stand, by their numbers; `context` gives the text of one."""
+        wanted = np.asarray(numbers, np.int64)
+        if len(wanted) and not 0 <= int(wanted.min()) <= int(wanted.max()) < self.sentences_held:
+            raise OptionError(f"the index has {several(self.sentences_held, 'sentence')}")
+        occurrences: dict[int, Occurrence] = {}
+        first = 0
+        for number, segment in enumerate(self.segments):
+            behind = first + len(segment.meanings or ())
+            inside = np.unique(wanted[(wanted >= first) & (wanted < behind)])
+            if len(inside):
+                if number not in self._sentences:
+                    self._sentences[number] = sentence_positions(segment.positions[WORD])
+                there, rows = self._sentences[number], inside - first
+                places = occurrences_in(segment, number, WORD, there.starts[rows], there.ends[rows])
+                occurrences |= zip(inside.tolist(), places)
+            first = behind
+        return [occurrences[number] for number in wanted.tolist()]
 
     # -- from text to items ------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.core import plugins
 from rote.core.record import SECTIONS
-from rote.measure._settings import Settings
+from rote.measure.driver.settings import Settings
 
 if TYPE_CHECKING:
     from rote.core.metric import Metric
@@ -25,7 +25,7 @@ def metrics() -> list[Metric]:
 
 def panel() -> list[tuple[str, dict[str, Any]]]:
     """The measures of `rote diversity` and their settings, in order."""
-    return [(metric.name, dict(own)) for metric in metrics() for own in metric.panel]
+    return [(metric.name, dict(settings)) for metric in metrics() for settings in metric.panel]
 
 
 __all__ = ["Settings", "metrics", "panel"]

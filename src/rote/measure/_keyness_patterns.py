@@ -8,30 +8,254 @@ the reference rarely, over all sentences of both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.compare._resample import generator, generators
-from rote.compare.permutation import as_many_in_order, exchanges, rests_on
+from rote.compare.log_odds import PermutedExcess, contrast, permuted_excess
+from rote.compare.permutation import balance_groups_by_id, make_exchange, tested_texts_note
+from rote.compare.resampling import generator, generators
+from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.layer import layer_words
+from rote.core.layer import Layer, layer_words
 from rote.core.metric import Comparison, Value, Values, Work
 from rote.core.numbers import format_number
-from rote.core.progress import several
+from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import Need, RawText, Sample, Take
 from rote.core.table import Column, Table
-from rote.measure._patterns import Rows, listed
-from rote.measure._sentences import sentences_of, whole
-from rote.measure._templates.charts import patterns, strongest_chart
+from rote.measure._sentences import Sentences, complete_sentences, sentences_of
+from rote.measure._template_output import patterns, strongest_chart
 
 if TYPE_CHECKING:
-    from rote.measure._neighbours.samples import Runs
+    from rote.measure._neighbour_balls import Runs
+    from rote.measure._template_windows import Chosen, Windows
+
+
+# A pattern one item further along is the same habit, unless it stands clearly more often alone.
+_SAME = 0.75
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The layers, their sentences, and for each source the reference's sentences it misses.
+
+    `every` are all sentences, `is_kept` which of them count; `measured` are the numbers of the
+    reference's that were held against balls, `outside` of those in none, run by run. The first
+    of the `runs` are the groups as they are, the second what of them is tested (as many texts of
+    each doc_id), the others have permuted labels.
+    """
+
+    layer: Layer
+    word: Layer
+    raw: RawText
+    every: Sentences
+    is_kept: Flags
+    measured: Integers
+    outside: Mapping[str, Sequence[Integers]]
+    runs: Runs
+    groups: Mapping[str, Take]
+    reference: str | None
+
+
+def list_patterns(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
+    """The patterns of both sides, for every source."""
+    from rote.measure._template_windows import windows_by_length
+
+    by_source: dict[str, list[_Listed]] = {source: [] for source in rows.outside}
+    # Patterns lie within sentences, so a sentence is to the count what a text is elsewhere.
+    ends = rows.every.ends
+    by_sentence = replace(rows.layer, text_ends=ends, sentence_ends=ends)
+    total = len(options.lengths) * len(by_source)
+    with reporter.stage("keyness: patterns", total) as advance:
+        for windows in windows_by_length(by_sentence, options.lengths, singles=False):
+            for source in by_source:
+                counting = _Counting(rows, windows, by_sentence, options, source)
+                by_source[source].append(counting.strongest())
+                advance(1)
+    patterns: list[Row] = []
+    for lengths in by_source.values():
+        largest = np.max([listed.standing.largest for listed in lengths], axis=0)
+        for side in (0, 1):
+            for listed in lengths:
+                # One list for each source: as many chances to be wrong.
+                p = np.minimum(1.0, len(by_source) * listed.standing.p(largest))
+                for place, row in listed.sides[side]:
+                    patterns.append({**row, "p_corrected": float(p[place])})
+    return patterns
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """How all patterns of one length stand, and rows for the strongest of the two sides.
+
+    With each row stands its place in `standing`.
+    """
+
+    standing: PermutedExcess
+    sides: tuple[list[tuple[int, Row]], list[tuple[int, Row]]]
+
+
+class _Counting:
+    """The patterns of one length and of one source beside the reference."""
+
+    def __init__(
+        self, rows: Rows, windows: Windows, by_sentence: Layer, options: Any, source: str
+    ) -> None:
+        self.rows, self.windows, self.options = rows, windows, options
+        self.by_sentence, self.source = by_sentence, source
+        self.runs, self.outside = rows.runs[source], rows.outside[source]
+        self.permutations = len(self.runs) - 2
+        both = self.sentences(np.sort(np.concatenate(self.runs[1])))
+        counts, texts = windows.tally(by_sentence, both, rows.every.texts)
+        # Whatever the labels: the same patterns in every run.
+        often = (counts >= options.min_count) & (texts >= options.min_texts)
+        self.tested = np.flatnonzero(often)
+        self.both, self.both_places = counts[self.tested], self.places_in(both)
+        self.listing = windows.listing(by_sentence, self.tested)
+
+    def strongest(self) -> _Listed:
+        """What the reference has beyond the source's balls, then what the source favours."""
+        stands = permuted_excess(self.z, self.permutations)
+        ours, theirs = map(self.sentences, self.runs[0])
+        outside, reference = self.outside[0], str(self.rows.reference)
+        counted = {"source": ours, "reference": theirs, "outside": outside}
+        tallies = {name: self.count_patterns(numbers) for name, numbers in counted.items()}
+        count = len(self.tested)
+        return _Listed(
+            stands,
+            (
+                [*self.side(reference, outside, ("outside", "source"), tallies, stands, 0)],
+                [*self.side(self.source, ours, ("source", "reference"), tallies, stands, count)],
+            ),
+        )
+
+    def sentences(self, take: Take) -> Integers:
+        """Those of some texts that count."""
+        numbers = self.rows.every.of(take)
+        return numbers[self.rows.is_kept[numbers]]
+
+    def places_in(self, sentences: Integers) -> int:
+        """How many windows there are."""
+        lengths = self.rows.every.lengths[sentences]
+        return int(np.maximum(lengths - self.windows.n + 1, 0).sum())
+
+    def z(self, run: int) -> Floats:
+        """Of every tested pattern: the reference's side, then the source's. 0: as it is."""
+        ours, outside = self.sentences(self.runs[1 + run][0]), self.outside[1 + run]
+        inside, beyond = (
+            (self.listing.counts(part), self.places_in(part)) for part in (ours, outside)
+        )
+        rest = self.both - inside[0], self.both_places - inside[1]
+        return np.concatenate(
+            [
+                contrast(a, b, (total_a, total_b)).z
+                for (a, total_a), (b, total_b) in ((beyond, inside), (inside, rest))
+            ]
+        )
+
+    def count_patterns(self, sentences: Integers) -> _Tally:
+        """How often each pattern stands, in how many sentences and in how many texts."""
+        counts, places = self.windows.tally(self.by_sentence, sentences)
+        _, texts = self.windows.tally(self.by_sentence, sentences, self.rows.every.texts)
+        return _Tally(counts, places, texts, self.places_in(sentences))
+
+    def side(
+        self,
+        favoured_by: str,
+        sentences: Integers,
+        sides: tuple[str, str],
+        tallies: Mapping[str, _Tally],
+        stands: PermutedExcess,
+        first: int,
+    ) -> Iterator[tuple[int, Row]]:
+        """`first` is where this side's patterns begin in `stands`."""
+        ours, theirs = (tallies[name] for name in sides)
+        log_odds = contrast(ours.counts, theirs.counts, (ours.places, theirs.places))
+        place = np.full(len(log_odds.z), -1, np.int64)
+        place[self.tested] = first + np.arange(len(self.tested))
+        options = self.options
+        strength = log_odds.z
+        if self.permutations:
+            strength = np.full(len(log_odds.z), -np.inf)
+            strength[self.tested] = stands.excess[first : first + len(self.tested)]
+        allowed = (ours.counts >= options.min_count) & (ours.texts >= options.min_texts)
+        allowed &= (place >= 0) & (log_odds.z > 0) & (strength > 0)
+        chosen = self.different(np.flatnonzero(allowed), strength, ours.counts)
+        read = self.read(sentences, chosen)
+        for number, name, texts in zip(chosen.tolist(), self.names(chosen), read):
+            at = int(place[number])
+            yield (
+                at,
+                {
+                    "source": self.source,
+                    "favoured_by": favoured_by,
+                    "n": self.windows.n,
+                    "pattern": name,
+                    **{f"{side}_count": int(t.counts[number]) for side, t in tallies.items()},
+                    **{
+                        f"{side}_sentences": int(t.sentences[number]) for side, t in tallies.items()
+                    },
+                    **{f"{side}_texts": int(t.texts[number]) for side, t in tallies.items()},
+                    **{f"{side}_ngrams": t.places for side, t in tallies.items()},
+                    "log_odds": float(log_odds.delta[number]),
+                    "z": float(log_odds.z[number]),
+                    "expected_z": float(stands.expected[at]),
+                    "excess": float(stands.excess[at]),
+                    "permutations": self.permutations,
+                    "examples": texts,
+                },
+            )
+
+    def different(self, numbers: Integers, strength: Floats, counts: Integers) -> Chosen:
+        """The strongest patterns, without those that are another one, one item further along."""
+        order = numbers[np.lexsort((numbers, -strength[numbers]))]
+        chosen: list[int] = []
+        grams: list[tuple[str, ...]] = []
+        for number, gram in zip(order.tolist(), self.windows.grams(self.by_sentence, order)):
+            if len(chosen) == self.options.top:
+                break
+            again = any(
+                (gram[1:] == window_grams[:-1] or gram[:-1] == window_grams[1:])
+                and counts[number] <= counts[listed] / _SAME
+                for listed, window_grams in zip(chosen, grams)
+            )
+            if not again:
+                chosen.append(number)
+                grams.append(gram)
+        return np.array(chosen, np.int64)
+
+    def names(self, chosen: Chosen) -> list[str]:
+        return [" ".join(items) for items in self.windows.grams(self.by_sentence, chosen)]
+
+    def read(self, sentences: Integers, chosen: Chosen) -> list[list[str]]:
+        """What the patterns read like in these sentences, the most frequent first."""
+        from rote.measure._template_windows import MatchReader
+
+        places, which = self.windows.places(self.by_sentence, sentences, chosen)
+        reader = MatchReader(self.rows.layer, self.rows.word, self.rows.raw, self.windows.n)
+        groups = [places[which == rank] for rank in range(len(chosen))]
+        return [[text for text, _ in matches[:_EXAMPLES]] for matches in reader.matches(groups)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """Of every pattern: how often it stands, in how many sentences, in how many texts."""
+
+    counts: Integers
+    sentences: Integers
+    texts: Integers
+    places: int
+
 
 _EXAMPLES, _EACH_LENGTH = 3, 2
 """Texts beside a pattern; patterns of a length on a terminal."""
+NO_REFERENCE = (
+    "patterns are those that set a source apart from a reference: --reference names one of the "
+    "sources that --by tells apart"
+)
 _WORD, _HEAD, _UPOS = Need("word", spans=True), Need("head"), Need("upos")
 
 
@@ -46,26 +270,25 @@ def needs(options: Any) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Any, work: Work) -> Rows:
     if work.reference is None:
-        raise OptionError(
-            "patterns are those that set a source apart from a reference: --reference names one of "
-            "the sources that --by tells apart"
-        )
-    from rote.measure._neighbours.balls import Rule
-    from rote.measure._neighbours.samples import outside
-    from rote.measure._trees.histograms import histograms
+        raise OptionError(NO_REFERENCE)
+    from rote.measure._neighbour_balls import Rule, outside
+    from rote.measure._tree_histograms import histograms
 
     word = sample.layer(_WORD)
     every = sentences_of(word)
-    is_kept = whole(word, every, options.drop_incomplete)
-    kept = np.flatnonzero(is_kept).astype(np.int64)
-    measured, missed, runs = kept[:0], {}, _runs(work, work.reference)
+    is_kept = complete_sentences(word, every, options.drop_incomplete)
+    chosen_sentences = np.flatnonzero(is_kept).astype(np.int64)
+    measured, missed, runs = chosen_sentences[:0], {}, _runs(work, work.reference)
     if runs:
         chosen = every.chosen(is_kept)
         trees = histograms(sample.layer(_UPOS), sample.layer(_HEAD), chosen)
         rule = Rule(options.k, strict=False)
-        found = outside(trees, chosen, work, runs, rule=rule, count=options.sentences)
-        measured = kept[found.measured]
-        missed = {source: [kept[run] for run in own] for source, own in found.by_source.items()}
+        samples = outside(trees, chosen, work, runs, rule=rule, count=options.sentences)
+        measured = chosen_sentences[samples.measured]
+        missed = {
+            source: [chosen_sentences[run] for run in sentence_runs]
+            for source, sentence_runs in samples.by_source.items()
+        }
     return Rows(
         layer=sample.layer(Need(options.layer, spans=True)),
         word=word,
@@ -83,20 +306,20 @@ def rows(sample: Sample, options: Any, work: Work) -> Rows:
 def _runs(work: Work, reference: str) -> Runs:
     """The texts of every source and of the reference, those that are tested, and these again with
     permuted labels."""
-    theirs, found = work.groups[reference], {}
+    theirs, runs = work.groups[reference], {}
     for source, ours in work.groups.items():
         if source != reference:
             pair = f"{source} {reference}"
             rng = generator(work.seed, f"choose {pair}")
             tested = ours, theirs
             if work.permutations:
-                tested = as_many_in_order(*tested, work.strata, work.ids, rng)
-            exchange = exchanges(*tested, work.strata)
+                tested = balance_groups_by_id(*tested, work.strata, work.ids, rng)
+            exchange = make_exchange(*tested, work.strata)
             draws = range(work.permutations)
             permuted = list(map(exchange, generators(work.seed, f"test {pair}", draws)))
-            one, other = map(np.sort, tested)
-            found[source] = [(ours, theirs), (one, other), *permuted]
-    return found
+            first, second = map(np.sort, tested)
+            runs[source] = [(ours, theirs), (first, second), *permuted]
+    return runs
 
 
 def reduce(rows: Rows, take: Take, options: Any, rng: np.random.Generator) -> Values:
@@ -112,43 +335,45 @@ def notes(rows: Rows, take: Take, options: Any) -> list[str]:
         return ["this is the reference: no sentence of its own lies outside"]
     if source not in rows.outside:
         return [f"too few sentences for balls of k = {options.k}"]
-    found = [
+    lines = [
         f"{len(rows.outside[source][0]):,} of {len(rows.measured):,} sentences of {rows.reference} "
         f"lie in no ball of {source}; rote precision-recall gives the interval"
     ]
     every, tested, *permuted = rows.runs[source]
     if permuted:
-        found += rests_on(sum(map(len, tested)), sum(map(len, every)))
+        lines += tested_texts_note(sum(map(len, tested)), sum(map(len, every)))
     permutations, sources = len(permuted), len(rows.outside)
     least = sources / (1 + permutations)
     if permutations and least >= 0.05:
-        found.append(
+        lines.append(
             f"with {several(permutations, 'permutation')} and {several(sources, 'source')} no "
             f"corrected p falls below {format_number(least, '.2g')}: ask for at least "
             f"{20 * sources} with --permutations"
         )
-    return found
+    return lines
 
 
 def tables(rows: Rows, comparison: Comparison, options: Any) -> Mapping[str, Sequence[Row]]:
     """The patterns of both sides, for every source."""
-    found = listed(rows, options, comparison.reporter) if rows.outside else []
-    return {"grammar": found} if rows.outside else {}
+    patterns = list_patterns(rows, options, comparison.reporter) if rows.outside else []
+    return {"grammar": patterns} if rows.outside else {}
 
 
 def _source(rows: Rows, take: Take) -> str:
     """The source that these texts belong to."""
-    return next((name for name, own in rows.groups.items() if len(np.intersect1d(take, own))), "")
+    return next(
+        (name for name, texts in rows.groups.items() if len(np.intersect1d(take, texts))), ""
+    )
 
 
 def _shown(shown: Sequence[Row], result: Result) -> list[Row]:
     """What only the reference has, then what the source favours; how often in 1,000 n-grams."""
     reference = result.reference or "the reference"
-    found: list[Row] = []
+    table: list[Row] = []
     for row in shown:
         source, theirs = row["source"], row["favoured_by"] == row["source"]
-        own, other = ("source", "reference") if theirs else ("outside", "source")
-        found.append(
+        ours, opposite = ("source", "reference") if theirs else ("outside", "source")
+        table.append(
             {
                 "n": row["n"],
                 "pattern": row["pattern"],
@@ -156,15 +381,15 @@ def _shown(shown: Sequence[Row], result: Result) -> list[Row]:
                 "whose": f"{source} more than {reference}"
                 if theirs
                 else f"{reference}, in sentences unlike any of {source}",
-                "count": row[f"{own}_count"],
-                "other_count": row[f"{other}_count"],
-                "rate": _rate(row, own),
-                "other_rate": _rate(row, other),
+                "count": row[f"{ours}_count"],
+                "other_count": row[f"{opposite}_count"],
+                "rate": _rate(row, ours),
+                "other_rate": _rate(row, opposite),
                 "p_corrected": row["p_corrected"],
                 "examples": row["examples"][:_EXAMPLES],
             }
         )
-    return found
+    return table
 
 
 def _rate(row: Row, side: str) -> float | None:
@@ -193,10 +418,10 @@ LAYOUT = (
                 "other_rate", "of the other", "number", 2, also=Column("other_count", kind="count")
             ),
             Column("z", kind="number", decimals=1),
-            Column("p_corrected", "p", "p", said="corrected"),
+            Column("p_corrected", "p", "p", note="corrected"),
             Column("examples", "for example", "text"),
         ),
-        said="in 1,000 n-grams of its length (count); of a reference's pattern, in the sentences "
+        note="in 1,000 n-grams of its length (count); of a reference's pattern, in the sentences "
         "that lie in no ball of the source; p by permuting texts, over all patterns",
         rows=_shown,
         by="whose",

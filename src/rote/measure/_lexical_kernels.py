@@ -14,7 +14,7 @@ import numpy as np
 
 from rote.core.array_types import Array
 from rote.core.kernels import njit
-from rote.measure._ngram_kernels import ONCE
+from rote.core.ngrams import ONCE
 
 
 @njit(cache=True, nogil=True)
@@ -76,7 +76,7 @@ def _factors(
 @njit(cache=True, nogil=True)
 def mtld_of_texts(ids: Array, starts: Array, ends: Array, kinds: int, threshold: float) -> Array:
     """Words per factor, mean of reading forwards and backwards; nan without words."""
-    seen = np.zeros(kinds, np.int64)
+    word_counts = np.zeros(kinds, np.int64)
     stamp = 0
     result = np.full(len(starts), np.nan)
     for text in range(len(starts)):
@@ -84,8 +84,8 @@ def mtld_of_texts(ids: Array, starts: Array, ends: Array, kinds: int, threshold:
         words = last - first
         if words == 0:
             continue
-        forward, stamp = _factors(ids, first, last, 1, threshold, seen, stamp)
-        backward, stamp = _factors(ids, last - 1, first - 1, -1, threshold, seen, stamp)
+        forward, stamp = _factors(ids, first, last, 1, threshold, word_counts, stamp)
+        backward, stamp = _factors(ids, last - 1, first - 1, -1, threshold, word_counts, stamp)
         result[text] = (words / forward + words / backward) / 2
     return result
 
@@ -106,7 +106,7 @@ def hdd_of_texts(ids: Array, starts: Array, ends: Array, kinds: int, draws: int)
             continue
         for place in range(first, last):
             counts[ids[place]] += 1
-        found = 0.0
+        expected = 0.0
         for place in range(first, last):
             frequency = counts[ids[place]]
             if frequency == 0:
@@ -116,21 +116,21 @@ def hdd_of_texts(ids: Array, starts: Array, ends: Array, kinds: int, draws: int)
             small, large = min(frequency, draws), max(frequency, draws)
             for step in range(small):
                 missed *= max(words - large - step, 0) / (words - step)
-            found += 1 - missed
-        result[text] = found / draws
+            expected += 1 - missed
+        result[text] = expected / draws
     return result
 
 
 @njit(cache=True, nogil=True)
 def ttr_of_texts(ids: Array, starts: Array, ends: Array, kinds: int) -> Array:
     """Distinct / total words of each text; nan without words."""
-    seen = np.full(kinds, -1, np.int64)
+    last_text = np.full(kinds, -1, np.int64)
     result = np.full(len(starts), np.nan)
     for text in range(len(starts)):
         distinct = 0
         for place in range(starts[text], ends[text]):
-            if seen[ids[place]] != text:
-                seen[ids[place]] = text
+            if last_text[ids[place]] != text:
+                last_text[ids[place]] = text
                 distinct += 1
         if ends[text] > starts[text]:
             result[text] = distinct / (ends[text] - starts[text])
@@ -193,7 +193,7 @@ def candidates(total: int, count: int, seed: np.uint64) -> Array:
 
     They are cut from the bits and rejected when too large, so they carry no modulo bias.
     """
-    found = np.empty(count + 1, np.int64)
+    numbers = np.empty(count + 1, np.int64)
     counter = np.uint64(0)
     bits = np.uint64(1)
     filled = 0
@@ -203,9 +203,9 @@ def candidates(total: int, count: int, seed: np.uint64) -> Array:
             bits = (bits << np.uint64(1)) | np.uint64(1)
         counter += np.uint64(1)
         number = np.int64(mixed(seed, counter) & bits)
-        found[filled] = number  # overwritten by the next unless it counts: no branch
+        numbers[filled] = number  # overwritten by the next unless it counts: no branch
         filled += int(number <= last)
-    return found[:count]
+    return numbers[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -275,22 +275,22 @@ def places(starts: Array, ends: Array, take: Array, n: int, ranks: Array) -> Arr
         while text + 1 < len(take) and before[text + 1] <= (bucket << shift):
             text += 1
         guide[bucket] = text
-    found = np.empty(len(ranks), np.int64)
+    positions = np.empty(len(ranks), np.int64)
     for number in range(len(ranks)):
         rank = ranks[number]
         text = guide[rank >> shift]
         while before[text + 1] <= rank:
             text += 1
-        found[number] = starts[take[text]] + rank - before[text]
-    return found
+        positions[number] = starts[take[text]] + rank - before[text]
+    return positions
 
 
 @njit(cache=True, nogil=True)
-def windows(ids: Array, found: Array, n: int) -> Array:
+def windows(ids: Array, positions: Array, n: int) -> Array:
     """The n-grams that start at the given places, one row each."""
-    rows = np.empty((len(found), n), ids.dtype)
-    for number in range(len(found)):
-        place = found[number]
+    rows = np.empty((len(positions), n), ids.dtype)
+    for number in range(len(positions)):
+        place = positions[number]
         for step in range(n):
             rows[number, step] = ids[place + step]
     return rows
@@ -309,14 +309,14 @@ def distinct_rows(rows: Array) -> int:
             code ^= code >> np.uint64(29)
         slot = np.int64(code & np.uint64(size - 1))
         while True:
-            other = table[slot]
-            if other == -1:
+            occupant = table[slot]
+            if occupant == -1:
                 table[slot] = number
                 distinct += 1
                 break
             same = True
             for step in range(rows.shape[1]):
-                if rows[number, step] != rows[other, step]:
+                if rows[number, step] != rows[occupant, step]:
                     same = False
                     break
             if same:
@@ -358,15 +358,17 @@ def numbered_share(
     filled = 0
     rank = 0
     for text in take:
-        own = numbers[starts[text] : max(ends[text] - n + 1, starts[text])]
-        of_own = marks[rank : rank + len(own)]
-        rank += len(own)
-        for place in range(len(own)):
-            drawn[filled] = own[place]  # overwritten by the next unless it counts: no branch
+        ngrams_of_text = numbers[starts[text] : max(ends[text] - n + 1, starts[text])]
+        of_own = marks[rank : rank + len(ngrams_of_text)]
+        rank += len(ngrams_of_text)
+        for place in range(len(ngrams_of_text)):
+            drawn[filled] = ngrams_of_text[
+                place
+            ]  # overwritten by the next unless it counts: no branch
             filled += of_own[place]
-    seen = np.zeros(kinds + 1, np.uint8)
+    occurs = np.zeros(kinds + 1, np.uint8)
     distinct = 0
     for number in drawn[:filled]:
-        distinct += 1 - seen[number + 1]
-        seen[number + 1] = number != ONCE  # what stands nowhere else is always new
+        distinct += 1 - occurs[number + 1]
+        occurs[number + 1] = number != ONCE  # what stands nowhere else is always new
     return distinct / filled

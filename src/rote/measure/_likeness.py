@@ -13,13 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from rote.annotate import embeddings
-from rote.compare._resample import generator
+from rote.compare.resampling import generator
 from rote.core.array_types import Array, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
+from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.metric import Work
 from rote.core.sample import Need, Sample
-from rote.measure import _meaning as meaning
+from rote.measure import _sentences as meaning
+from rote.measure._pair_kernels import common, forget, held, marks
 from rote.run import side_by_side
 
 SCORES = {
@@ -47,14 +49,14 @@ class Likeness:
 
     @property
     def needs(self) -> tuple[Need, ...]:
-        found = []
+        layers = []
         if {"rouge_l", "runs"} & set(self.scores):
-            found.append(Need(self.layer))
+            layers.append(Need(self.layer))
         if "templates" in self.scores:
-            found.append(Need(self.tags))
+            layers.append(Need(self.tags))
         if "cosine" in self.scores:
-            found += meaning.NEEDS
-        return tuple(found)
+            layers += meaning.NEEDS
+        return tuple(layers)
 
 
 def check_scores(scores: Sequence[str]) -> None:
@@ -67,7 +69,7 @@ def check_scores(scores: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class TextPairs:
     """Pairs of texts; all pairs of a first text follow each other. `sets` is the set that both are
     in, ascending, or -1 for two texts of different sets."""
 
@@ -79,55 +81,62 @@ class Pairs:
         return len(self.first)
 
 
-def scored(sample: Sample, how: Likeness, pairs: Pairs, work: Work) -> dict[str, Floats]:
+def scored(sample: Sample, how: Likeness, pairs: TextPairs, work: Work) -> dict[str, Floats]:
     """Each score of each pair; nan where it is undefined. Threads change the time alone."""
-    found: dict[str, Floats] = {}
+    by_score: dict[str, Floats] = {}
     for done, name in enumerate(how.scores):
         if name == "cosine":
-            found[name] = _cosines(sample, how, pairs, work)
+            by_score[name] = _cosines(sample, how, pairs, work)
         elif name == "rouge_l":
-            found[name] = _rouge(sample.layer(Need(how.layer)), how, pairs, work)
+            by_score[name] = _rouge(sample.layer(Need(how.layer)), how, pairs, work)
         elif name == "runs":
-            found[name] = _runs(sample.layer(Need(how.layer)), how.run, how, pairs, work)
+            by_score[name] = _runs(sample.layer(Need(how.layer)), how.run, how, pairs, work)
         else:
-            found[name] = _runs(sample.layer(Need(how.tags)), how.pattern, how, pairs, work)
+            by_score[name] = _runs(sample.layer(Need(how.tags)), how.pattern, how, pairs, work)
         work.progress((done + 1) / len(how.scores))
-    return found
+    return by_score
 
 
-def within_sets(sets: Integers, texts: Integers) -> Pairs:
+def within_sets(sets: Integers, texts: Integers) -> TextPairs:
     """All pairs of these texts that are in the same set; `sets` is by text, -1 for none."""
     firsts, seconds = [], []
-    for own in _members(sets, texts):
-        one, two = np.triu_indices(len(own), 1)
-        firsts.append(own[one])
-        seconds.append(own[two])
+    for members in _members(sets, texts):
+        left, second = np.triu_indices(len(members), 1)
+        firsts.append(members[left])
+        seconds.append(members[second])
     first = _joined(firsts)
-    return Pairs(first, _joined(seconds), sets[first])
+    return TextPairs(first, _joined(seconds), sets[first])
 
 
-def between_sets(sets: Integers, texts: Integers, work: Work, most: int, times: int) -> Pairs:
+def between_sets(sets: Integers, texts: Integers, work: Work, most: int, times: int) -> TextPairs:
     """Pairs of texts of different sets: `most` sets, drawn, each with the `times` next ones."""
-    own = _members(sets, texts)
-    names = [min(work.ids[text] for text in one) if len(work.ids) else str(one[0]) for one in own]
+    members = _members(sets, texts)
+    names = [
+        min(work.ids[text] for text in texts_of_set) if len(work.ids) else str(texts_of_set[0])
+        for texts_of_set in members
+    ]
     rng = generator(work.seed, "texts of different sets")
-    by_name = sorted(range(len(own)), key=names.__getitem__)
-    drawn = [by_name[place] for place in rng.permutation(len(own))[:most]]
+    by_name = sorted(range(len(members)), key=names.__getitem__)
+    drawn = [by_name[place] for place in rng.permutation(len(members))[:most]]
     firsts, seconds = [], []
     for shift in range(1, min(times, (len(drawn) - 1) // 2) + 1):
         for place, number in enumerate(drawn):
-            other = own[drawn[(place + shift) % len(drawn)]]
-            one, two = np.meshgrid(own[number], other, indexing="ij")
-            firsts.append(one.ravel())
+            partner = members[drawn[(place + shift) % len(drawn)]]
+            texts_of_set, two = np.meshgrid(members[number], partner, indexing="ij")
+            firsts.append(texts_of_set.ravel())
             seconds.append(two.ravel())
     first = _joined(firsts)
-    return Pairs(first, _joined(seconds), np.full(len(first), -1, np.int64))
+    return TextPairs(first, _joined(seconds), np.full(len(first), -1, np.int64))
 
 
-def both(one: Pairs, other: Pairs) -> Pairs:
+def both(first: TextPairs, second: TextPairs) -> TextPairs:
     """One after the other."""
-    columns = ((one.first, other.first), (one.second, other.second), (one.sets, other.sets))
-    return Pairs(*map(np.concatenate, columns))
+    columns = (
+        (first.first, second.first),
+        (first.second, second.second),
+        (first.sets, second.sets),
+    )
+    return TextPairs(*map(np.concatenate, columns))
 
 
 def _members(sets: Integers, texts: Integers) -> list[Integers]:
@@ -149,7 +158,7 @@ def _cut(layer: Layer, words: int | None) -> Integers:
     return np.minimum(layer.text_ends, layer.text_starts + words)
 
 
-def _in_parts(score: Callable[[Array, Array], Floats], pairs: Pairs, threads: int) -> Floats:
+def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads: int) -> Floats:
     """Part by part, on threads; no first text is divided between two parts."""
     changes = np.flatnonzero(np.diff(pairs.first)) + 1
     wanted = np.searchsorted(changes, np.arange(_PAIRS_AT_ONCE, len(pairs), _PAIRS_AT_ONCE))
@@ -158,18 +167,15 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: Pairs, threads: in
     return np.concatenate(list(side_by_side(lambda part: score(*part), parts, threads)))
 
 
-def _rouge(layer: Layer, how: Likeness, pairs: Pairs, work: Work) -> Floats:
-    from rote.measure._likeness_kernels import rouge_pairs
-
+def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
     starts, ends, kinds = layer.text_starts, _cut(layer, how.words), len(layer.vocabulary)
     return _in_parts(
         lambda one, two: rouge_pairs(layer.ids, starts, ends, kinds, one, two), pairs, work.jobs
     )
 
 
-def _runs(layer: Layer, n: int, how: Likeness, pairs: Pairs, work: Work) -> Floats:
-    from rote.measure._likeness_kernels import run_pairs
-    from rote.measure._ngram_kernels import number_ngrams
+def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
+    from rote.core.ngrams import number_ngrams
 
     starts, ends = layer.text_starts, _cut(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
@@ -178,16 +184,118 @@ def _runs(layer: Layer, n: int, how: Likeness, pairs: Pairs, work: Work) -> Floa
     )
 
 
-def _cosines(sample: Sample, how: Likeness, pairs: Pairs, work: Work) -> Floats:
-    made = meaning.embedded(sample, meaning.Choice(how.embedder, "text"), work)
-    vectors = made.vectors.astype(np.float64)
+def _cosines(sample: Sample, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
+    embedding = meaning.embedded(sample, meaning.Choice(how.embedder, "text"), work)
+    vectors = embedding.vectors.astype(np.float64)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     place = np.full(len(sample), -1, np.int64)
-    place[made.sentences.texts] = np.arange(len(vectors))
-    found = np.full(len(pairs), np.nan)
+    place[embedding.sentences.texts] = np.arange(len(vectors))
+    cosines = np.full(len(pairs), np.nan)
     both = np.flatnonzero((place[pairs.first] >= 0) & (place[pairs.second] >= 0))
     for begin in range(0, len(both), _PAIRS_AT_ONCE):
         some = both[begin : begin + _PAIRS_AT_ONCE]
-        one, two = vectors[place[pairs.first[some]]], vectors[place[pairs.second[some]]]
-        found[some] = np.einsum("ij,ij->i", one, two)
-    return found
+        first, second = vectors[place[pairs.first[some]]], vectors[place[pairs.second[some]]]
+        cosines[some] = np.einsum("ij,ij->i", first, second)
+    return cosines
+
+
+@njit(cache=True, nogil=True)
+def rouge_pairs(
+    ids: Array, starts: Array, ends: Array, kinds: int, first: Array, second: Array
+) -> Array:
+    """ROUGE-L F of each pair: 2 * LCS / (length + length); nan where a text is empty."""
+    scores = np.full(len(first), np.nan)
+    longest = 0
+    for text in range(len(starts)):
+        longest = max(longest, ends[text] - starts[text])
+    rows = np.empty(longest + 1, np.int32)
+    carries = np.zeros(longest + 1, np.uint8)
+    row_of = np.full(kinds, -1, np.int32)
+    pair = 0
+    while pair < len(first):
+        this = first[pair]
+        words = ids[starts[this] : ends[this]]
+        masks = marks(words, row_of)
+        while pair < len(first) and first[pair] == this:
+            others = ids[starts[second[pair]] : ends[second[pair]]]
+            if len(words) and len(others):
+                length = held(others, row_of, rows)
+                shared = common(masks, length, carries) if len(length) else 0
+                scores[pair] = 2.0 * shared / (len(words) + len(others))
+            pair += 1
+        forget(words, row_of)
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def run_pairs(
+    numbers: Array, starts: Array, ends: Array, n: int, kinds: int, first: Array, second: Array
+) -> Array:
+    """The share of the words of both texts that lie in a run of n which the other text holds too.
+
+    `numbers[p]` is the number of the n-gram that begins at p, negative where it occurs once. nan
+    where a text is shorter than n.
+    """
+    scores = np.full(len(first), np.nan)
+    holder = np.full(kinds, -1, np.int64)
+    met = np.full(kinds, -1, np.int64)
+    for pair in range(len(first)):
+        text, partner = first[pair], second[pair]
+        if pair == 0 or first[pair - 1] != text:
+            for place in range(starts[text], ends[text] - n + 1):
+                if numbers[place] >= 0:
+                    holder[numbers[place]] = text
+        if min(ends[text] - starts[text], ends[partner] - starts[partner]) < n:
+            continue
+        covered, until = 0, starts[partner]
+        for place in range(starts[partner], ends[partner] - n + 1):
+            number = numbers[place]
+            if number >= 0 and holder[number] == text:
+                met[number] = pair
+                covered += place + n - max(until, place)
+                until = place + n
+        until = starts[text]
+        for place in range(starts[text], ends[text] - n + 1):
+            number = numbers[place]
+            if number >= 0 and met[number] == pair:
+                covered += place + n - max(until, place)
+                until = place + n
+        scores[pair] = covered / (ends[text] - starts[text] + ends[partner] - starts[partner])
+    return scores
+
+
+@njit(cache=True, nogil=True)
+def set_means(first: Array, second: Array, sets: Array, scores: Array, is_member: Array) -> Array:
+    """For many groups: the mean over sets of the mean over pairs, of a text in the group and one
+    that is not, and of two texts in it.
+
+    `is_member[t, g]` is 1 where group g holds text t, else 0; `sets` are those of the pairs,
+    ascending.
+    """
+    groups = is_member.shape[1]
+    sums = np.zeros((2, groups))
+    count = np.zeros((2, groups))
+    total = np.zeros((2, groups))
+    pairs = np.zeros((2, groups))
+    for pair in range(len(first)):
+        if not np.isnan(scores[pair]):
+            ours, theirs = is_member[first[pair]], is_member[second[pair]]
+            for group in range(groups):
+                together, either = ours[group] & theirs[group], ours[group] ^ theirs[group]
+                total[0, group] += scores[pair] * either
+                pairs[0, group] += either
+                total[1, group] += scores[pair] * together
+                pairs[1, group] += together
+        if pair == len(first) - 1 or sets[pair] != sets[pair + 1]:
+            for kind in range(2):
+                for group in range(groups):
+                    if pairs[kind, group]:
+                        sums[kind, group] += total[kind, group] / pairs[kind, group]
+                        count[kind, group] += 1
+                    total[kind, group] = 0.0
+                    pairs[kind, group] = 0.0
+    for kind in range(2):
+        for group in range(groups):
+            some = count[kind, group]
+            sums[kind, group] = sums[kind, group] / some if some else np.nan
+    return sums

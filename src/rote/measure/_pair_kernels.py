@@ -35,10 +35,10 @@ def step(cells: np.uint64, mask: np.uint64, carry: np.uint64) -> tuple[np.uint64
 @njit(cache=True, nogil=True)
 def _zeros(cells: np.uint64) -> int:
     """How many bits are 0."""
-    left = ~cells
+    zeros = ~cells
     count = 0
-    while left != ZERO:
-        left &= left - ONE
+    while zeros != ZERO:
+        zeros &= zeros - ONE
         count += 1
     return count
 
@@ -54,7 +54,8 @@ def common(masks: Array, rows: Array, carries: Array) -> int:
     """
     common = 0
     carries[: len(rows)] = 0
-    for part in masks:
+    for number_of_part in range(len(masks)):
+        part = masks[number_of_part]  # a loop over parts would not know that they are contiguous
         first, second, third, fourth = ALL, ALL, ALL, ALL
         for number in range(len(rows)):
             row = np.uint64(rows[number])  # not signed: an index from the end costs a test
@@ -77,11 +78,11 @@ def marks(words: Array, row_of: Array) -> Array:
         if row_of[word] < 0:
             row_of[word] = rows
             rows += 4
-    found = np.zeros(((len(words) + 255) // 256, rows), np.uint64)
+    bits = np.zeros(((len(words) + 255) // 256, rows), np.uint64)
     for place in range(len(words)):
         row = row_of[words[place]] + ((place >> 6) & 3)
-        found[place >> 8, row] |= ONE << np.uint64(place & 63)
-    return found
+        bits[place >> 8, row] |= ONE << np.uint64(place & 63)
+    return bits
 
 
 @njit(cache=True, nogil=True)
@@ -93,19 +94,19 @@ def forget(words: Array, row_of: Array) -> None:
 @njit(cache=True, nogil=True)
 def held(words: Array, row_of: Array, rows: Array) -> Array:
     """The rows of those of these words that the other text holds, in `rows`."""
-    found = 0
+    count = 0
     for word in words:
         row = row_of[word]
-        rows[found] = row  # overwritten by the next unless it counts: no branch
-        found += row >= 0
-    return rows[:found]
+        rows[count] = row  # overwritten by the next unless it counts: no branch
+        count += row >= 0
+    return rows[:count]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def compared(one: int, other: int, reference: int) -> bool:
+def compared(first: int, second: int, reference: int) -> bool:
     """Whether texts of these two sources ever meet in a group: of one source, or a source and the
     reference, whose labels are exchanged."""
-    return one == other or reference in (one, other)
+    return first == second or reference in (first, second)
 
 
 @njit(cache=True, nogil=True)
@@ -134,19 +135,19 @@ def rouge_rows(
     rows = np.empty(longest + 1, np.int32)
     carries = np.zeros(longest + 1, np.uint8)
     row_of = np.full(kinds, -1, np.int32)
-    for one in range(first, last):
+    for this in range(first, last):
         for version in range(versions):
-            words = ids[starts[version, one] : ends[version, one]]
+            words = ids[starts[version, this] : ends[version, this]]
             masks = marks(words, row_of)
-            begin = one + 1 + (version - 2 * one - 1) % versions
-            for other in range(begin, texts, versions):
-                if not compared(sources[one], sources[other], reference):
+            begin = this + 1 + (version - 2 * this - 1) % versions
+            for second in range(begin, texts, versions):
+                if not compared(sources[this], sources[second], reference):
                     continue
-                others = ids[starts[version, other] : ends[version, other]]
-                found = held(others, row_of, rows)
-                if len(found):
-                    shared = common(masks, found, carries)
-                    scores[one - first, other] = 2.0 * shared / (len(words) + len(others))
+                others = ids[starts[version, second] : ends[version, second]]
+                length = held(others, row_of, rows)
+                if len(length):
+                    shared = common(masks, length, carries)
+                    scores[this - first, second] = 2.0 * shared / (len(words) + len(others))
             forget(words, row_of)
     return scores
 
@@ -186,9 +187,9 @@ def match_rows(
 ) -> Array:
     """Clipped n-gram matches of the texts `first` to `last` with every later text."""
     matches = np.zeros((last - first, len(text_ends)), np.int32)
-    for one in range(first, last):
-        row = matches[one - first]
-        for entry in range(text_ends[one - 1] if one else 0, text_ends[one]):
+    for text in range(first, last):
+        row = matches[text - first]
+        for entry in range(text_ends[text - 1] if text else 0, text_ends[text]):
             count = list_count[place[entry]]
             for spot in range(place[entry] + 1, place_end[entry]):
                 row[list_text[spot]] += min(count, list_count[spot])
@@ -210,25 +211,25 @@ def bleu_rows(matches: Array, lengths: Array, first: int) -> Array:
     for number in range(2, longest + 1):
         logs[number] = np.log(number)
     for row in range(matches.shape[1]):
-        one = first + row
-        for other in range(one + 1, len(lengths)):
-            if matches[0, row, other] == 0:
+        text = first + row
+        for second in range(text + 1, len(lengths)):
+            if matches[0, row, second] == 0:
                 continue  # no word in common, so no longer n-gram either
             summed = 0.0
             for direction in range(2):
-                length = lengths[one] if direction == 0 else lengths[other]
-                reference = lengths[other] if direction == 0 else lengths[one]
+                length = lengths[text] if direction == 0 else lengths[second]
+                reference = lengths[second] if direction == 0 else lengths[text]
                 orders = min(length, BLEU_LENGTHS)
                 logarithm = 0.0
                 unmatched = 0
                 for n in range(orders):
-                    common = matches[n, row, other]
+                    common = matches[n, row, second]
                     unmatched += common == 0
                     logarithm += logs[common] - (unmatched * logs[2] if common == 0 else 0.0)
                     logarithm -= logs[length - n]
                 penalty = min(1.0 - reference / length, 0.0)
                 summed += np.exp(penalty + logarithm / orders)
-            scores[row, other] = summed / 2
+            scores[row, second] = summed / 2
     return scores
 
 
@@ -237,10 +238,10 @@ def keep_rows(triangle: Array, scores: Array, first: int) -> None:
     """Store rows of the pair matrix: pairs (i, j > i), row after row."""
     texts = scores.shape[1]
     for row in range(len(scores)):
-        one = first + row
-        begin = one * texts - one * (one + 1) // 2
-        for other in range(one + 1, texts):
-            triangle[begin + other - one - 1] = scores[row, other]
+        text = first + row
+        begin = text * texts - text * (text + 1) // 2
+        for second in range(text + 1, texts):
+            triangle[begin + second - text - 1] = scores[row, second]
 
 
 @njit(cache=True, nogil=True)
@@ -248,8 +249,8 @@ def row_sums(triangle: Array, texts: int, take: Array) -> Array:
     """For each chosen text the sum of its scores with all other chosen texts."""
     sums = np.zeros(len(take))
     for number in range(len(take)):
-        one = take[number]
-        begin = one * texts - one * (one + 1) // 2 - one - 1
+        text = take[number]
+        begin = text * texts - text * (text + 1) // 2 - text - 1
         for later in range(number + 1, len(take)):
             score = triangle[begin + take[later]]
             sums[number] += score
@@ -266,12 +267,12 @@ def pair_sums(triangle: Array, texts: int, take: Array, members: Array) -> Array
     sums = np.zeros(members.shape[1])
     with_one = np.zeros(members.shape[1])
     for number in range(len(take)):
-        one = take[number]
-        begin = one * texts - one * (one + 1) // 2 - one - 1
+        text = take[number]
+        begin = text * texts - text * (text + 1) // 2 - text - 1
         with_one[:] = 0.0
         for later in range(number + 1, len(take)):
-            score, held = triangle[begin + take[later]], members[later]
+            score, is_member = triangle[begin + take[later]], members[later]
             for group in range(len(sums)):
-                with_one[group] += score * held[group]
+                with_one[group] += score * is_member[group]
         sums += with_one * members[number]
     return sums

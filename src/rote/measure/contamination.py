@@ -43,18 +43,18 @@ from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.corpus import read_option
-from rote.measure._against import WITHOUT, corpus_option
-from rote.measure._means import said_of
-from rote.measure._passages import (
+from rote.measure._text_means import count_note
+from rote.search.part_matcher import SCORE, MatchOptions
+from rote.search.passages import (
     EXACT,
     FOLDED,
     NEAR,
     ItemParts,
-    Passage,
+    MatchedPassage,
     find_passages,
     split_parts,
 )
-from rote.search.part_matcher import SCORE, MatchOptions
+from rote.search.reference_corpus import NO_CORPUS, corpus_option
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
@@ -115,19 +115,19 @@ class Rows:
     the part that is held most.
 
     `judged` says whether that part can be judged, `part` which one it is, `first` the word at which
-    its longest run begins, `whole` how it occurs in the corpus (a place in `_FOUND`), `passages`
-    what comes nearest to each part. The index is None where none was named.
+    its longest run begins, `occurrence` how it occurs in the corpus (a place in `_FOUND`),
+    `passages` what comes nearest to each part. The index is None where none was named.
     """
 
     lengths: Integers
     longest: Integers
     first: Integers
-    found: Mapping[int, Floats]
+    shares: Mapping[int, Floats]
     judged: NDArray[np.bool_]
-    whole: Integers
+    occurrence: Integers
     part: Integers
     parts: ItemParts
-    passages: Mapping[int, Passage]
+    passages: Mapping[int, MatchedPassage]
     index: Index | None
     together: Integers
     """Items with the same number belong together."""
@@ -155,9 +155,9 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.measure._against import check_against
+        from rote.search.reference_corpus import check_reference_corpus
 
-        check_against(options.corpus, (options.layer,), signature)
+        check_reference_corpus(options.corpus, (options.layer,), signature)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -166,45 +166,60 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.corpus:
         nothing, no = np.zeros(count, np.int64), np.zeros(count, np.bool_)
-        own = lengths[np.searchsorted(parts.item, np.arange(count))]
-        found = dict.fromkeys(options.n, np.full(count, np.nan))
-        return Rows(own, nothing, nothing, found, no, nothing, nothing, parts, {}, None, nothing)
-    from rote.measure._against import longest_in, open_against
+        first_lengths = lengths[np.searchsorted(parts.item, np.arange(count))]
+        shares_by_n = dict.fromkeys(options.n, np.full(count, np.nan))
+        return Rows(
+            first_lengths,
+            nothing,
+            nothing,
+            shares_by_n,
+            no,
+            nothing,
+            nothing,
+            parts,
+            {},
+            None,
+            nothing,
+        )
+    from rote.search.reference_corpus import longest_matches, open_reference_index
 
-    index = open_against(options.corpus, (options.layer,), work.reporter)
-    runs = longest_in(index, layer, work)
+    index = open_reference_index(options.corpus, (options.layer,), work.reporter)
+    runs = longest_matches(index, layer, work)
     first = np.array(
-        [s.start + (int(runs[s].argmax()) if s.stop > s.start else 0) for s in _slices(layer)],
+        [
+            s.start + (int(runs[s].argmax()) if s.stop > s.start else 0)
+            for s in map(layer.slice, range(len(layer)))
+        ],
         np.int64,
     )
     longest = np.where(lengths > 0, np.append(runs, 0)[first], 0)
-    found = {}
+    shares_by_n = {}
     for n in options.n:
-        held: Integers = np.concatenate(([0], np.cumsum(runs >= n)))
+        cumulative: Integers = np.concatenate(([0], np.cumsum(runs >= n)))
         every = np.maximum(lengths - n + 1, 0)
-        number = held[layer.text_ends] - held[layer.text_starts]
-        found[n] = shares(number, every)
-    short, long = (np.nan_to_num(found[n], nan=-1.0) for n in options.n)
+        number = cumulative[layer.text_ends] - cumulative[layer.text_starts]
+        shares_by_n[n] = shares(number, every)
+    short, long = (np.nan_to_num(shares_by_n[n], nan=-1.0) for n in options.n)
     unsure = np.flatnonzero((longest < lengths) & (short < options.share))
     rule = MatchOptions(share=options.near, min_words=options.n[0])
     judged, passages = find_passages(index, layer, unsure, rule)
-    whole = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
+    exact = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
     for text, passage in passages.items():
         if passage.score >= options.near:
-            whole[text] = _FOUND.index(FOLDED if passage.folded else NEAR)
+            exact[text] = _FOUND.index(FOLDED if passage.folded else NEAR)
     # The part that counts stands last of its item's own: of those that can be judged the one that
     # is held most.
-    rank = np.select([short >= options.share, whole > 0, long > 0], [3, 2, 1], 0)
-    order = np.lexsort((longest, short, whole, rank, judged, parts.item))
+    rank = np.select([short >= options.share, exact > 0, long > 0], [3, 2, 1], 0)
+    order = np.lexsort((longest, short, exact, rank, judged, parts.item))
     best = order[np.searchsorted(parts.item[order], np.arange(count), side="right") - 1]
     strata = work.strata if len(work.strata) else np.full(count, -1, np.int64)
     return Rows(
         lengths[best],
         longest[best],
         first[best],
-        {n: column[best] for n, column in found.items()},
+        {n: column[best] for n, column in shares_by_n.items()},
         judged[best],
-        whole[best],
+        exact[best],
         best,
         parts,
         passages,
@@ -215,9 +230,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 def verdicts(rows: Rows, options: Options) -> list[str]:
     """Of every item: contaminated, near, touched, clean, or too short to be judged."""
-    short, long = (np.nan_to_num(rows.found[n]) for n in options.n)
+    short, long = (np.nan_to_num(rows.shares[n]) for n in options.n)
     kinds = np.select(
-        [~rows.judged, short >= options.share, rows.whole > 0, long > 0],
+        [~rows.judged, short >= options.share, rows.occurrence > 0, long > 0],
         [SHORT, CONTAMINATED, NEAR, TOUCHED],
         CLEAN,
     )
@@ -254,31 +269,31 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
         "contaminated": np.where(judged, verdict == CONTAMINATED, np.nan),
         "near": np.where(judged, verdict == NEAR, np.nan),
         "touched": np.where(judged, verdict == TOUCHED, np.nan),
-        **{f"found_{n}": rows.found[n] for n in options.n},
+        **{f"found_{n}": rows.shares[n] for n in options.n},
         "longest": np.where(known, rows.longest, np.nan),
     }
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
-        return [WITHOUT]
+        return [NO_CORPUS]
     short, long = options.n
     why = f"items cannot be judged: fewer than {several(short, 'word')}, or common words alone"
-    found = said_of(~rows.judged[take], why)
-    found += said_of(
+    lines = count_note(~rows.judged[take], why)
+    lines += count_note(
         rows.lengths[take] < long, f"items are shorter than {several(long, 'word')}: no {long}-gram"
     )
-    there = int((~rows.judged[take] & (rows.whole[take] > 0)).sum())
+    there = int((~rows.judged[take] & (rows.occurrence[take] > 0)).sum())
     if there:
-        found.append(f"{there:,} of those that cannot be judged occur in the corpus whole")
-    return found
+        lines.append(f"{there:,} of those that cannot be judged occur in the corpus whole")
+    return lines
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """Every item with its verdict; the evidence where at least a shorter n-gram is held."""
     if rows.index is None:
         return {}
-    from rote.measure._against import passed, stands
+    from rote.search.reference_corpus import describe_passage, describe_span
 
     nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
     nothing |= dict.fromkeys(("before", "match", "after"))
@@ -290,24 +305,24 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
             passage = rows.passages.get(part)
             if rows.longest[item] and (
-                rows.longest[item] >= options.n[0] or _FOUND[rows.whole[item]] == EXACT
+                rows.longest[item] >= options.n[0] or _FOUND[rows.occurrence[item]] == EXACT
             ):
-                evidence = stands(rows.index, rows.layer, first, last, _CONTEXT)
+                evidence = describe_span(rows.index, rows.layer, first, last, _CONTEXT)
                 evidence["text_start"] = int(rows.layer.starts[first] - parts.offset[part])
                 evidence["text_end"] = int(rows.layer.ends[last - 1] - parts.offset[part])
-            elif rows.whole[item] and passage is not None:
-                evidence = passed(rows.index, rows.layer.name, passage, _CONTEXT)
+            elif rows.occurrence[item] and passage is not None:
+                evidence = describe_passage(rows.index, rows.layer.name, passage, _CONTEXT)
             items.append(
                 {
                     "source": source,
                     **comparison.named(item),
                     "words": int(rows.lengths[item]),
                     "verdict": judged[item],
-                    "found": _FOUND[rows.whole[item]],
+                    "found": _FOUND[rows.occurrence[item]],
                     "near": passage.score if passage is not None else None,
                     "part": int(parts.number[part]),
                     "longest": int(rows.longest[item]),
-                    **{f"found_{n}": float(rows.found[n][item]) for n in options.n},
+                    **{f"found_{n}": float(rows.shares[n][item]) for n in options.n},
                     "text_start": None,
                     "text_end": None,
                     **evidence,
@@ -316,34 +331,30 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     return {"items": items}
 
 
-def _slices(layer: Layer) -> list[slice]:
-    return [layer.slice(text) for text in range(len(layer))]
-
-
 _VERDICTS = ("contaminated", "near", "touched", "clean", "too short")
 
 
-def _verdicts(found: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
+def _verdicts(rows: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
     """How many items of each source have which verdict."""
-    counts = Counter((row["source"], row["verdict"]) for row in found)
+    counts = Counter((row["source"], row["verdict"]) for row in rows)
     return [
         {"source": source, "verdict": verdict, "items": counts[source, verdict]}
-        for source in dict.fromkeys(row["source"] for row in found)
+        for source in dict.fromkeys(row["source"] for row in rows)
         for verdict in _VERDICTS
     ]
 
 
-def _evidence(found: Sequence[Mapping[str, Any]], result: Result) -> list[Mapping[str, Any]]:
+def _evidence(rows: Sequence[Mapping[str, Any]], result: Result) -> list[Mapping[str, Any]]:
     """Items that the corpus holds, those that it holds most of first."""
-    held = [row for row in found if row.get("document") is not None]
-    return sorted(held, key=lambda row: (_VERDICTS.index(row["verdict"]), -row["longest"]))
+    with_document = [row for row in rows if row.get("document") is not None]
+    return sorted(with_document, key=lambda row: (_VERDICTS.index(row["verdict"]), -row["longest"]))
 
 
-def _explained(found: Sequence[Mapping[str, Any]], result: Result) -> str:
-    sizes = [name.removeprefix("found_") for name in found[0] if name.startswith("found_")]
+def _explained(rows: Sequence[Mapping[str, Any]], result: Result) -> str:
+    sizes = [name.removeprefix("found_") for name in rows[0] if name.startswith("found_")]
     run = f"{sizes[0]} words or more in a row" if sizes else "a long run of words"
     return (
-        f"{several(len(found), 'item')} with {run}, or found: exact (whole), folded "
+        f"{several(len(rows), 'item')} with {run}, or found: exact (whole), folded "
         "(punctuation apart), near (words changed); longest: words of the longest run there."
     )
 
@@ -353,7 +364,7 @@ _LAYOUT = (
         "items",
         "Verdicts",
         (Column("source"),),
-        said="number of items",
+        note="number of items",
         rows=_verdicts,
         by="source",
         pivot=Pivot("verdict", Column("items", kind="count")),
@@ -367,7 +378,7 @@ _LAYOUT = (
             *(Column("longest", kind="count"), Column("words", kind="count")),
             *(Column("document"), Column("author", optional=True), Column("match", kind="text")),
         ),
-        said=_explained,
+        note=_explained,
         rows=_evidence,
         by="source",
     ),
@@ -397,7 +408,7 @@ METRIC = Metric(
         "(2022), PaLM: Scaling Language Modeling with Pathways (70 % of 8-grams)"
     ),
     match=None,
-    whole="an item is looked up as a whole",
+    uncut_reason="an item is looked up as a whole",
     standard_errors=standard_errors,
     intervals=intervals,
     interval_method="Wilson (shares of items), jackknife over items (means)",
@@ -410,6 +421,7 @@ METRIC = Metric(
     layout=_LAYOUT,
     says="Which items occur in a corpus, whole or in part.",
     section="corpus",
+    circular=("corpus", "found_8", 1.0),
     place=30,
     headlines=(
         Headline(

@@ -34,7 +34,7 @@ from rote.core.record import Headline
 from rote.core.result import Row
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.core.table import Column, Pivot, Table
-from rote.measure import _meaning as meaning
+from rote.measure import _sentences as meaning
 from rote.measure._likeness import ABOVE, Likeness, scored, within_sets
 
 
@@ -109,16 +109,16 @@ class Answers:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found = [Value("distinct", "distinct answers", "diverse", "texts")]
+    values = [Value("distinct", "distinct answers", "diverse", "texts")]
     if options.quality:
-        found.append(Value("utility", "utility", "diverse", "neither"))
-    return tuple(found)
+        values.append(Value("utility", "utility", "diverse", "neither"))
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    found = [Need("word")] if options.partition else [*options.how.needs]
+    layers = [Need("word")] if options.partition else [*options.how.needs]
     fields = (options.partition, options.quality)
-    return (*found, *(Need("text", field=field) for field in fields if field))
+    return (*layers, *(Need("text", field=field) for field in fields if field))
 
 
 def check(options: Options, signature: str) -> None:
@@ -148,8 +148,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Answers:
         alike = score > options.threshold
         unknown = np.isnan(score)
         alike[unknown] = _equal(sample, options, pairs.first[unknown], pairs.second[unknown])
-    for one, two in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
-        same[begin[one] + place[one] * width[one] + place[two]] = alike
+    for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
+        same[begin[first] + place[first] * width[first] + place[second]] = alike
     quality = _numbers(sample.text(options.quality), options.quality) if options.quality else None
     k = options.k or _most_common(sizes)
     return Answers(sets, place, begin, width, same, quality, k, prompts)
@@ -160,8 +160,8 @@ def reduce(rows: Answers, take: Take, options: Options, rng: np.random.Generator
 
 
 def standard_errors(rows: Answers, take: Take, options: Options) -> Values:
-    found = _by_prompt(rows, take, options)[1]
-    return {name: mean_error(column) for name, column in found.items()}
+    by_prompt = _by_prompt(rows, take, options)[1]
+    return {name: mean_error(column) for name, column in by_prompt.items()}
 
 
 def units(rows: Answers, take: Take, options: Options) -> dict[str, int]:
@@ -174,17 +174,17 @@ def _by_prompt(rows: Answers, take: Take, options: Options) -> tuple[Integers, d
     texts = np.sort(take)
     texts = texts[rows.sets[texts] >= 0]
     texts = texts[np.argsort(rows.sets[texts], kind="stable")]
-    own = rows.sets[texts]
-    starts = np.flatnonzero(np.append(True, np.diff(own) != 0)) if len(own) else own
-    counts = np.diff(np.append(starts, len(own)))
+    prompts = rows.sets[texts]
+    starts = np.flatnonzero(np.append(True, np.diff(prompts) != 0)) if len(prompts) else prompts
+    counts = np.diff(np.append(starts, len(prompts)))
     starts = starts[counts >= rows.k]
     answers = texts[starts[:, None] + np.arange(rows.k)]
     new = _new(rows, answers)
-    found = {"distinct": new.sum(axis=1).astype(np.float64)}
+    by_value = {"distinct": new.sum(axis=1).astype(np.float64)}
     if rows.quality is not None:
         weights = options.patience ** np.arange(rows.k)
-        found["utility"] = (new * rows.quality[answers]) @ weights / weights.sum()
-    return own[starts], found
+        by_value["utility"] = (new * rows.quality[answers]) @ weights / weights.sum()
+    return prompts[starts], by_value
 
 
 def _new(rows: Answers, answers: Array) -> Flags:
@@ -199,32 +199,32 @@ def _new(rows: Answers, answers: Array) -> Flags:
 
 
 def notes(rows: Answers, take: Take, options: Options) -> list[str]:
-    found = [f"the first {several(rows.k, 'answer')} to each prompt"]
+    lines = [f"the first {several(rows.k, 'answer')} to each prompt"]
     if not rows.prompts:
-        found = ["the texts have no doc_id: all texts of a source count as answers to one prompt"]
-    own = rows.sets[take]
+        lines = ["the texts have no doc_id: all texts of a source count as answers to one prompt"]
+    prompts = rows.sets[take]
     used, _ = _by_prompt(rows, take, options)
-    every = np.unique(own[own >= 0])
+    every = np.unique(prompts[prompts >= 0])
     if fewer := len(every) - len(used):
-        found.append(f"left out: {fewer:,} of {len(every):,} prompts with fewer answers")
-    if alone := int((own < 0).sum()):
-        found.append(f"left out: {several(alone, 'text')} without doc_id")
-    return found
+        lines.append(f"left out: {fewer:,} of {len(every):,} prompts with fewer answers")
+    if alone := int((prompts < 0).sum()):
+        lines.append(f"left out: {several(alone, 'text')} without doc_id")
+    return lines
 
 
 def tables(rows: Answers, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
     """How many prompts have 1, 2, 3, ... distinct answers."""
-    found: list[Row] = []
+    table: list[Row] = []
     for source, take in comparison.groups.items():
-        used, own = _by_prompt(rows, take, options)
+        used, by_value = _by_prompt(rows, take, options)
         if len(used):
-            counts = np.bincount(own["distinct"].astype(np.int64), minlength=rows.k + 1)[1:]
-            found += [
+            counts = np.bincount(by_value["distinct"].astype(np.int64), minlength=rows.k + 1)[1:]
+            table += [
                 {"source": source, "distinct": number, "prompts": int(prompts)}
                 | {"share": float(prompts / len(used))}
                 for number, prompts in enumerate(counts, 1)
             ]
-    return {"prompts": found} if rows.prompts and found else {}
+    return {"prompts": table} if rows.prompts and table else {}
 
 
 def _sizes(sets: Integers, source: Integers) -> Integers:
@@ -261,22 +261,22 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
 def _equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
     """Whether two texts hold the same items."""
     layer = sample.layer(options.how.needs[0])
-    found = [
+    answers = [
         np.array_equal(layer.ids[layer.slice(int(a))], layer.ids[layer.slice(int(b))])
         for a, b in zip(first, second)
     ]
-    return np.array(found, np.bool_)
+    return np.array(answers, np.bool_)
 
 
 def _numbers(raw: RawText, field: str) -> Floats:
-    found = np.empty(len(raw))
-    for number, written in enumerate(raw.strings()):
+    numbers = np.empty(len(raw))
+    for number, string in enumerate(raw.strings()):
         try:
-            found[number] = float(written)
+            numbers[number] = float(string)
         except ValueError:
-            said = f"the quality of an answer is no number: {written!r}"
-            raise InputError(said, field=field) from None
-    return found
+            problem = f"the quality of an answer is no number: {string!r}"
+            raise InputError(problem, field=field) from None
+    return numbers
 
 
 METRIC = Metric(

@@ -38,7 +38,7 @@ from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
-from rote.measure._means import said_of
+from rote.measure._text_means import count_note
 from rote.run import side_by_side
 
 SCORES = {"rouge_l": "mean ROUGE-L of pairs", "bleu": "mean BLEU of pairs"}
@@ -149,11 +149,11 @@ def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
         return Rows(texts, sources, reference, {}, resamplable=False, threads=work.jobs)
     pairs = {name: np.empty(count * (count - 1) // 2) for name in names}
     score = _scorer(versions, np.arange(count), names, sources, reference)
-    for first, found in _scored_blocks(score, count, work.jobs):
-        for name, scores in found.items():
+    for first, block in _scored_blocks(score, count, work.jobs):
+        for name, scores in block.items():
             keep_rows(pairs[name], scores, first)
-        left = max(count - first - ROWS_AT_A_TIME, 0)
-        work.progress(1.0 - (left / count) ** 2)
+        remaining = max(count - first - ROWS_AT_A_TIME, 0)
+        work.progress(1.0 - (remaining / count) ** 2)
     return Rows(texts, sources, reference, pairs, resamplable=True, threads=work.jobs)
 
 
@@ -162,13 +162,13 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     count = len(chosen)
     if count < 2:
         return dict.fromkeys(given(options), np.nan)
-    found = {
+    values = {
         name: float(sums.sum() / (count * (count - 1)))
         for name, sums in _sums(rows, chosen, options).items()
     }
-    if options.variant == "package" and found["rouge_l"] == 0:
-        found["rouge_l"] = 1.0
-    return found
+    if options.variant == "package" and values["rouge_l"] == 0:
+        values["rouge_l"] = 1.0
+    return values
 
 
 def many(
@@ -177,15 +177,15 @@ def many(
     """`reduce` of many groups: each pair is looked at once for all of them."""
     from rote.measure._pair_kernels import pair_sums
 
-    every, held = members([_chosen(rows, take, options) for take in takes])
-    counts = held.sum(axis=0)
+    every, membership = members([_chosen(rows, take, options) for take in takes])
+    counts = membership.sum(axis=0)
     pairs = np.where(counts > 1, counts * (counts - 1) / 2, np.nan)
-    found = {}
+    values = {}
     for name in (name for name in given(options) if name in names):
-        found[name] = pair_sums(rows.pairs[name], len(rows.sources), every, held) / pairs
+        values[name] = pair_sums(rows.pairs[name], len(rows.sources), every, membership) / pairs
         if options.variant == "package":
-            found[name][found[name] == 0] = 1.0
-    return found
+            values[name][values[name] == 0] = 1.0
+    return values
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
@@ -203,16 +203,16 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     empty, package = rows.texts.lengths[take] == 0, options.variant == "package"
     done = "scored 0 with all others: " if package else "left out: "
-    found = said_of(empty, "texts without words", done)
+    lines = count_note(empty, "texts without words", done)
     remaining = len(take) - (0 if package else int(empty.sum()))
     if remaining > options.max_texts:
-        found.append(
+        lines.append(
             f"all pairs of {options.max_texts:,} texts drawn at random from {remaining:,} "
             "(max_texts)"
         )
     if remaining < 2:
-        found.append("fewer than two texts: there is no pair to compare")
-    return found
+        lines.append("fewer than two texts: there is no pair to compare")
+    return lines
 
 
 def _need(options: Options) -> Need:
@@ -221,7 +221,7 @@ def _need(options: Options) -> Need:
 
 def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngrams, ...]:
     """For n = 1 to 4 what `invert` needs: n-grams that several texts hold, with counts."""
-    from rote.measure._ngram_kernels import number_ngrams, shared_sets
+    from rote.core.ngrams import number_ngrams, shared_sets
     from rote.measure._pair_kernels import BLEU_LENGTHS
 
     return tuple(
@@ -232,8 +232,8 @@ def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngram
 
 def _chosen(rows: Rows, take: Take, options: Options) -> Take:
     """The texts of a group that are compared."""
-    own = np.unique(rows.sources[take])
-    if np.count_nonzero(own != rows.reference) > 1:
+    sources = np.unique(rows.sources[take])
+    if np.count_nonzero(sources != rows.reference) > 1:
         raise ValueError("a group of several sources: their pairs are not scored")
     chosen = take if options.variant == "package" else take[rows.texts.lengths[take] > 0]
     if len(chosen) <= options.max_texts:
@@ -254,8 +254,8 @@ def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
         if key not in rows.scored:
             sums = {name: np.zeros(len(chosen)) for name in given(options)}
             score = _scorer([rows.texts], chosen, tuple(sums), rows.sources, rows.reference)
-            for first, found in _scored_blocks(score, len(chosen), rows.threads):
-                for name, scores in found.items():
+            for first, block in _scored_blocks(score, len(chosen), rows.threads):
+                for name, scores in block.items():
                     sums[name][first : first + len(scores)] += scores.sum(axis=1)
                     sums[name] += scores.sum(axis=0)
             rows.scored[key] = sums
@@ -283,7 +283,10 @@ def _scorer(
     """A function that scores the block of rows that starts at the given text."""
     from rote.measure._pair_kernels import bleu_rows, invert, match_rows, rouge_rows
 
-    own, offset = sources[chosen], np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])])
+    sources_of_texts, offset = (
+        sources[chosen],
+        np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])]),
+    )
     ids = np.concatenate([texts.ids for texts in versions])
     starts = np.stack([texts.starts[chosen] + at for texts, at in zip(versions, offset)])
     ends = np.stack([texts.ends[chosen] + at for texts, at in zip(versions, offset)])
@@ -292,20 +295,20 @@ def _scorer(
 
     def score(first: int) -> dict[str, Floats]:
         last = min(first + ROWS_AT_A_TIME, len(chosen))
-        found = {}
+        by_name = {}
         if "rouge_l" in names:
             words = (ids, starts, ends, versions[0].kinds)
-            found["rouge_l"] = rouge_rows(*words, own, reference, first, last)
+            by_name["rouge_l"] = rouge_rows(*words, sources_of_texts, reference, first, last)
         if "bleu" in names:
             for number, (texts, parts) in enumerate(zip(few, lists)):
                 matches = np.stack([match_rows(*part, first, last) for part in parts])
                 scores = bleu_rows(matches, texts.lengths[chosen], first)
                 if number == 0:
-                    found["bleu"] = scores
+                    by_name["bleu"] = scores
                     continue
                 pair = np.add.outer(np.arange(first, last), np.arange(len(chosen)))
-                found["bleu"] = np.where(pair % len(few) == number, scores, found["bleu"])
-        return found
+                by_name["bleu"] = np.where(pair % len(few) == number, scores, by_name["bleu"])
+        return by_name
 
     return score
 
@@ -349,9 +352,7 @@ METRIC = Metric(
     panel=({},),
     main=("rouge_l",),
     headlines=(
-        Headline(
-            *("rouge_l", "has texts that are more similar", "has texts that are less similar"),
-        ),
+        Headline("rouge_l", "has texts that are more similar", "has texts that are less similar"),
     ),
     method=lambda settings: (
         "The similarity between texts (homogenization) is the mean over pairs of texts of a source "

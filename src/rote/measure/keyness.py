@@ -17,7 +17,7 @@ Named patterns ("not X but Y", lists of words and phrases) are counted and teste
 With --of patterns it is patterns of grammar: n-grams of tags that a source uses often and the
 reference rarely, and those of the reference's sentences that are unlike any of the source's.
 
-\b
+
   rote keyness stories.jsonl --by source --reference human
   rote keyness stories.jsonl --by source --reference human --of patterns
 
@@ -34,8 +34,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rote.compare.permutation import LEVEL, rests_on
+from rote.compare.permutation import LEVEL, tested_texts_note
 from rote.core.array_types import Integers
+from rote.core.chart import Chart
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, layer_words
 from rote.core.metric import (
@@ -50,14 +51,14 @@ from rote.core.metric import (
 )
 from rote.core.progress import several
 from rote.core.record import Asked
-from rote.core.result import Row
+from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
 from rote.corpus import read_option
 from rote.measure import _keyness_patterns as grammar
-from rote.measure._against import check_against, corpus_option, name_of, open_against
 from rote.measure._keyness import (
-    Held,
     Items,
+    SourceContrast,
     Where,
     covered,
     exchanged,
@@ -67,8 +68,106 @@ from rote.measure._keyness import (
     phrases,
     spread,
 )
-from rote.measure._keyness_layout import CHARTS, LAYOUT
 from rote.measure._sentences import Drop
+from rote.search.reference_corpus import (
+    check_reference_corpus,
+    corpus_option,
+    open_reference_index,
+    reference_name,
+)
+
+_DRAWN = 12
+
+
+def _strongest(shown: Rows, result: Result) -> Rows:
+    """Of each source its own phrases, then those of the other side."""
+    strongest: list[Row] = []
+    for source in distinct(shown, "source"):
+        rows_of_source = [row for row in shown if row["source"] == source]
+        more = [row for row in rows_of_source if row["used_more_by"] == source][:_DRAWN]
+        less = [row for row in rows_of_source if row["used_more_by"] != source][: _DRAWN // 2]
+        for row in [*more, *reversed(less)]:
+            p = row["p_corrected"] if defined(row["p_corrected"]) else row["p_independent"]
+            sure = defined(p) and p < LEVEL
+            side = "source" if row["used_more_by"] == source else "reference"
+            title = f"z (left: more in {row['other']})"
+            strongest.append({**row, "zero": 0, "unsure": not sure, "side": side, "title": title})
+    return strongest
+
+
+def _marked(shown: Rows, result: Result) -> Rows:
+    """Which patterns a source uses more or less, beyond chance."""
+    marked: list[Row] = []
+    for row in shown:
+        sure = defined(row["p_corrected"]) and row["p_corrected"] < LEVEL
+        marked.append({**row, "mark": ("▲" if row["log_odds"] > 0 else "▼") if sure else ""})
+    return marked
+
+
+def _both_sides(rows: Rows, count: int) -> Rows:
+    more = [row for row in rows if row["used_more_by"] == row["source"]][: count // 2]
+    return [*more, *[row for row in rows if row["used_more_by"] != row["source"]][: count // 4]]
+
+
+_NUMBERS = (
+    Column("rate", "per 1,000", "number", 3, also=Column("count", kind="count")),
+    Column("other_rate", "of the other", "number", 3, also=Column("other_count", kind="count")),
+    Column("texts", kind="count"),
+    Column("log_ratio", "log ratio", "number", 2, signed=True),
+    Column("z", kind="number", decimals=1, signed=True),
+    Column("g2", "G2", "number", 1, signed=True),
+    Column("p_independent", "p (G2)", "p", note="independent words"),
+    Column("p_corrected", "p", "p", note="texts permuted"),
+    Column("dp", "DP", "number", 2),
+    Column("juilland_d", "D", "number", 2),
+)
+LAYOUT = (
+    Table(
+        "phrases",
+        "Words and phrases that set a source apart",
+        lambda rows, result: (
+            Column("pair", "between"),
+            Column("used_more_by", "used more by"),
+            Column("phrase"),
+            *_NUMBERS,
+        ),
+        note="in 1,000 items of its length (count); windows of one phrase are one row",
+        rows=lambda rows, result: [
+            {**row, "pair": f"{row['source']} and {row['other']}"} for row in rows
+        ],
+        by="pair",
+        limit=24,
+        first=_both_sides,
+    ),
+    Table(
+        "patterns",
+        "Named patterns",
+        (Column("pattern"),),
+        note="in 1,000 words; more (▲) or less (▼) than on the other side, p < 0.05 by texts",
+        rows=_marked,
+        pivot=Pivot("source", Column("rate", kind="number", decimals=3, mark="mark")),
+        limit=40,
+    ),
+)
+CHARTS = (
+    Chart(
+        "phrases",
+        "Words and phrases that set a source apart",
+        table="phrases",
+        x="z",
+        y="phrase",
+        colour="side",
+        colours={"source": "plain", "reference": "reference"},
+        panel=("source",),
+        ends=("zero", "z"),
+        titles={"z": "title"},
+        hollow="unsure",
+        rows=_strongest,
+        says="Right: phrases that the source uses more; left: those of the other side. Hollow "
+        "points may be chance among so many.",
+    ),
+)
+
 
 _REST = "all others"
 _USUAL: Mapping[str, Mapping[str, Any]] = {
@@ -83,10 +182,7 @@ _USUAL: Mapping[str, Mapping[str, Any]] = {
     },
 }
 """Defaults that depend on what is compared."""
-_ONLY = {
-    "phrases": ("k", "sentences", "drop_incomplete"),
-    "patterns": ("corpus", "patterns"),
-}
+_ONLY = {"phrases": ("k", "sentences", "drop_incomplete"), "patterns": ("corpus", "patterns")}
 """Options that only the other takes."""
 
 
@@ -98,8 +194,8 @@ def _signed_patterns(file: Any) -> str | None:
 
     if file is None:
         return None
-    written = repr(sorted(read_patterns(file).items())).encode()
-    return blake2b(written, digest_size=6).hexdigest()
+    serialized = repr(sorted(read_patterns(file).items())).encode()
+    return blake2b(serialized, digest_size=6).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +289,8 @@ class Counted:
     groups: Mapping[str, Take]
     others: Mapping[str, Take | None]
     named: Mapping[str, str]
-    held: Mapping[str, Held] = field(default_factory=dict)
-    held_patterns: Mapping[str, Held] = field(default_factory=dict)
+    contrasts: Mapping[str, SourceContrast] = field(default_factory=dict)
+    pattern_contrasts: Mapping[str, SourceContrast] = field(default_factory=dict)
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -203,18 +299,18 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    found = [Need(options.layer)]
+    layers = [Need(options.layer)]
     if options.patterns is not None:
         from rote.search.patterns import layers_of, read_patterns
 
-        found += [Need(name) for name in layers_of(read_patterns(options.patterns))]
-        found.append(Need("word", spans=True))
-    return tuple(dict.fromkeys(found))
+        layers += [Need(name) for name in layers_of(read_patterns(options.patterns))]
+        layers.append(Need("word", spans=True))
+    return tuple(dict.fromkeys(layers))
 
 
 def check(options: Options, signature: str) -> None:
     if options.corpus is not None:
-        check_against(options.corpus, (options.layer,), signature, "corpus")
+        check_reference_corpus(options.corpus, (options.layer,), signature, "corpus")
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Counted:
@@ -222,24 +318,24 @@ def rows(sample: Sample, options: Options, work: Work) -> Counted:
     items = list(ngrams(layer, options.lengths, options.min_count, options.function_words))
     patterns = _patterns(sample, options)
     groups = dict(work.groups) or {"": np.arange(len(sample), dtype=np.int64)}
-    others, named = _others(groups, work, options)
+    others, pattern_names = _others(groups, work, options)
     corpus = _in_corpus(items, options, work) if options.corpus is not None else []
-    found, found_patterns = {}, {}
-    compared = [source for source in groups if named.get(source)]
+    by_source, found_patterns = {}, {}
+    compared = [source for source in groups if pattern_names.get(source)]
     for done, source in enumerate(compared):
         ours, theirs = groups[source], others[source]
-        purpose = f"keyness {source} {named[source]}"
+        purpose = f"keyness {source} {pattern_names[source]}"
         how: dict[str, Any] = {"permutations": 0, "permuted": None}
         if theirs is not None:
             strata = work.strata if len(work.strata) else np.full(len(sample), -1, np.int64)
             permuted = exchanged(ours, theirs, work.ids, strata, work.seed, purpose)
             how = {"permutations": work.permutations, "permuted": permuted}
-        if any(len(one.grams) for one in items):
-            found[source] = held_against(items, ours, theirs, corpus, **how)
+        if any(len(counts.grams) for counts in items):
+            by_source[source] = held_against(items, ours, theirs, corpus, **how)
         if patterns is not None and theirs is not None:
             found_patterns[source] = held_against([patterns], ours, theirs, (), **how)
         work.progress((done + 1) / len(compared))
-    return Counted(layer, items, patterns, groups, others, named, found, found_patterns)
+    return Counted(layer, items, patterns, groups, others, pattern_names, by_source, found_patterns)
 
 
 def _others(
@@ -247,17 +343,19 @@ def _others(
 ) -> tuple[dict[str, Take | None], dict[str, str]]:
     """What each source is held against: texts, or nothing where it is a corpus; and its name."""
     others: dict[str, Take | None] = {}
-    named: dict[str, str] = {}
+    pattern_names: dict[str, str] = {}
     for source in groups:
         if options.corpus is not None:
-            others[source], named[source] = None, name_of(options.corpus)
+            others[source], pattern_names[source] = None, reference_name(options.corpus)
         elif work.reference is not None and source != work.reference:
-            others[source], named[source] = groups[work.reference], work.reference
+            others[source], pattern_names[source] = groups[work.reference], work.reference
         elif work.reference is None and len(groups) > 1:
             rest = [take for name, take in groups.items() if name != source]
             others[source] = np.sort(np.concatenate(rest))
-            named[source] = next(n for n in groups if n != source) if len(groups) == 2 else _REST
-    return others, named
+            pattern_names[source] = (
+                next(n for n in groups if n != source) if len(groups) == 2 else _REST
+            )
+    return others, pattern_names
 
 
 def _in_corpus(items: Sequence[Items], options: Options, work: Work) -> list[tuple[Integers, int]]:
@@ -265,14 +363,16 @@ def _in_corpus(items: Sequence[Items], options: Options, work: Work) -> list[tup
     from rote.index.grams import Grams
 
     assert options.corpus is not None
-    index = open_against(options.corpus, (options.layer,), work.reporter)
-    held, documents = index.items_held(options.layer), index.documents_held
-    found = []
-    for one in items:
-        counts = np.asarray(index.counts(Grams.of(one.grams), options.layer), np.int64)
+    index = open_reference_index(options.corpus, (options.layer,), work.reporter)
+    total, documents = index.items_held(options.layer), index.documents_held
+    corpus_counts = []
+    for items_of_length in items:
+        counts = np.asarray(index.counts(Grams.of(items_of_length.grams), options.layer), np.int64)
         # As if no document were shorter than the n-gram.
-        found.append((counts, max(held - documents * (one.n - 1), int(counts.sum()))))
-    return found
+        corpus_counts.append(
+            (counts, max(total - documents * (items_of_length.n - 1), int(counts.sum())))
+        )
+    return corpus_counts
 
 
 def _patterns(sample: Sample, options: Options) -> Items | None:
@@ -284,25 +384,25 @@ def _patterns(sample: Sample, options: Options) -> Items | None:
     from rote.index.segments.writers import build_layer_segment
     from rote.search.patterns import layers_of, read_patterns
 
-    named = read_patterns(options.patterns)
-    names = layers_of(named)
+    by_name = read_patterns(options.patterns)
+    names = layers_of(by_name)
     layers = {name: sample.layer(Need(name)) for name in names}
-    whole = {"word": sample.layer(Need("word", spans=True)), **layers}
-    segment = build_layer_segment(whole, sorted_layers=names)
+    all_layers = {"word": sample.layer(Need("word", spans=True)), **layers}
+    segment = build_layer_segment(all_layers, sorted_layers=names)
     recipe = Recipe(annotators.DEFAULT, annotators.get().signature, names)
-    return matched(Index([segment], recipe), named, sample.words)
+    return matched(Index([segment], recipe), by_name, sample.words)
 
 
 def reduce(rows: Counted, take: Take, options: Options, rng: np.random.Generator) -> Values:
     source = _source(rows, take)
-    if source not in rows.held:
+    if source not in rows.contrasts:
         return {"key": np.nan}
-    held = rows.held[source]
-    p = held.p_independent if rows.others[source] is None else held.p
-    key = (p < LEVEL) & (held.delta > 0)
+    contrast = rows.contrasts[source]
+    p = contrast.p_independent if rows.others[source] is None else contrast.p
+    key = (p < LEVEL) & (contrast.delta > 0)
     if np.isnan(p).all():
         return {"key": np.nan}
-    ends = np.cumsum([len(one.grams) for one in rows.items])
+    ends = np.cumsum([len(counts.grams) for counts in rows.items])
     return {"key": covered(rows.layer, rows.items, np.split(key, ends[:-1]), take)}
 
 
@@ -317,42 +417,44 @@ def notes(rows: Counted, take: Take, options: Options) -> list[str]:
         if len(rows.groups) > 1:
             return ["this is the reference: nothing to compare it with"]
         return ["nothing to compare with: name a --reference, a --corpus, or give several sources"]
-    if source not in rows.held:
+    if source not in rows.contrasts:
         return [f"no item occurs {several(options.min_count, 'time')}"]
-    found = [f"compared with {rows.named[source]}"]
-    held, others = rows.held[source], rows.others[source]
+    lines = [f"compared with {rows.named[source]}"]
+    contrast, others = rows.contrasts[source], rows.others[source]
     if others is None:
-        found.append("the texts of a corpus cannot be permuted: p is that of independent words")
-    elif np.isnan(held.p).all():
-        found.append("no permutations, so that no phrase is known to be more than chance")
+        lines.append("the texts of a corpus cannot be permuted: p is that of independent words")
+    elif np.isnan(contrast.p).all():
+        lines.append("no permutations, so that no phrase is known to be more than chance")
     else:
-        found += rests_on(held.texts, len(take) + len(others))
-    return found
+        lines += tested_texts_note(contrast.texts, len(take) + len(others))
+    return lines
 
 
 def _source(rows: Counted, take: Take) -> str:
-    return next((name for name, own in rows.groups.items() if len(np.intersect1d(take, own))), "")
+    return next(
+        (name for name, texts in rows.groups.items() if len(np.intersect1d(take, texts))), ""
+    )
 
 
 def tables(rows: Counted, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
-    found: dict[str, list[Row]] = {"phrases": [], "patterns": []}
-    times = max(len(rows.held), 1)
-    for source, held in rows.held.items():
-        grams = [gram for one in rows.items for gram in one.grams]
+    by_name: dict[str, list[Row]] = {"phrases": [], "patterns": []}
+    times = max(len(rows.contrasts), 1)
+    for source, contrast in rows.contrasts.items():
+        grams = [gram for counts in rows.items for gram in counts.grams]
         for more in (True, False):
-            found["phrases"] += _listed(rows, source, held, grams, more, options, times)
-    for source, held in rows.held_patterns.items():
+            by_name["phrases"] += _phrase_rows(rows, source, contrast, grams, more, options, times)
+    for source, contrast in rows.pattern_contrasts.items():
         assert rows.patterns is not None
         for number, (name,) in enumerate(rows.patterns.grams):
-            row = _row(rows, source, held, number, rows.patterns, number, times)
-            found["patterns"].append({**row, "pattern": name})
-    return {name: own for name, own in found.items() if own}
+            row = _row(rows, source, contrast, number, rows.patterns, number, times)
+            by_name["patterns"].append({**row, "pattern": name})
+    return {name: table_rows for name, table_rows in by_name.items() if table_rows}
 
 
-def _listed(
+def _phrase_rows(
     rows: Counted,
     source: str,
-    held: Held,
+    contrast: SourceContrast,
     grams: Sequence[tuple[str, ...]],
     more: bool,
     options: Options,
@@ -361,33 +463,41 @@ def _listed(
     """The strongest phrases of one side."""
     side, theirs = rows.groups[source], rows.others[source]
     take = side if more else theirs
-    allowed = held.tested & ((held.delta > 0) if more else (held.delta < 0))
+    allowed = contrast.tested & ((contrast.delta > 0) if more else (contrast.delta < 0))
     if take is not None:
-        held_by = np.concatenate([one.texts(take) for one in rows.items])
+        held_by = np.concatenate([counts.texts(take) for counts in rows.items])
         allowed &= held_by >= options.min_texts
     (numbers,) = np.nonzero(allowed)
-    order = numbers[np.lexsort((numbers, -np.abs(held.z[numbers]), -held.strength[numbers]))]
+    order = numbers[
+        np.lexsort((numbers, -np.abs(contrast.z[numbers]), -contrast.strength[numbers]))
+    ]
     where = Where(rows.items, rows.layer, take)
-    found: list[Row] = []
+    table: list[Row] = []
     for phrase in phrases(grams, where, order, options.top):
-        length, own = where.split(phrase.number)
-        one = rows.items[length]
-        row = _row(rows, source, held, phrase.number, one, own, times)
+        length, gram = where.split(phrase.number)
+        counts = rows.items[length]
+        row = _row(rows, source, contrast, phrase.number, counts, gram, times)
         words = {"phrase": " ".join(phrase.words), "window": " ".join(grams[phrase.number])}
-        found.append({**row, **words, "windows": phrase.windows, "n": one.n})
-    return found
+        table.append({**row, **words, "windows": phrase.windows, "n": counts.n})
+    return table
 
 
 def _row(
-    rows: Counted, source: str, held: Held, number: int, one: Items, own: int, times: int
+    rows: Counted,
+    source: str,
+    contrast: SourceContrast,
+    number: int,
+    counts: Items,
+    gram: int,
+    times: int,
 ) -> dict[str, Any]:
     """All that is known of one item; p is corrected for the number of sources."""
     ours, theirs = rows.groups[source], rows.others[source]
-    more = bool(held.delta[number] > 0)
+    more = bool(contrast.delta[number] > 0)
     side = ours if more or theirs is None else theirs
-    a, b = int(held.ours[number]), int(held.theirs[number])
-    size, other_size = (totals[number] for totals in held.totals)
-    column = one.column(own)
+    a, b = int(contrast.ours[number]), int(contrast.theirs[number])
+    size, other_size = (totals[number] for totals in contrast.totals)
+    column = counts.column(gram)
     return {
         "source": source,
         "other": rows.named[source],
@@ -398,13 +508,13 @@ def _row(
         "other_rate": 1000 * b / other_size if other_size else np.nan,
         "texts": int((column[ours] > 0).sum()),
         "other_texts": None if theirs is None else int((column[theirs] > 0).sum()),
-        "log_odds": float(held.delta[number]),
-        "z": float(held.z[number]),
-        "g2": float(held.g2[number]),
-        "log_ratio": float(held.log_ratio[number]),
-        "p_independent": float(held.p_independent[number]),
-        "p_corrected": float(np.minimum(1.0, times * held.p[number])),
-        **spread(one, own, side),
+        "log_odds": float(contrast.delta[number]),
+        "z": float(contrast.z[number]),
+        "g2": float(contrast.g2[number]),
+        "log_ratio": float(contrast.log_ratio[number]),
+        "p_independent": float(contrast.p_independent[number]),
+        "p_corrected": float(np.minimum(1.0, times * contrast.p[number])),
+        **spread(counts, gram, side),
     }
 
 
@@ -420,17 +530,17 @@ def method(s: Mapping[str, str]) -> str:
 def _of(phrases: Callable[..., Any], patterns: Callable[..., Any]) -> Callable[..., Any]:
     """Whichever of the two the options, one of the arguments, are about."""
 
-    def chosen(*given: Any) -> Any:
-        options = next(one for one in given if isinstance(one, Options))
-        return (patterns if options.of == "patterns" else phrases)(*given)
+    def chosen(*arguments: Any) -> Any:
+        options = next(argument for argument in arguments if isinstance(argument, Options))
+        return (patterns if options.of == "patterns" else phrases)(*arguments)
 
     return chosen
 
 
-def _in_report(asked: Asked) -> Sequence[Mapping[str, Any] | str]:
-    if lacking := asked.lacks("reference"):
+def _in_report(context: Asked) -> Sequence[Mapping[str, Any] | str]:
+    if lacking := context.lacks("reference"):
         return [f"patterns of grammar: {lacking}", {}]
-    return [{"of": "patterns", "sentences": asked.sentences}, {}]
+    return [{"of": "patterns", "sentences": context.sentences}, {}]
 
 
 def _is_patterns(settings: Mapping[str, str]) -> bool:
@@ -454,6 +564,7 @@ METRIC = Metric(
     cited_with={"of": "Guo"},
     match=None,
     check=check,
+    needs_reference=lambda options: grammar.NO_REFERENCE if options.of == "patterns" else "",
     notes=_of(notes, grammar.notes),
     tables=_of(tables, grammar.tables),
     permutations=199,
@@ -469,6 +580,7 @@ METRIC = Metric(
         else "Words and phrases that set a source apart."
     ),
     section="patterns",
+    joins={"grammar": "templates"},
     place=35,
     method=lambda s: grammar.method(s) if _is_patterns(s) else method(s),
     report=_in_report,

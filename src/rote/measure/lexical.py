@@ -46,10 +46,10 @@ from rote.core.metric import (
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
-from rote.measure._means import said_of
+from rote.measure._text_means import count_note
 
 if TYPE_CHECKING:
-    from rote.measure._ngram_kernels import Postings
+    from rote.core.ngrams import Postings
 
 UNIQUE_LENGTHS = (1, 2, 3)
 SHORT_FOR_MTLD = 50
@@ -157,10 +157,10 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(_need(options))
-    found = (layer.ids, layer.text_starts, layer.text_ends)
+    columns = (layer.ids, layer.text_starts, layer.text_ends)
     if not options.punctuation:
-        found = _words_alone(*found, layer.vocabulary)
-    return _rows(*found, len(layer.vocabulary), options, work.progress)
+        columns = _words_alone(*columns, layer.vocabulary)
+    return _rows(*columns, len(layer.vocabulary), options, work.progress)
 
 
 def sizes(rows: Rows, options: Options) -> Integers:
@@ -191,9 +191,9 @@ def _words_alone(
     ids: Ids, starts: Offsets, ends: Offsets, vocabulary: Sequence[str]
 ) -> tuple[Ids, Offsets, Offsets]:
     """Without items that hold no letter and no digit."""
-    kept = np.array([any(map(str.isalnum, entry)) for entry in vocabulary], np.bool_)[ids]
-    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
-    return ids[kept], before[starts], before[ends]
+    is_word = np.array([any(map(str.isalnum, entry)) for entry in vocabulary], np.bool_)[ids]
+    before = np.concatenate((np.zeros(1, np.int64), np.cumsum(is_word, dtype=np.int64)))
+    return ids[is_word], before[starts], before[ends]
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -203,15 +203,15 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
     ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
     groups = _Groups(rows, [take])
-    found = _draw_unique(groups, options, rng)
-    found["ttr"] = float(ttr)
+    values = _draw_unique(groups, options, rng)
+    values["ttr"] = float(ttr)
     if options.ngram_max:
         beyond = sum(float(groups.share(n)[0]) for n in _beyond_words(options))
-        found["ngram_diversity"] = float(ttr) + beyond
+        values["ngram_diversity"] = float(ttr) + beyond
     for name in _of_texts(options):
-        found[name] = mean(rows.texts[name][take])
-    found["entropy"] = float(entropy)
-    return found
+        values[name] = mean(rows.texts[name][take])
+    values["entropy"] = float(entropy)
+    return values
 
 
 def draw(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -221,16 +221,16 @@ def draw(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> 
 
 def _draw_unique(groups: _Groups, options: Options, rng: np.random.Generator) -> Values:
     """Of one group."""
-    rows, (take,), found = groups.rows, groups.takes, Values()
+    rows, (take,), values = groups.rows, groups.takes, Values()
     for n in UNIQUE_LENGTHS:
         seed = rng.integers(0, 2**64, dtype=np.uint64)
         few = groups.totals(n)[0] <= options.sample_ngrams
         if few and (n == 1 or n in rows.postings):  # all are used
-            found[f"unique_{n}"] = float(groups.share(n)[0])
+            values[f"unique_{n}"] = float(groups.share(n)[0])
         else:
-            found[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
-    found["unique"] = sum(found.values()) / len(UNIQUE_LENGTHS)
-    return found
+            values[f"unique_{n}"] = _unique(rows, take, n, options.sample_ngrams, seed)
+    values["unique"] = sum(values.values()) / len(UNIQUE_LENGTHS)
+    return values
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -247,28 +247,28 @@ def many(
         each = [_joined_diversity(rows, take, options.ngram_max) for take in takes]
         return {"ngram_diversity": np.array(each)}
     groups = _Groups(rows, takes)
-    found = {name: groups.mean(name) for name in _of_texts(options) if name in names}
+    values = {name: groups.mean(name) for name in _of_texts(options) if name in names}
     for n in UNIQUE_LENGTHS:
         if {"unique", f"unique_{n}"} & set(names):
-            found[f"unique_{n}"] = groups.unique(n, options.sample_ngrams)
+            values[f"unique_{n}"] = groups.unique(n, options.sample_ngrams)
     if "unique" in names:
-        every = [found[f"unique_{n}"] for n in UNIQUE_LENGTHS]
-        found["unique"] = np.asarray(sum(every) / len(UNIQUE_LENGTHS))
+        every = [values[f"unique_{n}"] for n in UNIQUE_LENGTHS]
+        values["unique"] = np.asarray(sum(every) / len(UNIQUE_LENGTHS))
     if "ttr" in names:
-        found["ttr"] = groups.share(1)
+        values["ttr"] = groups.share(1)
     if "ngram_diversity" in names:
         beyond = [groups.share(n) for n in _beyond_words(options)]
-        found["ngram_diversity"] = groups.share(1) + sum(beyond)
+        values["ngram_diversity"] = groups.share(1) + sum(beyond)
     if "entropy" in names:
-        found["entropy"] = groups.entropy()
-    return {name: column for name, column in found.items() if name in names}
+        values["entropy"] = groups.entropy()
+    return {name: column for name, column in values.items() if name in names}
 
 
 class _Groups:
     """Many groups of texts at once."""
 
     def __init__(self, rows: Rows, takes: Sequence[Take]) -> None:
-        from rote.measure._ngram_kernels import TextGroups
+        from rote.core.ngrams import TextGroups
 
         self.rows, self.takes, self.texts = rows, takes, TextGroups.of(takes)
         self._shares: dict[int, Floats] = {}
@@ -325,9 +325,9 @@ class _Groups:
             return self.share(n)
         if drawn.all():
             return self.mean_unique(postings, totals, limit)
-        found, some = self.share(n).copy(), itertools.compress(self.takes, drawn)
-        found[drawn] = _Groups(self.rows, [*some]).mean_unique(postings, totals[drawn], limit)
-        return found
+        shares, some = self.share(n).copy(), itertools.compress(self.takes, drawn)
+        shares[drawn] = _Groups(self.rows, [*some]).mean_unique(postings, totals[drawn], limit)
+        return shares
 
     def mean_unique(self, postings: Postings, totals: Floats, limit: int) -> Floats:
         """The mean of Unique-n over all draws of `limit` n-grams, fewer than any total.
@@ -338,10 +338,10 @@ class _Groups:
         sizes, chosen = np.unique(totals, return_inverse=True)
         rate = -math.log1p(-limit / sizes[-1])
         steps = np.arange(min(postings.most, math.ceil(_NEVER / rate)))
-        left = sizes[:, None] - steps
-        missed = np.cumprod(np.maximum(left - limit, 0) / np.maximum(left, 1), axis=1)
+        remaining = sizes[:, None] - steps
+        missed = np.cumprod(np.maximum(remaining - limit, 0) / np.maximum(remaining, 1), axis=1)
         tables = np.concatenate((np.zeros((len(sizes), 1)), 1 - missed), axis=1)
-        (once,) = self.texts.sums(postings.own)
+        (once,) = self.texts.sums(postings.alone)
         return np.asarray(once / totals + postings.summed(self.texts, tables, chosen) / limit)
 
 
@@ -375,35 +375,35 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
     if options.variant == "package":  # all texts are read as one
         return {}
     lengths = rows.ends - rows.starts
-    found = {name: np.isnan(column) for name, column in rows.texts.items()}
-    found |= {f"unique_{n}": lengths < n for n in UNIQUE_LENGTHS}
+    flags = {name: np.isnan(column) for name, column in rows.texts.items()}
+    flags |= {f"unique_{n}": lengths < n for n in UNIQUE_LENGTHS}
     least = {"unique": max(UNIQUE_LENGTHS), "ngram_diversity": options.ngram_max, "entropy": 1}
-    return found | {name: lengths < words for name, words in least.items()}
+    return flags | {name: lengths < words for name, words in least.items()}
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     lengths = (rows.ends - rows.starts)[take]
     longest = int(lengths.max(initial=0))
-    found = []
+    lines = []
     if options.ngram_max and options.variant == "package":
         if lengths.sum() < options.ngram_max:
-            found.append(
+            lines.append(
                 f"fewer than {several(options.ngram_max, 'word')}: ngram_diversity is undefined"
             )
-        return found
+        return lines
     totals = {n: int(np.maximum(lengths - n + 1, 0).sum()) for n in UNIQUE_LENGTHS}
     most = options.sample_ngrams
     if fewer := [f"{total:,} for n = {n}" for n, total in totals.items() if total < most]:
         used = f"Unique-n: fewer than {most:,} n-grams, all of them used: "
-        found.append(used + ", ".join(fewer))
+        lines.append(used + ", ".join(fewer))
     if longest < options.ngram_max:
-        found.append(f"no text of {options.ngram_max} words: ngram_diversity is undefined")
+        lines.append(f"no text of {options.ngram_max} words: ngram_diversity is undefined")
     for name, least in (("mattr", options.window), ("hdd", options.draws)):
-        said = f"texts with fewer than {several(least, 'word')}"
-        found += said_of(lengths < least, said, f"{name}: left out ")
-    found += said_of(lengths == 0, "texts without words", "mtld: left out ")
+        problem = f"texts with fewer than {several(least, 'word')}"
+        lines += count_note(lengths < least, problem, f"{name}: left out ")
+    lines += count_note(lengths == 0, "texts without words", "mtld: left out ")
     few = f"texts with fewer than {SHORT_FOR_MTLD} words, where it is unstable"
-    return found + said_of((lengths > 0) & (lengths < SHORT_FOR_MTLD), few, "mtld: ")
+    return lines + count_note((lengths > 0) & (lengths < SHORT_FOR_MTLD), few, "mtld: ")
 
 
 def _need(options: Options) -> Need:
@@ -420,41 +420,41 @@ def _texts(
     """MATTR, MTLD, HD-D and TTR of every text."""
     from rote.measure import _lexical_kernels as kernels
 
-    found = {name: np.empty(len(starts)) for name in ("mattr", "mtld", "hdd", "ttr")}
+    columns = {name: np.empty(len(starts)) for name in ("mattr", "mtld", "hdd", "ttr")}
     for first in range(0, len(starts), TEXTS_AT_A_TIME):
         part = slice(first, first + TEXTS_AT_A_TIME)
         words = (ids, starts[part], ends[part], kinds)
-        found["mattr"][part] = kernels.mattr_of_texts(*words, options.window)
-        found["mtld"][part] = kernels.mtld_of_texts(*words, options.threshold)
-        found["hdd"][part] = kernels.hdd_of_texts(*words, options.draws)
-        found["ttr"][part] = kernels.ttr_of_texts(*words)
+        columns["mattr"][part] = kernels.mattr_of_texts(*words, options.window)
+        columns["mtld"][part] = kernels.mtld_of_texts(*words, options.threshold)
+        columns["hdd"][part] = kernels.hdd_of_texts(*words, options.draws)
+        columns["ttr"][part] = kernels.ttr_of_texts(*words)
         progress(min(first + TEXTS_AT_A_TIME, len(starts)) / len(starts))
     if options.target_length:
         lengths = ends - starts
         # nan where there are no words; never 0 / 0, since the target is at least 1.
         penalty = np.abs(lengths - options.target_length)
-        found["pattr"] = np.rint(found["ttr"] * lengths) / (lengths + penalty)
-    return found
+        columns["pattr"] = np.rint(columns["ttr"] * lengths) / (lengths + penalty)
+    return columns
 
 
 def _numbered(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options
 ) -> tuple[dict[int, Postings], tuple[tuple[Ids, int], ...]]:
     """The postings of n-grams, and the numbers of those that are drawn."""
-    from rote.measure._ngram_kernels import Postings, number_ngrams
+    from rote.core.ngrams import Postings, number_ngrams
 
-    kept = UNIQUE_LENGTHS if len(ids) <= NUMBERED else ()
+    lengths = UNIQUE_LENGTHS if len(ids) <= NUMBERED else ()
     beyond_words = _beyond_words(options)
-    last = max((*beyond_words, *kept), default=0)
+    last = max((*beyond_words, *lengths), default=0)
     if not last:
         return {}, ()
     postings, by_place = {}, []
     for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, last):
-        if n in beyond_words or n in kept:
+        if n in beyond_words or n in lengths:
             total = int(np.maximum(ends - starts - n + 1, 0).sum())
-            counted = n in kept and (n == 1 or total > options.sample_ngrams)
+            counted = n in lengths and (n == 1 or total > options.sample_ngrams)
             postings[n] = Postings.build(numbers, starts, ends, n, repeated, counted=counted)
-        if n in kept:
+        if n in lengths:
             by_place.append((numbers.copy(), repeated))  # the next n overwrites them
     return postings, tuple(by_place)
 
@@ -477,7 +477,7 @@ def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> floa
 
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     """N-gram diversity of the chosen texts read as one, as the package reads them."""
-    from rote.measure._ngram_kernels import number_ngrams
+    from rote.core.ngrams import number_ngrams
 
     ids = rows.ids[items_of(rows.starts[take], rows.ends[take])[0]]
     if len(ids) < longest:
@@ -537,10 +537,6 @@ METRIC = Metric(
     place=10,
     panel=({},),
     main=("unique",),
-    headlines=(
-        Headline(
-            *("unique", "uses more varied words", "uses less varied words"),
-        ),
-    ),
+    headlines=(Headline("unique", "uses more varied words", "uses less varied words"),),
     method=method,
 )

@@ -13,7 +13,7 @@ of them depend on the size of the corpus, so only values against the same corpus
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +22,88 @@ import numpy as np
 from rote.compare import clusters
 from rote.compare.intervals import interval_from_error, mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
+from rote.core.chart import Chart
+from rote.core.evidence import (
+    Evidence,
+    EvidenceTexts,
+    Mark,
+    corpus_place,
+    cut_evidence,
+    group_by_source,
+)
 from rote.core.layer import layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.progress import several
-from rote.core.record import Headline
+from rote.core.record import Chapter, Headline
+from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Table
+from rote.core.table import Column, Table, defined
+from rote.core.table import Rows as TableRows
 from rote.corpus import read_option
-from rote.measure._against import WITHOUT, corpus_option
-from rote.measure._means import said_of
-from rote.measure._novelty_charts import CHARTS
+from rote.measure._text_means import count_note
+from rote.search.reference_corpus import NO_CORPUS, corpus_option
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.index import Index
+
+
+_NEARLY_ALL = 0.995
+_FLAT = 2
+"""How far a curve goes on after it has reached the top."""
+
+
+def _curve_rows(rows: TableRows, result: Result) -> TableRows:
+    """Without the long n-grams that are new in every source: there the curves are flat."""
+    tags = dict(result.signature.settings).get("tags")
+    drawn = []
+    for layer in dict.fromkeys(row["layer"] for row in rows):
+        title = f"new n-grams of {'tags' if layer == tags else 'words'}"
+        rows_of_layer = [row for row in rows if row["layer"] == layer]
+        old = [
+            row["n"]
+            for row in rows_of_layer
+            if defined(row["novel"]) and row["novel"] < _NEARLY_ALL
+        ]
+        last = max(old, default=0) + _FLAT
+        drawn += [{**row, "title": title} for row in rows_of_layer if row["n"] <= last]
+    return drawn
+
+
+CHARTS = (
+    Chart(
+        "novelty",
+        "New n-grams",
+        table="novelty",
+        shape="lines",
+        x="n",
+        y="novel",
+        colour="source",
+        panel=("title",),
+        ends=("low", "high"),
+        titles={"n": "items in an n-gram"},
+        share=True,
+        rows=_curve_rows,
+        says="The share of n-grams that the corpus does not hold, over their length.",
+    ),
+    Chart(
+        "coverage",
+        "Copied runs",
+        table="coverage",
+        shape="lines",
+        x="length",
+        y="coverage",
+        colour="source",
+        panel=("title",),
+        ends=("low", "high"),
+        titles={"length": "words in a run, at least"},
+        share=True,
+        rows=lambda rows, result: [{**row, "title": "words in copied runs"} for row in rows],
+        says="The share of words that lie in runs that the corpus holds, over the length of the "
+        "runs.",
+    ),
+)
+
 
 MOST = 30
 """The longest n-grams of the curve."""
@@ -76,11 +144,11 @@ class Options:
 class Rows:
     """Counts per text: n-grams that the corpus holds, words in copied runs, the longest run.
 
-    `held[layer][t, n - 1]` and `covered[t, L - 5]`. The index is None where none was named.
+    `counts[layer][t, n - 1]` and `covered[t, L - 5]`. The index is None where none was named.
     """
 
     lengths: Integers
-    held: Mapping[str, Integers]
+    counts: Mapping[str, Integers]
     covered: Integers
     longest: Integers
     runs: Integers
@@ -106,16 +174,16 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    own = Need(options.layer, spans=True)
+    base = Need(options.layer, spans=True)
     # Without a corpus nothing is looked up, so nothing has to be tagged.
-    return (own, Need(options.tags)) if options.tags and options.corpus else (own,)
+    return (base, Need(options.tags)) if options.tags and options.corpus else (base,)
 
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.measure._against import check_against
+        from rote.search.reference_corpus import check_reference_corpus
 
-        check_against(options.corpus, tuple(options.layers), signature)
+        check_reference_corpus(options.corpus, tuple(options.layers), signature)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -123,22 +191,22 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     texts, lengths = len(layer), np.diff(layer.text_ends, prepend=0)
     if not options.corpus:
         none = np.zeros((texts, MOST), np.int64)
-        held = dict.fromkeys(options.layers, none)
-        return Rows(lengths, held, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
-    from rote.measure._against import longest_in, open_against
+        counts = dict.fromkeys(options.layers, none)
+        return Rows(lengths, counts, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
+    from rote.search.reference_corpus import longest_matches, open_reference_index
 
-    index = open_against(options.corpus, tuple(options.layers), work.reporter)
+    index = open_reference_index(options.corpus, tuple(options.layers), work.reporter)
     work.progress(0.1)
-    runs = longest_in(index, layer, work)
-    held = {options.layer: held_ngrams(runs, layer.text_ends)}
+    runs = longest_matches(index, layer, work)
+    counts = {options.layer: held_ngrams(runs, layer.text_ends)}
     work.progress(0.6)
     if options.tags:
         tags = sample.layer(Need(options.tags))
-        held[options.tags] = held_ngrams(longest_in(index, tags, work), tags.text_ends)
+        counts[options.tags] = held_ngrams(longest_matches(index, tags, work), tags.text_ends)
     work.progress(1.0)
     return Rows(
         lengths=lengths,
-        held=held,
+        counts=counts,
         covered=covered_words(runs, layer.text_ends),
         longest=_per_text(np.maximum, runs, layer.text_ends),
         runs=runs,
@@ -161,15 +229,15 @@ def held_ngrams(runs: Integers, text_ends: Integers) -> Integers:
 
 def covered_words(runs: Integers, text_ends: Integers) -> Integers:
     """For each text and L = 5 to 12 how many words lie in a held run of L words or more."""
-    found = np.zeros((len(text_ends), len(COVERING)), np.int64)
+    covered = np.zeros((len(text_ends), len(COVERING)), np.int64)
     for column, least in enumerate(COVERING):
         first = np.flatnonzero(runs >= least)
         change = np.zeros(len(runs) + 1, np.int64)
         np.add.at(change, first, 1)
         np.add.at(change, first + runs[first], -1)
         inside = np.cumsum(change[:-1]) > 0
-        found[:, column] = _per_text(np.add, inside.astype(np.int64), text_ends)
-    return found
+        covered[:, column] = _per_text(np.add, inside.astype(np.int64), text_ends)
+    return covered
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -188,19 +256,19 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Of means over texts, and of shares of all n-grams: leaving out one text at a time."""
     columns = per_text(rows, options)
-    found = {
+    errors = {
         f"{name}_{n}": _share(rows, take, layer, n)[1]
         for layer, name in options.layers.items()
         for n in options.n
     }
     means = ("creativity", "longest", *(f"coverage_{n}" for n in _SHOWN_COVERAGE))
-    return found | {name: mean_error(columns[name][take]) for name in means}
+    return errors | {name: mean_error(columns[name][take]) for name in means}
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     coverage = _coverage(rows)
     undefined = np.full(len(rows.lengths), np.nan)
-    found = {
+    columns = {
         "creativity": (1 - coverage).sum(axis=1),
         **{f"coverage_{n}": coverage[:, COVERING.index(n)] for n in _SHOWN_COVERAGE},
         "longest": np.where(rows.lengths > 0, rows.longest, np.nan),
@@ -208,26 +276,26 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     for layer, name in options.layers.items():
         for n in options.n:
             every = np.maximum(rows.lengths - n + 1, 0)
-            held = rows.held[layer][:, n - 1]
-            found[f"{name}_{n}"] = 1 - shares(held, every)
+            counts = rows.counts[layer][:, n - 1]
+            columns[f"{name}_{n}"] = 1 - shares(counts, every)
     if rows.index is None:
-        return dict.fromkeys(found, undefined)
-    return found
+        return dict.fromkeys(columns, undefined)
+    return columns
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
-        return [WITHOUT]
+        return [NO_CORPUS]
     lengths = rows.lengths[take]
-    found: list[str] = []
+    lines: list[str] = []
     for least in dict.fromkeys((*sorted(options.n), COVERING[-1])):
         lost = ", and no creativity index" * (least == COVERING[-1])
-        said = f"texts have fewer than {several(least, 'word')}: no {least}-gram in them{lost}"
-        found += said_of(lengths < least, said)
-    said = (
+        problem = f"texts have fewer than {several(least, 'word')}: no {least}-gram in them{lost}"
+        lines += count_note(lengths < least, problem)
+    problem = (
         "texts occur in the corpus from their first word to their last: nothing in them can be new"
     )
-    return found + said_of((rows.longest[take] == lengths) & (lengths >= COVERING[-1]), said)
+    return lines + count_note((rows.longest[take] == lengths) & (lengths >= COVERING[-1]), problem)
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
@@ -247,9 +315,9 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 row = {"source": source, "layer": layer, "n": n, "n_grams": int(every.sum())}
                 curve.append({**row, "novel": share, "low": low, "high": high})
         for column, least in enumerate(COVERING):
-            found = clusters.mean_of(coverage[take, column], together)
-            low, high = found.interval(comparison.level, share=True)
-            row = {"source": source, "length": least, "coverage": found.value}
+            estimate = clusters.clustered_mean(coverage[take, column], together)
+            low, high = estimate.interval(comparison.level, share=True)
+            row = {"source": source, "length": least, "coverage": estimate.value}
             covering.append({**row, "low": low, "high": high})
         copied += _copied(rows, rows.index, source, take, comparison)
     return {"novelty": curve, "coverage": covering, "copied": copied}
@@ -259,25 +327,25 @@ def _copied(
     rows: Rows, index: Index, source: str, take: Take, comparison: Comparison
 ) -> list[dict[str, Any]]:
     """The texts with the longest copied runs, and where the runs stand."""
-    from rote.measure._against import stands
+    from rote.search.reference_corpus import describe_span
 
     by_length = take[np.argsort(-rows.longest[take], kind="stable")][:_COPIED]
-    found = []
+    table = []
     for text in by_length[rows.longest[by_length] >= COVERING[0]].tolist():
         place = rows.layer.slice(text)
         first = place.start + int(np.argmax(rows.runs[place]))
         last = first + int(rows.runs[first])
-        found.append(
+        table.append(
             {
                 "source": source,
                 **comparison.named(text),
                 "words": last - first,
                 "text_start": int(rows.layer.starts[first]),
                 "text_end": int(rows.layer.ends[last - 1]),
-                **stands(index, rows.layer, first, last),
+                **describe_span(index, rows.layer, first, last),
             }
         )
-    return found
+    return table
 
 
 def _coverage(rows: Rows) -> Floats:
@@ -291,22 +359,22 @@ def _share(
 ) -> tuple[float, float]:
     """The share of all n-grams of a group that are new, and its jackknife standard error."""
     every = np.maximum(rows.lengths[take] - n + 1, 0)
-    held = rows.held[layer][take, n - 1]
-    total, known = int(every.sum()), int(held.sum())
+    counts = rows.counts[layer][take, n - 1]
+    total, known = int(every.sum()), int(counts.sum())
     if rows.index is None or not total:
         return math.nan, math.nan
-    own = np.arange(len(take)) if together is None else together
-    return 1 - known / total, clusters.share_error(held, every, own)
+    ids = np.arange(len(take)) if together is None else together
+    return 1 - known / total, clusters.share_error(counts, every, ids)
 
 
 def _per_text(function: Any, column: Integers, text_ends: Integers) -> Integers:
     """Sums or largest values of the texts; 0 for a text without words."""
     starts = starts_of(text_ends)
-    found = np.zeros(len(text_ends), np.int64)
+    counts = np.zeros(len(text_ends), np.int64)
     filled = starts < text_ends
     if filled.any():
-        found[filled] = function.reduceat(column, starts[filled])
-    return found
+        counts[filled] = function.reduceat(column, starts[filled])
+    return counts
 
 
 _LAYOUT = (
@@ -316,7 +384,7 @@ _LAYOUT = (
         (
             *(Column("source"), Column("id", "text")),
             Column("words", kind="count"),
-            Column("count", "times", "count", said="in the corpus"),
+            Column("count", "times", "count", note="in the corpus"),
             *(Column("document"), Column("author", optional=True), Column("match", kind="text")),
         ),
         rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
@@ -335,6 +403,21 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
+def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
+    """The texts with the longest runs of words that the corpus holds."""
+    for source, rows in group_by_source(result.tables.get("copied", ())).items():
+        if source not in texts.groups:
+            continue
+        for row in rows[: texts.count]:
+            text = texts.of(row)
+            if text is None:
+                continue
+            place = {**corpus_place(row), "count": row["count"]}
+            label = f"{several(row['words'], 'word')}"
+            mark = Mark(row["text_start"], row["text_end"], label, "copied", (place,))
+            yield cut_evidence(Evidence("novelty", source, row["id"], text, (mark,)))
+
+
 METRIC = Metric(
     name="novelty",
     title="Overlap with the corpus",
@@ -350,7 +433,7 @@ METRIC = Metric(
         "Language Models via Systematic Attribution of Machine Text against Web Text"
     ),
     match=None,
-    whole="a copied run that a window cuts is no longer the copied run",
+    uncut_reason="a copied run that a window cuts is no longer the copied run",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,
@@ -360,6 +443,15 @@ METRIC = Metric(
     layout=_LAYOUT,
     says="How much of the texts a corpus has, and how much is new.",
     section="corpus",
+    chapter=Chapter(
+        "Novelty",
+        30,
+        texts="The longest copied runs, in their texts",
+        legend="Underlined: words that occur in the corpus in the same order; where, below the "
+        "text.",
+    ),
+    evidence=evidence,
+    circular=("corpus", "coverage_8", 1.0),
     place=10,
     headlines=(
         Headline(

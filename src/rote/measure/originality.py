@@ -25,14 +25,25 @@ Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Gene
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rote.core.array_types import Floats
+from rote.core.document import Document
 from rote.core.errors import OptionError
+from rote.core.evidence import (
+    Evidence,
+    EvidenceTexts,
+    Mark,
+    corpus_place,
+    cut_evidence,
+    encodable,
+    group_by_source,
+)
 from rote.core.layer import Layer
 from rote.core.metric import (
     Comparison,
@@ -45,16 +56,20 @@ from rote.core.metric import (
     option,
 )
 from rote.core.progress import several
-from rote.core.record import Headline
+from rote.core.record import Chapter, Headline
+from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
-from rote.measure._against import WITHOUT, corpus_option
-from rote.measure._originality.layout import LAYOUT
-from rote.measure._originality.tables import Rows
+from rote.measure._originality_tables import LAYOUT, Rows
 from rote.measure._sentences import sentences_of
+from rote.measure.novelty import COVERING, covered_words
+from rote.search.reference_corpus import NO_CORPUS, corpus_option
 
 if TYPE_CHECKING:
     from rote.index.index import Index
+    from rote.search.originality.reach import GroundTruth
+    from rote.search.originality.verdicts import FragmentSpans, HeldOut, SentenceVerdicts
+
 
 # Words and tags say where a fragment may begin and end, whatever layer it is looked up in.
 _WORDS, _TAGS = Need("word"), Need("pos")
@@ -123,23 +138,20 @@ class Options:
         sign=_unsigned,
     )
     verdicts: bool = option(
-        False,
-        "a further table with the verdict on every sentence",
-        sign=_unsigned,
-        common=True,
+        False, "a further table with the verdict on every sentence", sign=_unsigned, common=True
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        given = {
+        chosen = {
             "relax": self.relax != 1,
             "min_words": self.min_words != 5,
             "chance": self.chance != 0.05,
             "document_field": self.document_field,
             "authors": is_given(self.authors),
         }
-        for name in given if self.variant == "paper" else ():
-            if given[name]:
+        for name in chosen if self.variant == "paper" else ():
+            if chosen[name]:
                 raise OptionError(f"Algorithm 1 knows no {name}: leave it out, or variant 'paper'")
 
 
@@ -162,9 +174,9 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    own = (Need(options.layer, spans=True), Need("text"))
+    layers = (Need(options.layer, spans=True), Need("text"))
     # Without a ground truth nothing is looked up, so nothing has to be tagged.
-    return (*own, _WORDS, _TAGS) if options.corpus else own
+    return (*layers, _WORDS, _TAGS) if options.corpus else layers
 
 
 def check(options: Options, signature: str) -> None:
@@ -173,9 +185,9 @@ def check(options: Options, signature: str) -> None:
 
         read_author_names(options.authors)
     if options.corpus:
-        from rote.measure._against import check_against
+        from rote.search.reference_corpus import check_reference_corpus
 
-        check_against(options.corpus, (options.layer,), signature)
+        check_reference_corpus(options.corpus, (options.layer,), signature)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -183,18 +195,18 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     sentences = sentences_of(layer)
     if not options.corpus:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
-    from rote.measure._against import open_against
-    from rote.measure._originality.bleu import matches
+    from rote.measure._originality_tables import match_sentences
     from rote.search.originality.algorithm1 import algorithm1
     from rote.search.originality.authors import read_author_names
     from rote.search.originality.edges import edges_of_text, rule_for
     from rote.search.originality.reach import GroundTruth
     from rote.search.originality.sources import sources_of
     from rote.search.originality.verdicts import judge
+    from rote.search.reference_corpus import open_reference_index
 
-    index = open_against(options.corpus, (options.layer, "pos"), work.reporter)
-    given = read_author_names(options.authors) if is_given(options.authors) else None
-    sources = sources_of(index, options.document_field, given)
+    index = open_reference_index(options.corpus, (options.layer, "pos"), work.reporter)
+    names = read_author_names(options.authors) if is_given(options.authors) else None
+    sources = sources_of(index, options.document_field, names)
     ground = GroundTruth(index, options.layer, sources)
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
@@ -212,22 +224,22 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if options.variant == "paper":
         verdicts = algorithm1(index, options.layer).judge(layer, edges)
     work.progress(0.5)
-    matched = matches(ground, layer, exact.reach.known)
+    matched = match_sentences(ground, layer, exact.reach.known)
     bits = _bits(index, layer)
     work.progress(0.9)
     # A sentence has about as many fragments as the square of its length: each counts alike.
-    held = np.maximum(verdicts.fragments, 1)
+    fragments = np.maximum(verdicts.fragments, 1)
     by_sentence = np.column_stack(
         (
             np.ones(len(sentences)),
             verdicts.original,
             verdicts.fails,
             verdicts.fragments > 0,
-            verdicts.originals / held,
-            verdicts.cited / held,
+            verdicts.originals / fragments,
+            verdicts.cited / fragments,
             matched.lengths,
             np.add.reduceat(bits, sentences.starts) if len(sentences) else bits,
-            matched.found,
+            matched.matched,
             matched.total,
             matched.nearest,
         )
@@ -255,8 +267,8 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Each text left out in turn: all values are made of sums over texts."""
     from rote.compare.intervals import left_out_error
 
-    own = rows.sums[take]
-    without = _values(own.sum(axis=0) - own)
+    sums = rows.sums[take]
+    without = _values(sums.sum(axis=0) - sums)
     return {name: left_out_error(np.asarray(column)) for name, column in without.items()}
 
 
@@ -266,49 +278,49 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.ground is None or rows.verdicts is None:
-        return [WITHOUT]
+        return [NO_CORPUS]
     from rote.search.originality.verdicts import remarks
 
     # Algorithm 1 knows no sources.
     relax = options.relax if options.variant == "exact" else -1
-    said = remarks(rows.ground, rows.rule, relax, "the ground truth")
+    lines = remarks(rows.ground, rows.rule, relax, "the ground truth")
     if not rows.ground.index.items_held(options.layer):
-        said[0] += "; perplexity and BLEU are undefined"
-    own = rows.sums[take].sum(axis=0)
-    return [*said, *_undefined(own)]
+        lines[0] += "; perplexity and BLEU are undefined"
+    totals = rows.sums[take].sum(axis=0)
+    return [*lines, *_undefined(totals)]
 
 
-def _undefined(own: Floats) -> Iterator[str]:
+def _undefined(totals: Floats) -> Iterator[str]:
     """Why a value is nan, and which sentences cannot be judged; from the sums of a source."""
-    if not own[SENTENCES]:
+    if not totals[SENTENCES]:
         yield "no sentences: everything is undefined"
         return
-    bare = int(own[SENTENCES] - own[HOLDING])
+    bare = int(totals[SENTENCES] - totals[HOLDING])
     if bare:
         yield (
-            f"{bare:,} of {int(own[SENTENCES]):,} sentences hold no fragment (one word, or "
+            f"{bare:,} of {int(totals[SENTENCES]):,} sentences hold no fragment (one word, or "
             "function words alone): neither original nor failing"
         )
-    if not own[HOLDING]:
+    if not totals[HOLDING]:
         yield "no sentence holds a fragment: shares of fragments are undefined"
-    if not own[TOTAL][-1]:
+    if not totals[TOTAL][-1]:
         yield "no sentence of four words: BLEU is undefined"
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if rows.ground is None:
         return {}
-    from rote.measure._originality.tables import all_tables
+    from rote.measure._originality_tables import all_tables
 
     return all_tables(rows, comparison, options)
 
 
 def _values(sums: Floats) -> dict[str, Floats]:
     """All values, from sums over sentences; undefined ones are nan."""
-    from rote.measure._originality.bleu import bleu
+    from rote.measure._originality_tables import bleu
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = {
+        values = {
             "original": sums[..., ORIGINAL] / sums[..., SENTENCES],
             "failing": sums[..., FAILING] / sums[..., SENTENCES],
             "new_fragments": sums[..., NEW] / sums[..., HOLDING],
@@ -316,8 +328,8 @@ def _values(sums: Floats) -> dict[str, Floats]:
             "perplexity": np.exp2(sums[..., BITS] / sums[..., WORDS]),
         }
     # Without references (their length is nan) there is nothing to be near to.
-    found["bleu"] = bleu(sums[..., FOUND], sums[..., TOTAL], sums[..., WORDS], sums[..., NEAREST])
-    return found
+    values["bleu"] = bleu(sums[..., FOUND], sums[..., TOTAL], sums[..., WORDS], sums[..., NEAREST])
+    return values
 
 
 def method(s: Mapping[str, str]) -> str:
@@ -333,6 +345,54 @@ def method(s: Mapping[str, str]) -> str:
         f"original if no source of the corpus holds it; one{least} needs a citation if {whose} of "
         "the corpus holds it; a sentence is original if it holds an original fragment and fails if "
         "it holds one that needs a citation, documents of one author being one source"
+    )
+
+
+_MAX_CITED = 3
+
+
+def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
+    """Sentences that need a citation, those that repeat most first, and one that does not."""
+    sentences = group_by_source(result.tables.get("sentences", ()))
+    citations: dict[tuple[Any, ...], list[Row]] = {}
+    for row in result.tables.get("citations", ()):
+        citations.setdefault(_citation_key(row, row), []).append(row)
+    for source, rows in sentences.items():
+        failing = sorted(
+            (row for row in rows if row["fails"]), key=lambda row: -_longest_citation(row)
+        )
+        passing = [row for row in rows if row["original"] and not row["fails"]]
+        for row in (*failing[: max(1, texts.count - 1)], *passing[:1]):
+            cited = [
+                _fragment_mark(row, span, "cited", citations.get(_citation_key(row, span), ()))
+                for span in row["cited_fragments"]
+            ]
+            new = [_fragment_mark(row, span, "original", ()) for span in row["original_fragments"]]
+            text = texts.of(row)
+            marks = tuple(cited or new)
+            excerpt = cut_evidence(
+                Evidence("originality", source, row["id"], encodable(row["text"]), marks)
+            )
+            yield replace(excerpt, cut=excerpt.cut or text is None or len(text) > len(row["text"]))
+
+
+def _longest_citation(row: Row) -> int:
+    return max((span["words"] for span in row["cited_fragments"]), default=0)
+
+
+def _citation_key(row: Row, span: Row) -> tuple[Any, ...]:
+    place = (row["sentence"], span["start"], span["end"])
+    return (row["source"], row["id"], row.get("file", ""), *place)
+
+
+def _fragment_mark(row: Row, span: Row, kind: str, places: Sequence[Row]) -> Mark:
+    """A fragment of a sentence; places count from the beginning of the sentence."""
+    return Mark(
+        span["start"] - row["start"],
+        span["end"] - row["start"],
+        f"{several(span['words'], 'word')}",
+        kind,
+        tuple(corpus_place(place) for place in places[:_MAX_CITED]),
     )
 
 
@@ -358,6 +418,16 @@ METRIC = Metric(
     layout=LAYOUT,
     says="Which sentences are an original use of language, and which need a citation.",
     section="corpus",
+    chapter=Chapter(
+        "Originality",
+        20,
+        texts="Sentences and whose words they hold",
+        legend="A solid line: words that need a citation, with their sources below the text; a "
+        "dotted line: words that nobody in the corpus has.",
+        first=("lengths",),
+    ),
+    evidence=evidence,
+    circular=("corpus", "new_fragments", 0.0),
     place=20,
     headlines=(
         Headline(
@@ -372,3 +442,167 @@ METRIC = Metric(
     effort="light",
     report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus, "top": _LISTED},
 )
+
+
+# One text judged by itself: its sentences with their verdicts, and every fragment that decides
+# one, with its places; how much of it lies in runs that the index holds.
+#
+# The rules are those of `rote originality` and `rote novelty`, asked about a text that somebody
+# reads; the web app shows what comes out.
+
+LAYER = "lower"
+LEAST_WORDS = 2 * COVERING[-1]
+"""Words that a text needs for a creativity index: in a shorter one a run of the greatest length
+has hardly room, and whatever was written would count as new."""
+MOST_CITED = 300
+"""Fragments to be cited that are looked up; of further ones it is only said where they are."""
+_CITED = 3
+"""Sources that are shown of a fragment."""
+_AROUND = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Characters of the text that are of one kind; `places` where the index has them."""
+
+    kind: str
+    start: int
+    end: int
+    words: int
+    places: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What was found in a text. Shares are nan where there is nothing to take a share of."""
+
+    words: int
+    coverage: dict[int, float]
+    """Share of words in a run of at least so many words that the index holds."""
+    creativity: float
+    """nan for a text of fewer than LEAST_WORDS words."""
+    longest: int
+    sources: int
+    """Authors and documents that the text was held against."""
+    sentences: list[dict[str, Any]]
+    fragments: list[Fragment]
+    notes: list[str]
+    by_chance: float
+    """Sentences that chance would flag in a text of this length; nan where nobody knows."""
+
+
+def ground_of(index: Index) -> GroundTruth:
+    """An index as a ground truth; it can be kept for the next text."""
+
+    from rote.search.originality.reach import GroundTruth
+    from rote.search.originality.sources import sources_of
+
+    if LAYER not in index.sorted_layers:
+        raise OptionError(
+            f"the index cannot count over the layer '{LAYER}', only over "
+            f"{', '.join(index.sorted_layers) or 'none'}. `rote index add-layer IDX {LAYER}` adds "
+            "it"
+        )
+    return GroundTruth(index, LAYER, sources_of(index))
+
+
+def judged(
+    ground: GroundTruth,
+    text: str,
+    flagged: HeldOut | None,
+    *,
+    relax: int,
+    min_words: int,
+    chance: float,
+) -> Judged:
+    """Hold a text against a ground truth; `flagged` are its own sentences by the same rule."""
+
+    from rote.search.originality.edges import TAGS, edges_of_text, rule_for
+    from rote.search.originality.verdicts import find_common, judge, remarks
+    from rote.search.reference_corpus import longest_matches
+
+    index = ground.index
+    rule = rule_for(index)
+    wanted = (LAYER, TAGS) if rule == "tags" else (LAYER,)
+    annotation = replace(index.recipe, layers=wanted, subwords=()).annotate(
+        [Document("text", text)]
+    )
+    layer = annotation.layers[LAYER]
+    if layer.sentence_ends is None:
+        layer = replace(layer, sentence_ends=annotation.word.sentence_ends)
+    edges = edges_of_text(
+        annotation.word, annotation.layers[TAGS] if rule == "tags" else None, rule
+    )
+    verdicts = judge(ground, layer, edges, relax=relax, min_words=min_words, chance=chance)
+    runs = longest_matches(index, layer)
+    words = len(layer.ids)
+    shares = covered_words(runs, layer.text_ends)[0] / words if words else np.full(8, np.nan)
+    fragments = [
+        *_cited(ground, layer, verdicts.longest),
+        *map(_of_kind("original", layer), *_columns(verdicts.shortest)),
+        *map(_of_kind("common", layer), *_columns(find_common(edges, verdicts))),
+    ]
+    return Judged(
+        words=words,
+        coverage=dict(zip(COVERING, shares.tolist())),
+        creativity=float((1 - shares).sum()) if words >= LEAST_WORDS else math.nan,
+        longest=int(runs.max(initial=0)),
+        sources=ground.sources.count,
+        sentences=_sentences(layer, verdicts, text),
+        fragments=sorted(fragments, key=lambda one: (one.start, one.end)),
+        notes=remarks(ground, rule, relax, "the index"),
+        by_chance=flagged.expected(words) if flagged else math.nan,
+    )
+
+
+def _sentences(layer: Layer, verdicts: SentenceVerdicts, text: str) -> list[dict[str, Any]]:
+    assert layer.sentence_ends is not None
+    sentences, first = [], 0
+    for number, end in enumerate(layer.sentence_ends.tolist()):
+        start, stop = int(layer.starts[first]), int(layer.ends[end - 1])
+        sentences.append(
+            {
+                "number": number + 1,
+                "start": start,
+                "end": stop,
+                "text": text[start:stop],
+                "original": bool(verdicts.original[number]),
+                "fails": bool(verdicts.fails[number]),
+                "fragments": int(verdicts.fragments[number]),
+                "original_fragments": int(verdicts.originals[number]),
+                "cited_fragments": int(verdicts.cited[number]),
+                "common_fragments": int(verdicts.commons[number]),
+            }
+        )
+        first = end
+    return sentences
+
+
+def _cited(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> list[Fragment]:
+    """The longest fragments that need a citation, and where each of the first is."""
+
+    from rote.search.originality.verdicts import FragmentSpans, find_citations
+    from rote.search.rows.matches import row_of
+
+    first = FragmentSpans(owed.starts[:MOST_CITED], owed.ends[:MOST_CITED])
+    places = find_citations(ground, layer, first, limit=_CITED)
+    citations = list(map(_of_kind("cited", layer), *_columns(owed)))
+    rows = [
+        tuple(row_of(place, ground.index.context(place, _AROUND)) for place in places_of_span)
+        for places_of_span in places
+    ]
+    return [
+        replace(citation, places=places_of_span)
+        for citation, places_of_span in zip(citations, rows)
+    ] + citations[len(rows) :]
+
+
+def _of_kind(kind: str, layer: Layer) -> Callable[[int, int], Fragment]:
+    def make_fragment(first: int, last: int) -> Fragment:
+        return Fragment(kind, int(layer.starts[first]), int(layer.ends[last - 1]), last - first)
+
+    return make_fragment
+
+
+def _columns(spans: FragmentSpans) -> tuple[list[int], list[int]]:
+    return spans.starts.tolist(), spans.ends.tolist()

@@ -13,7 +13,8 @@ Direction: more overlap is more repetitive. Length: items of fewer than n words 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -34,19 +35,34 @@ from rote.core.metric import (
     is_given,
     option,
 )
+from rote.core.numbers import format_interval, format_number
 from rote.core.progress import several
-from rote.core.record import Headline
+from rote.core.record import Finding, Headline
+from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import Corpus, ReadOptions, read_option
-from rote.measure._against import corpus_option, open_reference
-from rote.measure._means import said_of
-from rote.measure._overlap.charts import CHARTS
-from rote.measure._overlap.layout import LAYOUT
-from rote.measure._overlap.partition import NO_BIN, partition, placebo
-from rote.measure._overlap.scores import REFERENCE, expanded, is_made, scores, title, wanted
-from rote.measure._overlap.scores import needs as score_needs
-from rote.measure._overlap.tables import Rows
-from rote.measure._overlap.training import WITHOUT, check_train, held
+from rote.measure._overlap_partition import (
+    NO_BIN,
+    WITHOUT,
+    check_train,
+    count_held,
+    partition,
+    placebo,
+)
+from rote.measure._overlap_tables import (
+    CHARTS,
+    LAYOUT,
+    REFERENCE,
+    Rows,
+    expanded,
+    is_made,
+    scores,
+    title,
+    wanted,
+)
+from rote.measure._overlap_tables import needs as score_needs
+from rote.measure._text_means import count_note
+from rote.search.reference_corpus import corpus_option, open_reference
 
 TEXT = "text"
 _OF_A_SCORE = ("nov", "sim", "ratio", "trend")
@@ -122,18 +138,20 @@ def side_of(options: Options, side: str, on: str) -> Any:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found = [Value("overlap", f"{options.n}-grams in TRAIN", "repetitive", "neither", share=True)]
+    values = [Value("overlap", f"{options.n}-grams in TRAIN", "repetitive", "neither", share=True)]
     for name in expanded(options.scores):
-        shown = title(name)
+        heading = title(name)
         if options.placebo:
-            said = f"{shown}, T_sim / T_nov, times the placebo's"
-            found.append(Value(f"{name}_{OVER_PLACEBO}", said, "neither", "neither", tested=False))
-        titles = (f"{shown} in T_nov", f"{shown} in T_sim", "T_sim / T_nov", "rank correlation")
-        for part, said in zip(_OF_A_SCORE, titles):
-            said = said if shown in said else f"{shown}, {said}"
+            described = f"{heading}, T_sim / T_nov, times the placebo's"
+            values.append(
+                Value(f"{name}_{OVER_PLACEBO}", described, "neither", "neither", tested=False)
+            )
+        titles = (f"{heading} in T_nov", f"{heading} in T_sim", "T_sim / T_nov", "rank correlation")
+        for part, described in zip(_OF_A_SCORE, titles):
+            described = described if heading in described else f"{heading}, {described}"
             share = is_made(name) and part in ("nov", "sim")
-            found.append(Value(f"{name}_{part}", said, "neither", "neither", share=share))
-    return tuple(found)
+            values.append(Value(f"{name}_{part}", described, "neither", "neither", share=share))
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -149,12 +167,12 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer = sample.layer(_looked_up(options))
     others = _named_groups(options, work.groups)
     if options.train:
-        found, every = held(layer, options.n, options.train, work)
+        counts, totals = count_held(layer, options.n, options.train, work)
     else:
-        found = every = np.zeros(len(layer), np.int64)
+        counts = totals = np.zeros(len(layer), np.int64)
     item = _items(layer.ids, layer.text_ends, work.strata, _looked_up(options).field is None)
     _, first = np.unique(item, return_index=True)
-    made = partition(found[first], every[first], options.min_samples)
+    bins = partition(counts[first], totals[first], options.min_samples)
     beside = None
     if options.train and options.placebo:
         sides: dict[str, Any] = {"train": options.train, "placebo": options.placebo}
@@ -162,11 +180,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     return Rows(
         item=item,
         base=_bases(item, work.strata),
-        found=found,
-        every=every,
-        overlap=shares(found, every),
-        bin=made.bins(found, every),
-        partition=made,
+        matched=counts,
+        every=totals,
+        overlap=shares(counts, totals),
+        bin=bins.bins(counts, totals),
+        partition=bins,
         scores=scores(sample, expanded(options.scores), options.variant, work),
         others=others,
         trained=bool(options.train),
@@ -175,19 +193,19 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    found = resample(rows, take, options, rng)
+    values = resample(rows, take, options, rng)
     if rows.placebo:
         for name, column in rows.scores.items():
             excess = rows.placebo.excess("log_ratio", column, rows.base, take)
-            found[f"{name}_{OVER_PLACEBO}"] = float(np.exp(excess.value))
-    return found
+            values[f"{name}_{OVER_PLACEBO}"] = float(np.exp(excess.value))
+    return values
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """All but what is above the placebo, which has an interval of its own and many draws."""
-    from rote.measure._overlap.partition import rank_correlation, ratio
+    from rote.measure._overlap_partition import rank_correlation, ratio
 
-    found = {"overlap": mean(rows.overlap[take])}
+    values = {"overlap": mean(rows.overlap[take])}
     for name, column in rows.scores.items():
         novel, similar = _ends(rows, column, take)
         numbers = (
@@ -196,23 +214,23 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
             ratio(novel, similar),
             rank_correlation(rows.overlap[take], column[take]),
         )
-        found |= {f"{name}_{part}": number for part, number in zip(_OF_A_SCORE, numbers)}
-    return found
+        values |= {f"{name}_{part}": number for part, number in zip(_OF_A_SCORE, numbers)}
+    return values
 
 
 def intervals(
     rows: Rows, take: Take, options: Options, level: float
 ) -> Mapping[str, tuple[float, float]]:
     """Those of the tables: a number has one interval, wherever it stands."""
-    from rote.measure._overlap.tables import Table, mean_interval, trend_row
+    from rote.measure._overlap_tables import TableInput, mean_interval, trend_row
 
-    table = Table(rows, {}, (), level)
-    found = {"overlap": mean_interval(table, take, rows.overlap, share=True)[1]}
+    table = TableInput(rows, {}, (), level)
+    by_name = {"overlap": mean_interval(table, take, rows.overlap, share=True)[1]}
     for name, column in rows.scores.items():
         row = trend_row(table, take, column, share=is_made(name))
         for part in (*_OF_A_SCORE, *((OVER_PLACEBO,) if rows.placebo else ())):
-            found[f"{name}_{part}"] = row[f"{part}_low"], row[f"{part}_high"]
-    return found
+            by_name[f"{name}_{part}"] = row[f"{part}_low"], row[f"{part}_high"]
+    return by_name
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
@@ -220,42 +238,42 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    from rote.measure._overlap.partition import rank_correlation
+    from rote.measure._overlap_partition import rank_correlation
 
     if not rows.trained:
         return [WITHOUT]
-    said = said_of(
+    lines = count_note(
         rows.every[take] == 0, f"items have fewer than {several(options.n, 'word')}: no bin"
     )
     if rows.placebo:
         words, draws = rows.placebo.words, rows.placebo.draws
-        said.append(
+        lines.append(
             f"training set ({_drawn(len(draws['train']))}) and placebo "
             f"({_drawn(len(draws['placebo']))}) are compared at {several(words, 'word')} each"
         )
-        if any(one.bins < 2 for side in draws.values() for one in side):
-            said.append("a draw puts all items into one bin: nothing to compare with the placebo")
+        if any(draw.bins < 2 for side in draws.values() for draw in side):
+            lines.append("a draw puts all items into one bin: nothing to compare with the placebo")
     if rows.scores and len(rows.partition) < 2:
-        said.append(
+        lines.append(
             f"all items are in one bin (bins hold {rows.partition.least:,} or more): no T_nov, "
             "no T_sim"
         )
     for name, column in rows.scores.items():
-        said += said_of(np.isnan(column[take]), "texts", f"{title(name)} is undefined in ")
+        lines += count_note(np.isnan(column[take]), "texts", f"{title(name)} is undefined in ")
         if len(rows.partition) > 1:
             novel, similar = _ends(rows, column, take)
-            said += _why_no_ratio(title(name), novel, similar)
+            lines += _why_no_ratio(title(name), novel, similar)
         if np.isnan(rank_correlation(rows.overlap[take], column[take])):
-            said.append(f"{title(name)}: no rank correlation of fewer than 3 or of equal numbers")
-    return said
+            lines.append(f"{title(name)}: no rank correlation of fewer than 3 or of equal numbers")
+    return lines
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if not rows.trained:
         return {}
-    from rote.measure._overlap.tables import Table, bins, items, partition_rows, trends
+    from rote.measure._overlap_tables import TableInput, bins, items, partition_rows, trends
 
-    table = Table(rows, comparison.groups, comparison.ids, comparison.level)
+    table = TableInput(rows, comparison.groups, comparison.ids, comparison.level)
     return {
         "partition": partition_rows(table),
         "bins": bins(table),
@@ -292,13 +310,13 @@ def _items(ids: NDArray[np.int32], ends: Integers, strata: Integers, alone: bool
     `alone`: the texts themselves are looked up, so each is an item.
     """
     numbers: dict[object, int] = {}
-    found, begin = np.empty(len(ends), np.int64), 0
+    items, begin = np.empty(len(ends), np.int64), 0
     for text, end in enumerate(ends.tolist()):
         stratum = int(strata[text]) if len(strata) else NO_BIN
         key = text if alone or stratum < 0 else (stratum, ids[begin:end].tobytes())
-        found[text] = numbers.setdefault(key, len(numbers))
+        items[text] = numbers.setdefault(key, len(numbers))
         begin = end
-    return found
+    return items
 
 
 def _bases(item: Integers, strata: Integers) -> Integers:
@@ -313,7 +331,7 @@ def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str
     from rote.core.errors import UnknownName
     from rote.core.facets import JOINT
 
-    found = {}
+    by_name = {}
     for flag in ("control", "normalize_to"):
         name = getattr(options, flag)
         if name is None:
@@ -321,8 +339,8 @@ def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str
         bearing = [g for g in groups if g == name] or [g for g in groups if name in g.split(JOINT)]
         if len(bearing) != 1:
             raise UnknownName(f"source of --{flag.replace('_', '-')}:", name, list(groups))
-        found[flag] = bearing[0]
-    return found
+        by_name[flag] = bearing[0]
+    return by_name
 
 
 def method(s: Mapping[str, str]) -> str:
@@ -331,6 +349,35 @@ def method(s: Mapping[str, str]) -> str:
         "occurs in the training set; items are put into bins by it, T_nov with the least and T_sim "
         "with the most"
     )
+
+
+_SCORES = {"rouge_2": "ROUGE-2", "entity_recall": "entity recall"}
+"""Scores of items that a summary tells."""
+
+
+def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
+    """Scores of items that are close to the training set, against those of novel ones."""
+    level = result.interval.level if result.interval else None
+    names = [row["value"] for row in result.tables["values"]]
+    for name in (name for name in names if name.endswith("_ratio")):
+        score = _SCORES.get(name.removesuffix("_ratio"))
+        if score is None:
+            continue
+        for source in sources:
+            at_source = result.by_source[source]
+            if math.isnan(at_source.values.get(name, math.nan)):
+                continue
+            low, high = at_source.ends(name)
+            apart = low > 1 or high < 1
+            text = (
+                f"The {score} of {source} is {format_number(at_source.values[name], '.2f')} times "
+                "as high on the items closest to the training set as on the farthest"
+                f"{format_interval(level, (low, high))}"
+                + ("." if apart else ", which leaves open whether it differs.")
+                + (" Such items may also be easier." if apart and low > 1 else "")
+            )
+            state = "" if math.isnan(low) else "differs" if apart else "not found"
+            yield Finding(text, name, source, state)
 
 
 METRIC = Metric(
@@ -363,6 +410,8 @@ METRIC = Metric(
     layout=LAYOUT,
     says="How close items are to the training set, and whether scores rise with that.",
     section="corpus",
+    findings=findings,
+    circular=("training set", "overlap", 1.0),
     place=40,
     headlines=(
         Headline(

@@ -20,8 +20,8 @@ from rote.core.array_types import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.progress import several
 from rote.core.sample import Need, Sample, Take
-from rote.measure._speaking import check, named, open_model, signed
 from rote.models.options import how_to_run, run_option
+from rote.search.model.open_models import check_models, model_signatures, name_models, open_model
 
 WITHOUT = (
     "no model to ask: --model names a folder, transformers:NAME, openai:URL#NAME, index:FOLDER"
@@ -37,7 +37,7 @@ class Options:
         "the model: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER",
         metavar="M",
         needed=True,
-        sign=lambda name: signed([name])[0] if name else name,
+        sign=lambda name: model_signatures([name])[0] if name else name,
     )
     device: str = run_option("device")
     dtype: str = run_option("dtype")
@@ -60,7 +60,7 @@ class Rows:
     tokens: Floats
     words: Floats
     bytes: Floats
-    asked: bool
+    has_model: bool
     from_second: Flags
     """Texts whose first token the backend does not score."""
 
@@ -86,17 +86,17 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     from rote.core.model import Continuation
     from rote.models.answers import score_all
 
-    (asked,) = named([options.model])
-    model = open_model(asked.spec, how_to_run(options), work.reporter)
+    (named_model,) = name_models([options.model])
+    model = open_model(named_model.spec, how_to_run(options), work.reporter)
     texts = raw.strings()
     scored = score_all(model, [Continuation("", text) for text in texts], work.reporter)
     return Rows(
-        np.array([-one.total / math.log(2) for one in scored]),
-        np.array([float(len(one.logprobs)) for one in scored]),
+        np.array([-answer.total / math.log(2) for answer in scored]),
+        np.array([float(len(answer.logprobs)) for answer in scored]),
         words,
         sizes,
         True,
-        np.array([len(one.starts) > 0 and one.starts[0] > 0 for one in scored], np.bool_),
+        np.array([len(answer.starts) > 0 and answer.starts[0] > 0 for answer in scored], np.bool_),
     )
 
 
@@ -119,7 +119,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    if not rows.asked:
+    if not rows.has_model:
         return [WITHOUT]
     if not rows.words[take].sum():
         return ["no words: nothing to be surprised by"]
@@ -153,9 +153,9 @@ METRIC = Metric(
         "recognition tasks"
     ),
     match=None,
-    whole="a model would have to be asked again for every window",
+    uncut_reason="a model would have to be asked again for every window",
     per_text=per_text,
     notes=notes,
-    check=lambda options, signature: check([options.model] if options.model else []),
+    check=lambda options, signature: check_models([options.model] if options.model else []),
     report=lambda asked: "",  # a report asks no model
 )

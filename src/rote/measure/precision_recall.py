@@ -19,28 +19,37 @@ that a tree with more than k copies, whose radius is 0, holds nothing, not even 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rote.annotate import embeddings
-from rote.compare._resample import draws
+from rote.compare.resampling import draw_values
 from rote.core.array_types import Flags, Integers
 from rote.core.errors import MissingExtra, OptionError, UnknownName
+from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
+from rote.core.numbers import format_interval, format_percent, join_names
 from rote.core.progress import several
+from rote.core.record import Finding
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
-from rote.measure import _meaning as meaning
-from rote.measure._meaning import Choice, Embedded
-from rote.measure._sentences import Drop, Sentences, limited, sentences_of, whole
+from rote.measure import _sentences as meaning
+from rote.measure._sentences import (
+    Choice,
+    Drop,
+    Embedded,
+    Sentences,
+    complete_sentences,
+    limited,
+    sentences_of,
+)
 
 if TYPE_CHECKING:
-    from rote.measure._neighbours.balls import Pair, Rule
-    from rote.measure._neighbours.samples import Space
+    from rote.measure._neighbour_balls import Pair, Rule, Space
 
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 SPACES = {"trees": "tree", "meaning": "meaning"}
@@ -89,7 +98,7 @@ class Options:
 
     @property
     def rule(self) -> Rule:
-        from rote.measure._neighbours.balls import Rule
+        from rote.measure._neighbour_balls import Rule
 
         return Rule(self.k, strict=self.variant == "paper")
 
@@ -105,14 +114,14 @@ class Rows:
     groups: Mapping[str, Take]
     reference: str | None
     strata: Integers
-    found: Integers
+    comparable: Integers
     cut_off: Integers
     spaces: Mapping[str, Space]
     embedded: Embedded | None = None
 
     def source_of(self, take: Take) -> str | None:
         """Whose texts these are; None of no texts."""
-        return next((s for s, own in self.groups.items() if np.isin(take[:1], own).any()), None)
+        return next((s for s, texts in self.groups.items() if np.isin(take[:1], texts).any()), None)
 
     def pairs(self, source: str | None) -> dict[str, Pair]:
         """The source beside the reference, by space; nothing where it could not be compared."""
@@ -124,16 +133,16 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found: list[Value] = []
+    values: list[Value] = []
     for space in _chosen(options):
         name = SPACES[space]
-        found += (
+        values += (
             Value(f"{name}_precision", f"precision ({space})", "neither", "both", share=True),
             Value(f"{name}_recall", f"recall ({space})", "diverse", "both", share=True),
             Value(f"{name}_density", f"density ({space})", "neither", "both"),
             Value(f"{name}_coverage", f"coverage ({space})", "diverse", "both", share=True),
         )
-    return tuple(found)
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -155,74 +164,74 @@ def check(options: Options, signature: str) -> None:
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     word, texts = sample.layer(WORD), len(sample)
     every = sentences_of(word)
-    complete = every.chosen(whole(word, every, options.drop_incomplete))
-    found = np.bincount(complete.texts, minlength=texts)
+    complete = every.chosen(complete_sentences(word, every, options.drop_incomplete))
+    counts = np.bincount(complete.texts, minlength=texts)
     strata = work.strata if len(work.strata) else np.full(texts, -1, np.int64)
-    cut_off = np.bincount(every.texts, minlength=texts) - found
-    made = Rows(work.groups, work.reference, strata, found, cut_off, {})
+    cut_off = np.bincount(every.texts, minlength=texts) - counts
+    result = Rows(work.groups, work.reference, strata, counts, cut_off, {})
     if work.reference is None:
-        return made
+        return result
     most, until = options.sentences, 0.0
     if "trees" in options.on:
         until = 0.3 if "meaning" in options.on else 1.0
         trees = _trees(sample, complete, options, _part(work, 0.0, until))
         if trees is None:
-            return made
-        made, most = replace(made, spaces={"trees": trees}), trees.size
+            return result
+        result, most = replace(result, spaces={"trees": trees}), trees.size
     if "meaning" in options.on:
         choice = Choice(options.embedder, "sentence", most, options.drop_incomplete)
         embedded = meaning.embedded(sample, choice, work)
         meanings = _meanings(embedded, options, _part(work, until, 1.0))
         too = {} if meanings is None else {"meaning": meanings}
-        made = replace(made, spaces={**made.spaces, **too}, embedded=embedded)
+        result = replace(result, spaces={**result.spaces, **too}, embedded=embedded)
         if "trees" not in options.on:  # the sentences may be others, those of no annotator
-            made = replace(made, found=embedded.found - embedded.unfinished)
-    return made
+            result = replace(result, comparable=embedded.sentence_counts - embedded.unfinished)
+    return result
 
 
 def _chosen_of(sentences: Sentences, options: Options, work: Work) -> Flags | None:
     """As many sentences of every source; None where nothing can be compared."""
-    from rote.measure._neighbours.samples import equal_size, of_equal_size
+    from rote.measure._neighbour_balls import equal_size, of_equal_size
 
     size = equal_size(sentences, work, options.k, options.sentences)
     return of_equal_size(sentences, work, size) if size else None
 
 
 def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) -> Space | None:
-    from rote.measure._neighbours.samples import among_trees
-    from rote.measure._trees.histograms import histograms
+    from rote.measure._neighbour_balls import among_trees
+    from rote.measure._tree_histograms import histograms
 
-    if (kept := _chosen_of(complete, options, work)) is None:
+    if (chosen_sentences := _chosen_of(complete, options, work)) is None:
         return None
-    chosen = complete.chosen(kept)
-    made = histograms(sample.layer(UPOS), sample.layer(HEAD), chosen)
-    return among_trees(made, chosen, work, options.rule)
+    chosen = complete.chosen(chosen_sentences)
+    trees = histograms(sample.layer(UPOS), sample.layer(HEAD), chosen)
+    return among_trees(trees, chosen, work, options.rule)
 
 
 def _meanings(embedded: Embedded, options: Options, work: Work) -> Space | None:
     """Where a sentence has no vector, all samples lose one: they stay of equal size."""
-    from rote.measure._neighbours.samples import among_vectors
+    from rote.measure._neighbour_balls import among_vectors
 
-    if (kept := _chosen_of(embedded.sentences, options, work)) is None:
+    if (chosen_sentences := _chosen_of(embedded.sentences, options, work)) is None:
         return None
-    chosen = embedded.sentences.chosen(kept)
-    return among_vectors(embedded.vectors[kept], chosen, work, options.rule, PCA)
+    chosen = embedded.sentences.chosen(chosen_sentences)
+    return among_vectors(embedded.vectors[chosen_sentences], chosen, work, options.rule, PCA)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """Of a whole source; the reference's own scores would be those of a copy."""
-    found = dict.fromkeys((value.name for value in values(options)), math.nan)
+    by_name = dict.fromkeys((value.name for value in values(options)), math.nan)
     source = rows.source_of(take)
     if source == rows.reference:
-        return found
+        return by_name
     for space, pair in rows.pairs(source).items():
-        found |= _named(space, pair.scores())
-    return found
+        by_name |= _named(space, pair.scores())
+    return by_name
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """Of some of a source's texts beside one half of the reference's."""
-    from rote.measure._neighbours.samples import matching_half
+    from rote.measure._neighbour_balls import matching_half
 
     source = rows.source_of(take)
     if rows.reference is None or source == rows.reference:
@@ -234,12 +243,12 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
 def _of_texts(
     rows: Rows, source: str | None, ours: Take, theirs: Take, rng: np.random.Generator
 ) -> Values:
-    from rote.measure._neighbours.samples import scores_of_texts
+    from rote.measure._neighbour_balls import scores_of_texts
 
-    found: Values = {}
+    values: Values = {}
     for space, pair in rows.pairs(source).items():
-        found |= _named(space, scores_of_texts(pair, ours, theirs, rng))
-    return found
+        values |= _named(space, scores_of_texts(pair, ours, theirs, rng))
+    return values
 
 
 def _named(space: str, scores: Values) -> Values:
@@ -248,22 +257,24 @@ def _named(space: str, scores: Values) -> Values:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """What the reference itself would score: halves beside halves, of all sources alike."""
-    from rote.measure._neighbours.samples import strange_halves
+    from rote.measure._neighbour_balls import strange_halves
 
-    reference, found = str(rows.reference), []
+    reference, table = str(rows.reference), []
     for source in rows.groups:
         if not rows.pairs(source):
             continue
 
         def one(rng: np.random.Generator, source: str = source) -> Values:
-            own, others = rows.groups[source], rows.groups[reference]
-            return _of_texts(rows, source, *strange_halves(own, others, rows.strata, rng), rng)
+            ours, theirs = rows.groups[source], rows.groups[reference]
+            return _of_texts(rows, source, *strange_halves(ours, theirs, rows.strata, rng), rng)
 
-        drawn = draws(one, numbers=range(DRAWS), seed=comparison.seed, purpose=f"halves {source}")
+        drawn = draw_values(
+            one, numbers=range(DRAWS), seed=comparison.seed, purpose=f"halves {source}"
+        )
         for name, column in drawn.items():
             spread = {"mean": float(column.mean()), "sd": float(column.std(ddof=1))}
-            found.append({"source": source, "value": name, **spread, "draws": DRAWS})
-    return {"baseline": found} if found else {}
+            table.append({"source": source, "value": name, **spread, "draws": DRAWS})
+    return {"baseline": table} if table else {}
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
@@ -272,33 +283,35 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     source = rows.source_of(take)
     pairs = rows.pairs(source)
     missing = [name for name in _chosen(options) if name not in pairs]
-    found = [f"{name}: {_why(rows, take, options)}" for name in missing]
+    lines = [f"{name}: {_why(rows, take, options)}" for name in missing]
     if source == rows.reference and pairs:
-        found.append(
+        lines.append(
             "the reference beside itself would score 1; what one half of its texts scores beside "
             "the other is in the table `baseline`, next to halves of the sources"
         )
     for size in dict.fromkeys(len(pair.source) for pair in pairs.values()):
         of = [name for name, pair in pairs.items() if len(pair.source) == size]
-        found.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
+        lines.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
     if "meaning" in pairs and source != rows.reference:
-        kept = rows.spaces["meaning"].dimensions[str(source)]
-        found.append(f"meaning: {PCA:.0%} of the variance lie in {several(kept, 'dimension')}")
+        dimensions = rows.spaces["meaning"].dimensions[str(source)]
+        lines.append(
+            f"meaning: {PCA:.0%} of the variance lie in {several(dimensions, 'dimension')}"
+        )
     if rows.embedded is not None:
-        return found + meaning.said(rows.embedded, take, "sentence")
-    size, count = rows.spaces["trees"].size if pairs else 0, int(rows.found[take].sum())
+        return lines + meaning.embedding_notes(rows.embedded, take, "sentence")
+    size, count = rows.spaces["trees"].size if pairs else 0, int(rows.comparable[take].sum())
     if 0 < size < count:
-        found.append(f"{several(size, 'sentence')} drawn at random from {count:,}")
+        lines.append(f"{several(size, 'sentence')} drawn at random from {count:,}")
     if cut_off := int(rows.cut_off[take].sum()):
-        found.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
-    return found
+        lines.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
+    return lines
 
 
 def _why(rows: Rows, take: Take, options: Options) -> str:
     """Why a source could not be compared."""
     if len(rows.groups) == 1:
         return "not compared: there is no source beside the reference"
-    if int(rows.found[take].sum()) <= options.k:
+    if int(rows.comparable[take].sum()) <= options.k:
         return f"not compared: too few sentences, not more than k = {options.k}"
     return f"nothing to compare with: not more than k = {options.k} sentences on the other side"
 
@@ -312,9 +325,9 @@ def _part(work: Work, start: float, stop: float) -> Work:
     return replace(work, progress=lambda done: work.progress(start + (stop - start) * done))
 
 
-def _titled(found: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
+def _titled(rows: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
     titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
-    return [{**row, "title": titles.get(row["value"], row["value"])} for row in found]
+    return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
 
 
 _LAYOUT = (
@@ -322,7 +335,7 @@ _LAYOUT = (
         "baseline",
         "Halves of the texts beside halves of the reference's",
         (Column("source"),),
-        said=lambda shown, result: (
+        note=lambda shown, result: (
             f"Mean ± standard deviation of {shown[0]['draws']} draws: what a perfect imitation "
             "could reach is what the reference reaches here."
         ),
@@ -344,6 +357,39 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
+_REACHED = {"tree_recall": "sentence structures", "meaning_recall": "meanings"}
+
+
+def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
+    """How much of the reference a source reaches, beside what the reference reaches of itself."""
+    reference = result.reference
+    if reference is None or reference == EACH:
+        return
+    level = result.interval.level if result.interval else None
+    halves = {(row["source"], row["value"]): row for row in result.tables.get("baseline", ())}
+    for source in sources:
+        at_source = result.by_source[source]
+        values = [v for v in _REACHED if not math.isnan(at_source.values.get(v, math.nan))]
+        if not values:
+            continue
+        parts = [
+            f"{format_percent(at_source.values[value])} of {reference}'s {_REACHED[value]}"
+            f"{format_interval(level, at_source.ends(value), format_percent)}"
+            for value in values
+        ]
+        text = f"{source} reaches {join_names(parts)}."
+        if all((name, value) in halves for name in (source, reference) for value in values):
+            rates = {
+                name: join_names([format_percent(halves[name, v]["mean"]) for v in values])
+                for name in (source, reference)
+            }
+            text += (
+                f" Halves of the texts that share no doc_id: {source} {rates[source]}, {reference} "
+                f"itself {rates[reference]}."
+            )
+        yield Finding(text, values[0], source)
+
+
 METRIC = Metric(
     name="precision-recall",
     title="Precision and recall",
@@ -362,7 +408,7 @@ METRIC = Metric(
     ),
     match=None,
     embeds=lambda options: "meaning" in options.on,
-    whole="sentences are compared, and all samples are cut to as many of them already",
+    uncut_reason="sentences are compared, and all samples are cut to as many of them already",
     notes=notes,
     tables=tables,
     check=check,
@@ -371,6 +417,7 @@ METRIC = Metric(
     layout=_LAYOUT,
     says="How far the sentences of a source and of the reference cover each other.",
     section="patterns",
+    findings=findings,
     place=20,
     main=("precision", "recall"),
     method=method,

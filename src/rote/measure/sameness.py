@@ -16,6 +16,7 @@ length compare by the first words of each (--words); how many prompts there are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
@@ -24,8 +25,10 @@ from typing import Any
 import numpy as np
 
 from rote.annotate import embeddings
-from rote.compare.intervals import interval_from_error
-from rote.core.array_types import Flags, Floats, Integers
+from rote.compare.intervals import interval_from_error, left_out_error, mean, mean_error, shares
+from rote.compare.resampling import generator
+from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.chart import Chart
 from rote.core.metric import (
     LONGEST_NGRAM,
     Comparison,
@@ -38,23 +41,286 @@ from rote.core.metric import (
     owners,
 )
 from rote.core.progress import several
-from rote.core.result import Row
+from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import ends
-from rote.measure import _meaning as meaning
+from rote.core.table import Column, Rows, Table, defined, distinct, ends
+from rote.measure import _sentences as meaning
 from rote.measure._likeness import (
     ABOVE,
     SCORES,
     Likeness,
-    Pairs,
+    TextPairs,
     between_sets,
     both,
     check_scores,
     scored,
     within_sets,
 )
-from rote.measure._sameness import Estimate, by_chance, by_set, estimate, leaves, tree
-from rote.measure._sameness_layout import CHARTS, LAYOUT
+
+DRAWS = 200
+"""Of prompts with replacement, for the support of a branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over pairs; over how many sets and pairs, and how many independent units its error
+    comes from: sets, the texts that answer one prompt, each of which counts the same. Where there
+    is only one, texts: the jackknife leaves out a text with its pairs."""
+
+    value: float
+    error: float
+    sets: int
+    pairs: int
+    units: int
+
+
+def estimate(pairs: TextPairs, scores: Floats, chosen: Flags) -> Estimate:
+    """The mean over sets of the mean over the chosen pairs."""
+    chosen = chosen & ~np.isnan(scores)
+    sets_of_pairs, values = pairs.sets[chosen], scores[chosen]
+    numbers, place = np.unique(sets_of_pairs, return_inverse=True)
+    if len(numbers) == 1:
+        first, second = pairs.first[chosen], pairs.second[chosen]
+        units = len(np.union1d(first, second))
+        return Estimate(mean(values), left_out(values, first, second), 1, len(values), units)
+    means = np.bincount(place, weights=values) / np.bincount(place)
+    return Estimate(mean(means), mean_error(means), len(numbers), len(values), len(numbers))
+
+
+def by_chance(pairs: TextPairs, scores: Floats, chosen: Flags, sets: Integers) -> Estimate:
+    """The mean over the chosen pairs of different sets; its error leaves out a set at a time."""
+    chosen = chosen & ~np.isnan(scores)
+    values, first, second = scores[chosen], sets[pairs.first[chosen]], sets[pairs.second[chosen]]
+    units = len(np.union1d(first, second))
+    return Estimate(mean(values), left_out(values, first, second), units, len(values), units)
+
+
+def left_out(values: Floats, first: Integers, second: Integers) -> float:
+    """Jackknife error of a mean over pairs, leaving out one unit and all its pairs at a time;
+    `first` and `second` are the units that a pair belongs to."""
+    units, place = np.unique(np.concatenate((first, second)), return_inverse=True)
+    if len(units) < 3:
+        return math.nan
+    both = np.concatenate((values, values))
+    total = np.bincount(place, weights=both)
+    count = np.bincount(place).astype(np.float64)
+    rest = len(values) - count
+    if (rest <= 0).any():
+        return math.nan
+    return left_out_error((values.sum() - total) / rest)
+
+
+def by_set(
+    pairs: TextPairs, scores: Floats, ours: Integers, theirs: Integers, sources: int
+) -> Array:
+    """The mean likeness of every two sources (the lower number first) in every set."""
+    chosen = ~np.isnan(scores)
+    numbers, place = np.unique(pairs.sets[chosen], return_inverse=True)
+    first, second = ours[chosen], theirs[chosen]
+    cell = (place * sources + np.minimum(first, second)) * sources + np.maximum(first, second)
+    size = len(numbers) * sources * sources
+    total = np.bincount(cell, weights=scores[chosen], minlength=size)
+    return shares(total, np.bincount(cell, minlength=size)).reshape(-1, sources, sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Two branches of sources that join, how alike they are, and in how many draws they do."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    likeness: float
+    support: float
+
+
+def tree(means: Array, seed: int) -> list[Link]:
+    """Average linkage of 1 - likeness; `means[s, a, b]` is the likeness of two sources in set s.
+
+    Nothing where a pair of sources has no likeness. The support of a branch is the share of draws
+    of the sets, with replacement, whose tree has the same branch.
+    """
+    sets, sources, _ = means.shape
+    known = ~np.isnan(means)
+    filled = np.where(known, means, 0.0).reshape(sets, sources * sources)
+    is_known = known.reshape(sets, sources * sources).astype(np.float64)
+
+    def likeness(weights: Floats) -> Floats:
+        weight = weights @ is_known
+        shape = np.full(sources * sources, np.nan)
+        summed = np.divide(weights @ filled, weight, out=shape, where=weight > 0)
+        return summed.reshape(sources, sources)
+
+    links = _linked(likeness(np.ones(sets)))
+    counts = dict.fromkeys((tuple(sorted((*first, *right))) for first, right, _ in links), 0)
+    rng = generator(seed, "support of branches")
+    drawn = 0
+    for _ in range(DRAWS if sets > 1 and links else 0):
+        weights = np.bincount(rng.integers(0, sets, sets), minlength=sets).astype(np.float64)
+        again = _linked(likeness(weights))
+        drawn += bool(again)
+        for first, right, _ in again:
+            branch = tuple(sorted((*first, *right)))
+            if branch in counts:
+                counts[branch] += 1
+    return [
+        Link(first, right, alike, counts[tuple(sorted((*first, *right)))] / drawn)
+        if drawn
+        else Link(first, right, alike, math.nan)
+        for first, right, alike in links
+    ]
+
+
+def _linked(alike: Floats) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
+    """The links from the most alike to the least."""
+    from scipy.cluster.hierarchy import linkage
+
+    count = len(alike)
+    upper = alike[np.triu_indices(count, 1)]
+    if count < 3 or np.isnan(upper).any():
+        return []
+    members: list[tuple[int, ...]] = [(number,) for number in range(count)]
+    rows = []
+    for first, right, distance, _ in linkage(1 - upper, "average"):
+        left_members, right_members = members[int(first)], members[int(right)]
+        members.append((*left_members, *right_members))
+        rows.append((left_members, right_members, float(1 - distance)))
+    return rows
+
+
+def leaves(links: Sequence[Link], sources: int) -> list[int]:
+    """The sources from top to bottom of the tree."""
+    if not links:
+        return list(range(sources))
+    return [*links[-1].left, *links[-1].right]
+
+
+def _mirrored(shown: Rows, result: Result) -> Rows:
+    """Both triangles, sources in the order of the tree."""
+    table: list[Row] = []
+    for score in distinct(shown, "score"):
+        rows_of_score = [row for row in shown if row["score"] == score]
+        links = [row for row in result.tables.get("tree", ()) if row["score"] == score]
+        names = distinct(rows_of_score, "source")
+        place = {name: number for number, name in enumerate(links[0]["order"] if links else names)}
+        cells = {
+            (row["source"], row["other"]): row for row in rows_of_score if defined(row["likeness"])
+        }
+        cells |= {(b, a): {**row, "source": b, "other": a} for (a, b), row in cells.items()}
+        table += sorted(cells.values(), key=lambda row: (place[row["source"]], place[row["other"]]))
+    return table
+
+
+def _branches(shown: Rows, result: Result) -> Rows:
+    """The tree as lines: of each link four points, and the names where it ends in a source."""
+    table: list[Row] = []
+    for score in distinct(shown, "score"):
+        links = [row for row in shown if row["score"] == score]
+        height = {name: float(number) for number, name in enumerate(links[0]["order"])}
+        tip = max(row["likeness"] for row in links)
+        tip += 0.05 * max(tip - links[-1]["likeness"], 0.01)
+        at = {(name,): (tip, place) for name, place in height.items()}
+        for number, row in enumerate(links):
+            parts = tuple(row["one"]), tuple(row["other"])
+            (x, y), (x2, y2) = (at[part] for part in parts)
+            alike = row["likeness"]
+            points = (x, y), (alike, y), (alike, y2), (x2, y2)
+            for step, (likeness, place) in enumerate(points):
+                leaf = {0: parts[0], 3: parts[1]}.get(step, ())
+                table.append(
+                    {
+                        "title": row["title"],
+                        "link": f"{score} {number}",
+                        "likeness": likeness,
+                        "place": place,
+                        "step": step,
+                        "name": leaf[0] if len(leaf) == 1 else "",
+                    }
+                )
+            at[(*parts[0], *parts[1])] = alike, (y + y2) / 2
+    return table
+
+
+def _alike(shown: Rows, result: Result) -> Rows:
+    """Different sources, the most alike first; a source with itself at the end."""
+    order = distinct(shown, "score")
+    return sorted(
+        (row for row in shown if defined(row["likeness"])),
+        key=lambda row: (
+            order.index(row["score"]),
+            row["source"] == row["other"],
+            -row["likeness"],
+        ),
+    )
+
+
+LAYOUT = (
+    Table(
+        "pairs",
+        lambda rows, result: f"Sources that write alike: {rows[0]['title']}",
+        (
+            Column("source"),
+            Column("other", "and"),
+            Column("likeness", "alike", "number", 3, ends=ends("likeness")),
+            Column("chance", "by chance", "number", 3, note="different prompts"),
+            Column("above", "pairs alike", "share", 1, ends=ends("above")),
+            Column("chance_above", "by chance", "share", 1, note="different prompts"),
+            Column("prompts", kind="count"),
+        ),
+        note=lambda rows, result: (
+            "mean over prompts of the mean over pairs of texts, with its "
+            f"interval over prompts; pairs alike: above {rows[0]['threshold']:g}"
+        ),
+        rows=_alike,
+        split=("score",),
+    ),
+    Table(
+        "tree",
+        "Sources joined by their likeness",
+        (
+            Column("title", "by"),
+            Column("one", "these", "text"),
+            Column("other", "and these", "text"),
+            Column("likeness", "alike", "number", 3),
+            Column("support", kind="share", note="draws of prompts with this branch"),
+        ),
+        by="title",
+        limit=20,
+    ),
+)
+CHARTS = (
+    Chart(
+        "matrix",
+        "How alike sources are",
+        table="pairs",
+        shape="matrix",
+        x="other",
+        y="source",
+        colour="likeness",
+        panel=("title",),
+        titles={"likeness": "alike"},
+        share=True,
+        format=".1%",
+        rows=_mirrored,
+        says="Every two sources, the darker the more alike their texts on the same prompts. "
+        "The diagonal is a source with itself, where it has several texts on a prompt.",
+    ),
+    Chart(
+        "tree",
+        "Sources joined by their likeness",
+        table="tree",
+        shape="tree",
+        x="likeness",
+        y="place",
+        colour="link",
+        weight="step",
+        text="name",
+        panel=("title",),
+        titles={"likeness": "alike (mean over pairs of the two branches)"},
+        rows=_branches,
+        says="Sources as the leaves of a tree; two branches meet where their likeness is.",
+    ),
+)
+
 
 _SETS, _TIMES = 1_000, 4
 """For chance: so many prompts, each with the texts of so many others."""
@@ -101,31 +367,31 @@ class Options:
 
     @property
     def how(self) -> Likeness:
-        own = (self.layer, self.run, self.tags, self.pattern, self.words, self.embedder)
-        return Likeness(self.scores, *own)
+        settings = (self.layer, self.run, self.tags, self.pattern, self.words, self.embedder)
+        return Likeness(self.scores, *settings)
 
     def signed(self) -> dict[str, Any]:
         """Without what was not asked for."""
-        asked = {
+        settings = {
             "tags": "templates" in self.scores,
             "pattern": "templates" in self.scores,
             "run": "runs" in self.scores,
             "embedder": "cosine" in self.scores,
         }
-        return {name: None for name, used in asked.items() if not used}
+        return {name: None for name, used in settings.items() if not used}
 
     def threshold(self, score: str) -> float:
         return ABOVE[score] if self.above is None else self.above
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ScoredPairs:
     """Pairs of texts of one prompt and of two, with their scores; `sets` is by text the prompt that
     it answers (-1: none), `left_out` whether it was one too many."""
 
-    pairs: Pairs
+    pairs: TextPairs
     scores: Mapping[str, Floats]
-    others: Pairs
+    others: TextPairs
     other_scores: Mapping[str, Floats]
     sets: Integers
     left_out: Flags
@@ -134,15 +400,15 @@ class Found:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found = []
+    values = []
     for name in options.scores:
         title, share = SCORES[name], name != "cosine"
-        found.append(
+        values.append(
             Value(name, f"{title}, with others", "neither", "length", share=share, relative=True)
         )
-        own = f"{title}, with itself"
-        found.append(Value(name + _OWN, own, "repetitive", "length", share=share))
-    return tuple(found)
+        title_within = f"{title}, with itself"
+        values.append(Value(name + _OWN, title_within, "repetitive", "length", share=share))
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -154,7 +420,7 @@ def check(options: Options, signature: str) -> None:
         meaning.check(options.embedder)
 
 
-def rows(sample: Sample, options: Options, work: Work) -> Found:
+def rows(sample: Sample, options: Options, work: Work) -> ScoredPairs:
     count = len(sample)
     prompts = len(work.strata) == count and bool((work.strata >= 0).any())
     sets = work.strata if prompts else np.zeros(count, np.int64)
@@ -164,7 +430,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Found:
     pairs = within_sets(sets, texts)
     others = between_sets(sets, texts, work, most=_SETS, times=_TIMES)
     scores = scored(sample, options.how, both(pairs, others), work)
-    return Found(
+    return ScoredPairs(
         pairs=pairs,
         scores={name: column[: len(pairs)] for name, column in scores.items()},
         others=others,
@@ -175,65 +441,67 @@ def rows(sample: Sample, options: Options, work: Work) -> Found:
     )
 
 
-def reduce(rows: Found, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    found = many(rows, [take], {value.name for value in values(options)}, options)
-    return {name: float(column[0]) for name, column in found.items()}
+def reduce(rows: ScoredPairs, take: Take, options: Options, rng: np.random.Generator) -> Values:
+    by_name = many(rows, [take], {value.name for value in values(options)}, options)
+    return {name: float(column[0]) for name, column in by_name.items()}
 
 
 def many(
-    rows: Found, takes: Sequence[Take], names: Collection[str], options: Options
+    rows: ScoredPairs, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """Each pair is looked at once for all groups."""
-    from rote.measure._likeness_kernels import set_means
+    from rote.measure._likeness import set_means
 
-    held = np.zeros((len(rows.sets), len(takes)), np.uint8)
+    is_member = np.zeros((len(rows.sets), len(takes)), np.uint8)
     for group, take in enumerate(takes):
-        held[take, group] = 1
+        is_member[take, group] = 1
     # A pair of texts that no group holds says nothing.
-    any_held: Flags = np.any(held, axis=1)
+    any_held: Flags = np.any(is_member, axis=1)
     near = any_held[rows.pairs.first] | any_held[rows.pairs.second]
     first, second, sets = (c[near] for c in (rows.pairs.first, rows.pairs.second, rows.pairs.sets))
-    found = {}
+    values = {}
     for name, scores in rows.scores.items():
         if {name, name + _OWN} & set(names):
-            found[name], found[name + _OWN] = set_means(first, second, sets, scores[near], held)
-    return {name: column for name, column in found.items() if name in names}
+            values[name], values[name + _OWN] = set_means(
+                first, second, sets, scores[near], is_member
+            )
+    return {name: column for name, column in values.items() if name in names}
 
 
-def standard_errors(rows: Found, take: Take, options: Options) -> Values:
-    return {name: found.error for name, found in _estimates(rows, take)}
+def standard_errors(rows: ScoredPairs, take: Take, options: Options) -> Values:
+    return {name: estimate.error for name, estimate in _estimates(rows, take)}
 
 
-def units(rows: Found, take: Take, options: Options) -> dict[str, int]:
-    return {name: found.units for name, found in _estimates(rows, take)}
+def units(rows: ScoredPairs, take: Take, options: Options) -> dict[str, int]:
+    return {name: estimate.units for name, estimate in _estimates(rows, take)}
 
 
-def _estimates(rows: Found, take: Take) -> Iterator[tuple[str, Estimate]]:
-    one, two = _held(rows, take)
+def _estimates(rows: ScoredPairs, take: Take) -> Iterator[tuple[str, Estimate]]:
+    is_first, is_second = _pairs_within(rows, take)
     for name, scores in rows.scores.items():
-        yield name, estimate(rows.pairs, scores, one != two)
-        yield name + _OWN, estimate(rows.pairs, scores, one & two)
+        yield name, estimate(rows.pairs, scores, is_first != is_second)
+        yield name + _OWN, estimate(rows.pairs, scores, is_first & is_second)
 
 
-def _held(rows: Found, take: Take) -> tuple[Flags, Flags]:
+def _pairs_within(rows: ScoredPairs, take: Take) -> tuple[Flags, Flags]:
     """By pair whether the first, and whether the second, is one of these texts."""
-    held = np.zeros(len(rows.sets), np.bool_)
-    held[take] = True
-    return held[rows.pairs.first], held[rows.pairs.second]
+    is_member = np.zeros(len(rows.sets), np.bool_)
+    is_member[take] = True
+    return is_member[rows.pairs.first], is_member[rows.pairs.second]
 
 
-def undefined(rows: Found, options: Options) -> Mapping[str, Flags]:
+def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
     """Texts that have pairs, but none that could be scored."""
     pairs, count = rows.pairs, len(rows.sets)
 
     def paired(chosen: Flags) -> Flags:
-        found = np.zeros(count, np.bool_)
-        found[pairs.first[chosen]] = found[pairs.second[chosen]] = True
-        return found
+        is_paired = np.zeros(count, np.bool_)
+        is_paired[pairs.first[chosen]] = is_paired[pairs.second[chosen]] = True
+        return is_paired
 
     every = paired(np.ones(len(pairs), np.bool_))
     flags = {name: every & ~paired(~np.isnan(scores)) for name, scores in rows.scores.items()}
-    return {f"{name}{whom}": own for name, own in flags.items() for whom in ("", _OWN)}
+    return {f"{name}{whom}": column for name, column in flags.items() for whom in ("", _OWN)}
 
 
 def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
@@ -243,60 +511,67 @@ def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
         np.append(True, (np.diff(sets[order]) != 0) | (np.diff(source[order]) != 0))
     )
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-    found = np.zeros(len(sets), np.bool_)
-    found[order] = rank >= most
-    return found
+    is_crowded = np.zeros(len(sets), np.bool_)
+    is_crowded[order] = rank >= most
+    return is_crowded
 
 
-def notes(rows: Found, take: Take, options: Options) -> list[str]:
-    found = []
+def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
+    lines = []
     if not rows.prompts:
-        found.append("the texts have no doc_id: all are compared with all, whatever they answer")
+        lines.append("the texts have no doc_id: all are compared with all, whatever they answer")
     elif alone := int((rows.sets[take] < 0).sum()):
-        found.append(f"left out: {several(alone, 'text')} without doc_id")
+        lines.append(f"left out: {several(alone, 'text')} without doc_id")
     if many := int(rows.left_out[take].sum()):
-        found.append(
+        lines.append(
             f"left out: {several(many, 'text')} beyond {options.max_texts} of a prompt (max_texts)"
         )
-    one, two = _held(rows, take)
-    if not (one != two).any():
-        found.append("no text of another source answers the same prompt")
-    if not (one & two).any():
-        found.append("no prompt has two texts of this source: nothing to compare it with itself by")
+    is_first, is_second = _pairs_within(rows, take)
+    if not (is_first != is_second).any():
+        lines.append("no text of another source answers the same prompt")
+    if not (is_first & is_second).any():
+        lines.append("no prompt has two texts of this source: nothing to compare it with itself by")
     for name, scores in rows.scores.items():
-        if undefined := int((np.isnan(scores) & (one | two)).sum()):
-            found.append(
+        if undefined := int((np.isnan(scores) & (is_first | is_second)).sum()):
+            lines.append(
                 f"{name}: undefined for {several(undefined, 'pair')}, of texts that are too short"
             )
-    return found
+    return lines
 
 
-def tables(rows: Found, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
+def tables(
+    rows: ScoredPairs, comparison: Comparison, options: Options
+) -> Mapping[str, Sequence[Row]]:
     """Every two sources, and the tree."""
     groups = comparison.groups
     source = owners(list(groups.values()), len(rows.sets))
-    own, other = source[rows.pairs.first], source[rows.pairs.second]
+    ours, theirs = source[rows.pairs.first], source[rows.pairs.second]
     apart = source[rows.others.first], source[rows.others.second]
     names, level = list(groups), comparison.level
-    found: list[Row] = []
+    table: list[Row] = []
     links: list[Row] = []
     for score, scores in rows.scores.items():
         least = options.threshold(score)
         by_luck = rows.other_scores[score]
         for a, b in combinations_with_replacement(range(len(names)), 2):
-            these, those = _of_two(own, other, a, b), _of_two(*apart, a, b)
-            one = estimate(rows.pairs, scores, these)
+            these, those = _of_two(ours, theirs, a, b), _of_two(*apart, a, b)
+            cell = estimate(rows.pairs, scores, these)
             chance = by_chance(rows.others, by_luck, those, rows.sets)
             alike = estimate(rows.pairs, _beyond(scores, least), these)
             row: dict[str, Any] = {"score": score, "title": SCORES[score]}
-            row |= {"source": names[a], "other": names[b], "prompts": one.sets, "pairs": one.pairs}
+            row |= {
+                "source": names[a],
+                "other": names[b],
+                "prompts": cell.sets,
+                "pairs": cell.pairs,
+            }
             bounded = score != "cosine"
-            row |= _with_ends("likeness", one, level, bounded)
+            row |= _with_ends("likeness", cell, level, bounded)
             row |= _with_ends("chance", chance, level, bounded)
             row |= _with_ends("above", alike, level, True)
             chance = by_chance(rows.others, _beyond(by_luck, least), those, rows.sets)
-            found.append({**row, "chance_above": chance.value, "threshold": least})
-        joins = tree(by_set(rows.pairs, scores, own, other, len(names)), comparison.seed)
+            table.append({**row, "chance_above": chance.value, "threshold": least})
+        joins = tree(by_set(rows.pairs, scores, ours, theirs, len(names)), comparison.seed)
         order = [names[number] for number in leaves(joins, len(names))]
         links += [
             {
@@ -310,21 +585,21 @@ def tables(rows: Found, comparison: Comparison, options: Options) -> Mapping[str
             }
             for link in joins
         ]
-    return {"pairs": found, **({"tree": links} if links else {})}
+    return {"pairs": table, **({"tree": links} if links else {})}
 
 
-def _of_two(own: Integers, other: Integers, a: int, b: int) -> Flags:
-    found: Flags = ((own == a) & (other == b)) | ((own == b) & (other == a))
-    return found
+def _of_two(ours: Integers, theirs: Integers, a: int, b: int) -> Flags:
+    flags: Flags = ((ours == a) & (theirs == b)) | ((ours == b) & (theirs == a))
+    return flags
 
 
 def _beyond(scores: Floats, least: float) -> Floats:
     return np.where(np.isnan(scores), np.nan, scores > least)
 
 
-def _with_ends(name: str, one: Estimate, level: float, share: bool) -> dict[str, float]:
-    low, high = interval_from_error(one.value, one.error, level, one.units, share=share)
-    return dict(zip((name, *ends(name)), (one.value, low, high)))
+def _with_ends(name: str, cell: Estimate, level: float, share: bool) -> dict[str, float]:
+    low, high = interval_from_error(cell.value, cell.error, level, cell.units, share=share)
+    return dict(zip((name, *ends(name)), (cell.value, low, high)))
 
 
 def method(s: Mapping[str, str]) -> str:
@@ -356,8 +631,8 @@ METRIC = Metric(
     ),
     match=None,
     embeds=lambda options: "cosine" in options.scores,
-    whole="texts that answer the same prompt are compared as they are; --words N takes the first "
-    "N words of each",
+    uncut_reason="texts that answer the same prompt are compared as they are; --words N takes the "
+    "first N words of each",
     undefined=undefined,
     notes=notes,
     tables=tables,

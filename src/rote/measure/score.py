@@ -33,9 +33,9 @@ from rote.core.metric import Comparison, Metric, Value, Work
 from rote.core.record import Asked, Headline
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
-from rote.measure._means import per_text, reduce, standard_errors
-from rote.measure._score import entities, fragments, meaning, rouge
-from rote.measure._score.options import (
+from rote.measure._text_means import per_text, reduce, standard_errors
+from rote.measure.reference_scores import entities, fragments, meaning, rouge
+from rote.measure.reference_scores.options import (
     BY_MODEL,
     NONE,
     Options,
@@ -77,8 +77,8 @@ def values(options: Options) -> tuple[Value, ...]:
 
 
 def needs(options: Options) -> tuple[Need, ...]:
-    found = (need for part in parts_of(options) for need in part.needs(options))
-    return tuple(dict.fromkeys(found))
+    layers = (need for part in parts_of(options) for need in part.needs(options))
+    return tuple(dict.fromkeys(layers))
 
 
 def check(options: Options, signature: str) -> None:
@@ -88,48 +88,50 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    parts, found = parts_of(options), {}
+    parts, by_part = parts_of(options), {}
     for number, part in enumerate(parts):
 
         def progress(share: float, number: int = number) -> None:
             work.progress((number + share) / len(parts))
 
-        found[part] = part.rows(sample, options, replace(work, progress=progress))
+        by_part[part] = part.rows(sample, options, replace(work, progress=progress))
         progress(1.0)
-    scores = {name: column for held in found.values() for name, column in held.scores.items()}
-    return Rows(scores, found)
+    scores = {
+        name: column for part_rows in by_part.values() for name, column in part_rows.scores.items()
+    }
+    return Rows(scores, by_part)
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     names = {part: name for name, part in _PARTS.items() if part is not meaning}
-    found = []
-    for part, held in rows.parts.items():
+    lines = []
+    for part, part_rows in rows.parts.items():
         of = f"{names[part]}: " if part in names and len(rows.parts) > 1 else ""
-        found += [f"{of}{note}" for note in part.notes(held, take, options)]
-    return found
+        lines += [f"{of}{note}" for note in part.notes(part_rows, take, options)]
+    return lines
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:
-    held = rows.parts.get(entities)
-    return entities.tables(held, comparison, options) if held is not None else {}
+    entity_rows = rows.parts.get(entities)
+    return entities.tables(entity_rows, comparison, options) if entity_rows is not None else {}
 
 
 def method(s: Mapping[str, str]) -> str:
     """One sentence for the scores that were taken."""
-    asked = s["scores"].split(",") if s["scores"] else chosen_scores(Options())
-    return "; ".join(dict.fromkeys(_PARTS[name].method(s) for name in asked))
+    names = s["scores"].split(",") if s["scores"] else chosen_scores(Options())
+    return "; ".join(dict.fromkeys(_PARTS[name].method(s) for name in names))
 
 
 def heading(s: Mapping[str, str]) -> str:
-    asked = [_HEADINGS.get(name, name) for name in s["scores"].split(",")]
-    return asked[0] if len(asked) == 1 else "Scores"
+    names = [_HEADINGS.get(name, name) for name in s["scores"].split(",")]
+    return names[0] if len(names) == 1 else "Scores"
 
 
-def report(asked: Asked) -> Sequence[Mapping[str, Any]] | str:
+def report(context: Asked) -> Sequence[Mapping[str, Any]] | str:
     """Each score by itself: one that cannot work leaves the others."""
-    if not (scores := possible_scores(Options(), asked.fields)):
-        return asked.lacks_fields("reference")
-    made_by = {"cosine": asked.embedder}
+    if not (scores := possible_scores(Options(), context.fields)):
+        return context.lacks_fields("reference")
+    made_by = {"cosine": context.embedder}
     return [{"scores": (name,), "embedder": made_by.get(name, NONE)} for name in scores]
 
 
@@ -143,7 +145,7 @@ METRIC = Metric(
     reduce=reduce,
     citation="; ".join(part.CITATION for part in (rouge, meaning, fragments, entities)),
     match=None,
-    whole="a text is scored beside its whole reference and document",
+    uncut_reason="a text is scored beside its whole reference and document",
     standard_errors=standard_errors,
     per_text=per_text,
     notes=notes,

@@ -27,10 +27,10 @@ from rote.core.metric import LONGEST_NGRAM, Metric, Value, Values, Work, check_o
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
-from rote.measure._means import said_of
+from rote.measure._text_means import count_note
 
 if TYPE_CHECKING:
-    from rote.measure._ngram_kernels import Postings
+    from rote.core.ngrams import Postings
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._ngram_kernels import Postings, number_ngrams
+    from rote.core.ngrams import Postings, number_ngrams
 
     layer = sample.layer(_need(options))
     starts, ends = layer.text_starts, layer.text_ends
@@ -83,7 +83,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._ngram_kernels import TextGroups
+    from rote.core.ngrams import TextGroups
 
     counted = take if options.variant == "package" else take[rows.lengths[take] >= options.n]
     if not len(counted):
@@ -96,7 +96,7 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`reduce` of many groups: n-grams are counted in all of them at once."""
-    from rote.measure._ngram_kernels import TextGroups
+    from rote.core.ngrams import TextGroups
 
     groups, sizes = TextGroups.of(takes), np.array([len(take) for take in takes])
     elsewhere = rows.postings.elsewhere(groups)
@@ -110,6 +110,16 @@ def many(
     return {"self_repetition": shares(summed, counted)}
 
 
+def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
+    """How often all these texts, whatever their source, hold the n-grams of each."""
+    from rote.core.ngrams import TextGroups
+
+    logs = np.log1p(rows.postings.elsewhere(TextGroups.of([take])))
+    if options.variant != "package":
+        logs[rows.lengths[take] < options.n] = np.nan
+    return {"self_repetition": logs}
+
+
 def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
     if options.variant == "package":  # they count as 0
         return {}
@@ -118,7 +128,7 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     done = "counted as 0: " if options.variant == "package" else "left out: "
-    return said_of(
+    return count_note(
         rows.lengths[take] < options.n, f"texts with fewer than {several(options.n, 'word')}", done
     )
 
@@ -150,6 +160,7 @@ METRIC = Metric(
     ),
     match="words",
     undefined=undefined,
+    contributions=contributions,
     notes=notes,
     says="How much of a text other texts of its source say too.",
     section="diversity",

@@ -17,8 +17,9 @@ unrounded here, and with the embedder chosen here (the package's own is Qwen3-Em
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, Literal
 
 import numpy as np
@@ -31,15 +32,14 @@ from rote.compare.intervals import (
     mean_similarity,
     similarity_without,
 )
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.kernels import njit
 from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
+from rote.core.progress import Reporter, Silent
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
-from rote.measure import _meaning as meaning
-from rote.measure._meaning import Choice, Embedded, Unit, sums_by_text
-from rote.measure._nearest import Neighbours
-from rote.measure._sentences import Drop, Sentences, limited
-from rote.measure._vendi import vendi, vendi_without
+from rote.measure import _sentences as meaning
+from rote.measure._sentences import Choice, Drop, Embedded, Sentences, Unit, limited, sums_by_text
 
 PAPER_SENTENCES = 2_000
 RESAMPLED = 5_000
@@ -98,7 +98,7 @@ class Rows:
     vectors: NDArray[np.float32]
     sums: Floats
     counts: Integers
-    neighbours: Neighbours
+    neighbours: NearestIndex
     few: bool
     """Whether all sources are small enough for the Vendi score of every drawn group."""
     untested: tuple[str, ...]
@@ -106,6 +106,8 @@ class Rows:
     every source, but not of permuted groups of texts."""
     near: bool = True
     """Whether the nearest others are looked for: not in the windows of large sources."""
+    products: Floats | None = None
+    """Of every two texts the product of their sums, where there are fewer texts than dimensions."""
 
 
 def values(options: Options) -> tuple[Value, ...]:
@@ -130,25 +132,29 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    found = arranged(meaning.embedded(sample, options.choice, work), work)
+    arranged_rows = arranged(meaning.embedded(sample, options.choice, work), work)
     work.progress(1.0)
-    return found
+    return arranged_rows
 
 
-def arranged(found: Embedded, work: Work) -> Rows:
+def arranged(embedding: Embedded, work: Work) -> Rows:
     """What any group of texts is measured from, out of the vectors of all of them."""
-    counts = found.counts
+    counts = embedding.counts
     groups = work.sources(len(counts))
-    texts = found.sentences.texts
+    texts = embedding.sentences.texts
+    sums = sums_by_text(embedding.vectors, texts, len(counts))
     return Rows(
-        embedded=found,
-        sentences=found.sentences,
-        vectors=found.vectors,
-        sums=sums_by_text(found.vectors, texts, len(counts)),
+        embedded=embedding,
+        sentences=embedding.sentences,
+        vectors=embedding.vectors,
+        sums=sums,
+        products=_products(sums),
         counts=counts,
-        neighbours=Neighbours(found.vectors, owners(groups, len(counts))[texts], work.reporter),
+        neighbours=NearestIndex(
+            embedding.vectors, owners(groups, len(counts))[texts], work.reporter
+        ),
         few=max(int(counts[take].sum()) for take in groups) <= RESAMPLED,
-        untested=("nearest",) if found.not_drawn.any() else (),
+        untested=("nearest",) if embedding.not_drawn.any() else (),
     )
 
 
@@ -161,23 +167,29 @@ def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
     starts = np.searchsorted(rows.sentences.texts, windows.texts) + windows.firsts
     numbers = (starts[:, None] + np.arange(windows.size)).ravel()
     texts = np.repeat(np.arange(len(starts), dtype=np.int64), windows.size)
-    own, vectors = rows.sentences, rows.vectors[numbers]
+    sentences, vectors = rows.sentences, rows.vectors[numbers]
+    sums = sums_by_text(vectors, texts, len(starts))
     return replace(
         rows,
-        sentences=Sentences(own.starts[numbers], own.ends[numbers], texts),
+        sentences=Sentences(sentences.starts[numbers], sentences.ends[numbers], texts),
         vectors=vectors,
-        sums=sums_by_text(vectors, texts, len(starts)),
+        sums=sums,
+        products=_products(sums),
         counts=np.full(len(starts), windows.size, np.int64),
-        neighbours=Neighbours(vectors, rows.neighbours.sources[numbers]),
+        neighbours=NearestIndex(vectors, rows.neighbours.sources[numbers]),
         near=rows.few,
     )
 
 
+def _products(sums: Floats) -> Floats | None:
+    return sums @ sums.T if len(sums) < sums.shape[1] else None
+
+
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    found = _linear(rows, take, options)
+    values = _linear(rows, take, options)
     if options.variant != "package":
-        found["vendi"] = vendi(rows.vectors[rows.sentences.of(take)])
-    return found
+        values["vendi"] = vendi(rows.vectors[rows.sentences.of(take)])
+    return values
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -191,12 +203,17 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`resample` of many groups: those means that follow from sums of vectors in one product."""
-    every, held = members(takes)
-    counts = (rows.counts[every] @ held).astype(np.int64)
-    whole = held.T @ rows.sums[every]
-    squares = np.einsum("gd,gd->g", whole, whole)
+    every, membership = members(takes)
+    counts = (rows.counts[every] @ membership).astype(np.int64)
+    if rows.products is None:
+        sums = membership.T @ rows.sums[every]
+        squares = np.einsum("gd,gd->g", sums, sums)
+    else:
+        squares = np.einsum(
+            "tg,tg->g", membership, rows.products[np.ix_(every, every)] @ membership
+        )
     apart = np.array([_distance(*of) for of in zip(squares.tolist(), counts.tolist())])
-    found: dict[str, Callable[[], Floats]] = {
+    columns: dict[str, Callable[[], Floats]] = {
         # Each text is paired with itself too, at distance 0.
         "mean_distance": lambda: apart * (counts - 1) / np.maximum(counts, 1),
         "semantic": lambda: apart / 2,
@@ -204,7 +221,7 @@ def many(
         "vendi": lambda: np.array([vendi(rows.vectors[rows.sentences.of(take)]) for take in takes]),
     }
     return {
-        value.name: found[value.name]()
+        value.name: columns[value.name]()
         for value in values(options)
         if value.name in names
         and (value.name != "vendi" or rows.few)
@@ -216,12 +233,12 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Of the mean over pairs and of the Vendi score, leaving out one text at a time."""
     if options.variant == "package":
         return {}
-    own = rows.sums[take]
-    whole = own.sum(axis=0)
+    sums = rows.sums[take]
+    total = sums.sum(axis=0)
     error = clustered_error(
-        square=float(whole @ whole),
-        products=own @ whole,
-        squares=np.einsum("td,td->t", own, own),
+        square=float(total @ total),
+        products=sums @ total,
+        squares=np.einsum("td,td->t", sums, sums),
         counts=rows.counts[take].astype(np.float64),
     )
     chosen = rows.sentences.of(take)
@@ -231,10 +248,10 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
 
 def contributions(rows: Rows, take: Take, options: Options) -> dict[str, Floats]:
     """The similarity that is left without each text, and how near others its sentences are."""
-    own, counts = rows.sums[take], rows.counts[take].astype(np.float64)
-    whole = own.sum(axis=0)
-    squares = np.einsum("td,td->t", own, own)
-    without = similarity_without(float(whole @ whole), own @ whole, squares, counts)
+    sums, counts = rows.sums[take], rows.counts[take].astype(np.float64)
+    total = sums.sum(axis=0)
+    squares = np.einsum("td,td->t", sums, sums)
+    without = similarity_without(float(total @ total), sums @ total, squares, counts)
     chosen = rows.sentences.of(take)
     nearest = np.zeros(len(rows.counts))
     if len(chosen) > 1 and rows.near:
@@ -260,26 +277,26 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    said = meaning.said(rows.embedded, take, options.embeds)
+    lines = meaning.embedding_notes(rows.embedded, take, options.embeds)
     count = int(rows.counts[take].sum())
     if count < 2:
-        said.append(f"fewer than two {options.embeds}s: there is no pair to compare")
+        lines.append(f"fewer than two {options.embeds}s: there is no pair to compare")
     elif rows.untested and options.variant != "package":
-        said.append("nearest is not tested where sentences are drawn")
+        lines.append("nearest is not tested where sentences are drawn")
     if not rows.few and options.variant != "package":
-        said.append(
+        lines.append(
             "the Vendi score and the distance to the nearest have no value at equal size: a source "
             f"has more than {RESAMPLED:,} {options.embeds}s (--sentences {RESAMPLED} gives them)"
         )
-    return said
+    return lines
 
 
 def _linear(rows: Rows, take: Take, options: Options) -> Values:
     """All values but the Vendi score."""
     chosen = rows.sentences.of(take)
     count = len(chosen)
-    whole = rows.sums[take].sum(axis=0)
-    apart = _distance(float(whole @ whole), count)
+    total = rows.sums[take].sum(axis=0)
+    apart = _distance(float(total @ total), count)
     nearest = {"nearest": _nearest(rows, chosen)} if rows.near else {}
     if options.variant == "package":
         # Each text is paired with itself too, at distance 0.
@@ -335,11 +352,317 @@ METRIC = Metric(
     # Vectors cost more than all else in the panel; so many tell sources apart.
     panel=({"sentences": 500},),
     main=("semantic",),
-    headlines=(
-        Headline(
-            *("semantic", "says more varied things", "says less varied things"),
-        ),
-    ),
+    headlines=(Headline("semantic", "says more varied things", "says less varied things"),),
     method=method,
     report=lambda asked: {"sentences": asked.sentences, "embedder": asked.embedder},
 )
+
+
+# How far each vector of a group is from the nearest other one of the group.
+#
+# Cosine distances, as half the squared distance of unit vectors; computed apart from the search,
+# so that they do not depend on how blocks were cut, and equal vectors are at exactly 0.
+#
+# Half-samples and permuted groups ask again and again for the same vectors, so each vector keeps a
+# short list of the nearest ones in the sources that its own has been mixed with. In a part of
+# those sources its nearest vector is the first of the list that is in the part; where none is,
+# since the list ended before, the distances of that vector are computed anew. So all distances are
+# those between the vectors themselves, and no matrix of all pairs is ever held.
+
+LISTED = 32
+"""Nearest vectors of a source that are listed; sentences of one text, near each other, are left out
+together."""
+FEW = 500
+"""Up to this many vectors comparing all of them is quicker than looking through lists, unless they
+are a good part of those that the lists are of."""
+_PART = 4
+_ALL = 4096
+"""Up to this many vectors, where they are all of their sources, no list is made for them."""
+_AT_ONCE = 4_000_000  # similarities in memory
+
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class NearestLists:
+    """The nearest vectors of one source for every vector of another (or the same), nearest first.
+
+    `complete`: nothing of that source is missing from the lists.
+    """
+
+    numbers: NDArray[np.int32]
+    distances: Floats
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergedLists:
+    """The nearest vectors of several sources for every vector of them, as far as they are known:
+    no other one is nearer than the last. Behind it stands a number that no vector has."""
+
+    rows: Integers
+    """Row of each vector."""
+    numbers: NDArray[np.int32]
+    distances: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class NearestIndex:
+    """Unit vectors, the source of each, and the lists that were made so far."""
+
+    vectors: Vectors
+    sources: Integers
+    reporter: Reporter = field(default_factory=Silent)
+    lists: dict[tuple[int, int], NearestLists] = field(default_factory=dict)
+    joined: dict[tuple[int, ...], MergedLists] = field(default_factory=dict)
+    lock: Any = field(default_factory=Lock)
+
+    @property
+    def counts(self) -> Integers:
+        """Vectors of no source, and of each."""
+        return np.bincount(self.sources + 1)
+
+    def distances(self, chosen: Integers) -> Floats:
+        """Cosine distance of each chosen vector to the nearest other chosen one; two at least."""
+
+        present = tuple((np.flatnonzero(np.bincount(self.sources[chosen] + 1)) - 1).tolist())
+        every = int(self.counts[np.array(present) + 1].sum())
+        if (len(chosen) <= FEW and _PART * len(chosen) < every) or len(chosen) == every <= _ALL:
+            return nearest_among(self.vectors, chosen, chosen)
+        with self.lock:
+            if present not in self.joined:
+                self.joined[present] = self._joined(present)
+        lists = self.joined[present]
+        inside = np.zeros(len(self.vectors) + 1, np.bool_)
+        inside[chosen] = True
+        nearest = first_inside(lists.rows[chosen], lists.numbers, lists.distances, inside)
+        if len(unresolved := np.flatnonzero(np.isinf(nearest))):
+            nearest[unresolved] = nearest_among(self.vectors, chosen[unresolved], chosen)
+        return np.asarray(nearest)
+
+    def _joined(self, present: tuple[int, ...]) -> MergedLists:
+        """The lists of several sources as one."""
+        members = [np.flatnonzero(self.sources == source) for source in present]
+        rows = np.empty(len(self.vectors), np.int64)
+        rows[np.concatenate(members)] = np.arange(sum(map(len, members)))
+        numbers, distances = [], []
+        for ours in present:
+            of_source = [self._lists_of(ours, source) for source in present]
+            near = np.concatenate([lists.numbers for lists in of_source], axis=1)
+            far = np.concatenate([lists.distances for lists in of_source], axis=1)
+            reach = np.full(len(near), np.inf)
+            for lists in of_source:
+                if not lists.complete:
+                    reach = np.minimum(reach, lists.distances[:, -1])
+            near[far > reach[:, None]] = len(self.vectors)
+            order = np.argsort(far, axis=1, kind="stable")
+            numbers.append(np.take_along_axis(near, order, axis=1))
+            distances.append(np.take_along_axis(far, order, axis=1))
+        width = max(near.shape[1] for near in numbers)
+        return MergedLists(
+            rows,
+            np.concatenate([_wide(near, width, len(self.vectors)) for near in numbers]),
+            np.concatenate([_wide(far, width, np.inf) for far in distances]),
+        )
+
+    def _lists_of(self, source: int, other: int) -> NearestLists:
+        if (source, other) not in self.lists:
+            self.lists[source, other] = self._make_lists(source, other)
+        return self.lists[source, other]
+
+    def _make_lists(self, first: int, other: int) -> NearestLists:
+        of, among = (np.flatnonzero(self.sources == source) for source in (first, other))
+        length = min(LISTED, len(among) - (first == other))
+        numbers = np.empty((len(of), length), np.int32)
+        with self.reporter.stage("nearest sentences", len(of)) as advance:
+            for rows, likeness in _likeness(self.vectors, of, among):
+                if length:
+                    largest(likeness, among, numbers[rows])
+                advance(len(likeness))
+        distances = apart(self.vectors, of, numbers)
+        order = np.argsort(distances, axis=1, kind="stable")
+        numbers = np.take_along_axis(numbers, order, axis=1)
+        distances = np.take_along_axis(distances, order, axis=1)
+        return NearestLists(numbers, distances, length == len(among) - (first == other))
+
+
+def nearest_among(vectors: Vectors, of: Integers, among: Integers) -> Floats:
+    """The distance of some vectors to the nearest of others (ascending), themselves left out."""
+
+    best = np.empty((len(of), 1), np.int32)
+    for rows, likeness in _likeness(vectors, of, among):
+        best[rows, 0] = among[likeness.argmax(axis=1)]
+    return np.asarray(apart(vectors, of, best)[:, 0])
+
+
+def _wide(table: Any, width: int, filler: float) -> Any:
+    """With as many columns as others have."""
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=filler)
+
+
+def _likeness(
+    vectors: Vectors, of: Integers, among: Integers
+) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+    """Cosines in blocks of rows; that of a vector with itself is set to minus infinity."""
+    others = vectors[among].T
+    step = max(1, _AT_ONCE // max(1, len(among)))
+    for start in range(0, len(of), step):
+        some = of[start : start + step]
+        likeness = vectors[some] @ others
+        places = np.searchsorted(among, some).clip(max=len(among) - 1)
+        same = np.flatnonzero(among[places] == some)
+        likeness[same, places[same]] = -np.inf
+        yield slice(start, start + len(some)), likeness
+
+
+_LANES = 8
+
+
+@njit(cache=True, nogil=True)
+def largest(likeness: Array, among: Array, numbers: Array) -> None:
+    """By row: which of `among` have the largest numbers; of equal ones the first."""
+    length = numbers.shape[1]
+    best = np.empty(length, np.float32)
+    for row in range(len(likeness)):
+        count = 0
+        for place in range(likeness.shape[1]):
+            number = likeness[row, place]
+            if count == length and number <= best[count - 1]:
+                continue
+            slot = count if count < length else length - 1
+            count = min(count + 1, length)
+            while slot > 0 and best[slot - 1] < number:
+                best[slot] = best[slot - 1]
+                numbers[row, slot] = numbers[row, slot - 1]
+                slot -= 1
+            best[slot] = number
+            numbers[row, slot] = among[place]
+
+
+@njit(cache=True, nogil=True)
+def apart(vectors: Array, of: Array, to: Array) -> Array:
+    """Half the squared distance of vectors `of[r]` and `to[r, c]`: exactly 0 for equal ones."""
+    distances = np.empty(to.shape)
+    lanes = np.empty(_LANES)
+    dimensions = vectors.shape[1]
+    in_lanes = dimensions - dimensions % _LANES
+    for row in range(len(of)):
+        vector = vectors[of[row]]
+        for column in range(to.shape[1]):
+            neighbour = vectors[to[row, column]]
+            lanes[:] = 0
+            for begin in range(0, in_lanes, _LANES):
+                for lane in range(_LANES):
+                    gap = np.float64(vector[begin + lane]) - np.float64(neighbour[begin + lane])
+                    lanes[lane] += gap * gap
+            for place in range(in_lanes, dimensions):
+                gap = np.float64(vector[place]) - np.float64(neighbour[place])
+                lanes[place - in_lanes] += gap * gap
+            total = 0.0
+            for lane in range(_LANES):
+                total += lanes[lane]
+            distances[row, column] = total / 2
+    return distances
+
+
+@njit(cache=True, nogil=True)
+def first_inside(rows: Array, numbers: Array, distances: Array, inside: Array) -> Array:
+    """The distance of the first of each list that is inside; infinite where none is."""
+    nearest = np.full(len(rows), np.inf)
+    for place in range(len(rows)):
+        row = rows[place]
+        for column in range(numbers.shape[1]):
+            if inside[numbers[row, column]]:
+                nearest[place] = distances[row, column]
+                break
+    return nearest
+
+
+# The Vendi score (Friedman and Dieng, 2023), and what it is without each text in turn.
+#
+# exp of the entropy of the eigenvalues of K / n, where K holds the cosines of all pairs of n unit
+# vectors. Their products by dimension, M, have the same eigenvalues; for many vectors K is not
+# made.
+#
+# Without a text whose vectors are the rows of W, M becomes M - W'W. What that does to the sum of
+# x log x over the eigenvalues x needs no eigenvalues: log x is the integral over s > 0 of
+# 1 / (1 + s) - 1 / (x + s), and the sums over 1 / (x + s) change by the derivative of the log of
+# det(I - A(s)), where A(s) = W (M + s)^-1 W' has as many rows as the text has vectors. So
+#
+#     f(M - W'W) = f(M) - |W|^2 - integral of |W|^2 / (1 + s) + log det(I - A(s)),
+#
+# f being that sum, which the trapezoidal rule over log s gives to nine digits with some forty s.
+
+_BLOCK = 4096
+"""Vectors that are held with full precision at once."""
+_SHIFTS = np.exp(np.arange(-21.0, 25.0))
+"""The s of the integral; finer steps, or smaller and larger s, change nothing in nine digits."""
+
+
+def vendi(vectors: Vectors) -> float:
+    """The score; nan without vectors."""
+    if not len(vectors):
+        return math.nan
+    products = _vector_products(vectors)
+    trace = float(np.trace(products))
+    return trace * math.exp(-_entropy(np.linalg.eigvalsh(products)) / trace)
+
+
+def vendi_without(vectors: Vectors, texts: Integers) -> Floats:
+    """The score without the vectors of each text in turn; `texts` says whose they are, those of one
+    text in a row. nan where nothing is left.
+    """
+    if not len(vectors):
+        return np.empty(0)
+    values, directions = np.linalg.eigh(_vector_products(vectors))
+    values = np.maximum(values, 0)
+    # K's have a number for each vector; M's are directions that vectors are seen from.
+    scaled = directions * np.sqrt(values) if len(vectors) <= vectors.shape[1] else None
+    total, entropy = float(values.sum()), _entropy(values)
+    firsts = np.flatnonzero(np.append(True, np.diff(texts) != 0))
+    counts = np.diff(np.append(firsts, len(texts)))
+    scores = np.empty(len(firsts))
+    for some, rows in _alike(firsts, counts):
+        projections = (
+            vectors[rows].astype(np.float64) @ directions if scaled is None else scaled[rows]
+        )
+        lengths = np.einsum("tvd,tvd->t", projections, projections)
+        change = np.zeros(len(some))
+        for shift in _SHIFTS:
+            reduced = np.eye(rows.shape[1]) - (
+                projections / (values + shift)
+            ) @ projections.swapaxes(1, 2)
+            change += shift * (lengths / (1 + shift) + np.linalg.slogdet(reduced)[1])
+        rest = total - lengths if rows.shape[1] < len(texts) else np.full(len(some), np.nan)
+        scores[some] = rest * np.exp((lengths + change - entropy) / rest)
+    return scores
+
+
+def _vector_products(vectors: Vectors) -> Floats:
+    """Of vectors or of dimensions, whichever are fewer."""
+    count, dimensions = vectors.shape
+    if count <= dimensions:
+        vectors64 = vectors.astype(np.float64)
+        return np.asarray(vectors64 @ vectors64.T)
+    products = np.zeros((dimensions, dimensions))
+    for start in range(0, count, _BLOCK):
+        some = vectors[start : start + _BLOCK].astype(np.float64)
+        products += some.T @ some
+    return products
+
+
+def _entropy(values: NDArray[np.floating[Any]]) -> float:
+    """The sum of x log x."""
+    some = values[values > 0]
+    return float((some * np.log(some)).sum())
+
+
+def _alike(firsts: Integers, counts: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """Texts with as many vectors, some at a time: their numbers, and those of their vectors."""
+    for count in np.unique(counts).tolist():
+        alike = np.flatnonzero(counts == count)
+        step = max(1, _BLOCK // count)
+        for start in range(0, len(alike), step):
+            some = alike[start : start + step]
+            yield some, firsts[some, None] + np.arange(count)

@@ -28,30 +28,21 @@ from typing import Literal
 import numpy as np
 
 from rote.compare import clusters
-from rote.compare.clusters import mean_of, numbered, stretched
+from rote.compare.clusters import clustered_mean, error_inflation, number_clusters
 from rote.compare.intervals import interval_from_error, mean, t_quantile
 from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
-from rote.core.metric import (
-    Comparison,
-    Metric,
-    Value,
-    Work,
-    check_options,
-    members,
-    option,
-)
+from rote.core.metric import Comparison, Metric, Value, Work, check_options, members, option
 from rote.core.record import Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
-from rote.measure._means import per_text, reduce, said_of, standard_errors
-from rote.measure._style_features import DIMENSIONS, FEATURES, Feature, dimensions
-from rote.measure._style_rules import TYPES_AMONG
+from rote.measure._style import DIMENSIONS, FEATURES, TYPES_AMONG, Feature, dimensions
+from rote.measure._text_means import count_note, per_text, reduce, standard_errors
 
 _WORD = Need("word", spans=True)
 _NEEDS = (_WORD, Need("pos"), Need("upos"), Need("dep"), Need("lemma"))
-_NAMES = (*(one.name for one in DIMENSIONS), *(one.name for one in FEATURES))
+_NAMES = (*(dimension.name for dimension in DIMENSIONS), *(feature.name for feature in FEATURES))
 _NO_RATES = ("type_token", "word_length")
 _WORDS = 1_000
 """In so many all other features are counted."""
@@ -92,15 +83,22 @@ def values(options: Options) -> tuple[Value, ...]:
 
 @cache
 def _values(tested: bool) -> tuple[Value, ...]:
-    found = [
-        Value(one.name, one.title, "neither", "length" if number == 0 else "neither")
-        for number, one in enumerate(DIMENSIONS)
+    values = [
+        Value(dimension.name, dimension.title, "neither", "length" if number == 0 else "neither")
+        for number, dimension in enumerate(DIMENSIONS)
     ]
-    found += [
-        Value(one.name, one.title, "neither", "neither", tested=tested, per=_per(one))
-        for one in FEATURES
+    values += [
+        Value(
+            dimension.name,
+            dimension.title,
+            "neither",
+            "neither",
+            tested=tested,
+            per=_per(dimension),
+        )
+        for dimension in FEATURES
     ]
-    return tuple(found)
+    return tuple(values)
 
 
 def _per(feature: Feature) -> int:
@@ -113,10 +111,10 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> StyleRows:
-    from rote.measure._style_rules import Columns, rates
+    from rote.measure._style import StyleColumns, rates
 
     word, pos, upos, dep, lemma = (sample.layer(need) for need in _NEEDS)
-    features, words = rates(Columns(word, pos, upos, dep, lemma))
+    features, words = rates(StyleColumns(word, pos, upos, dep, lemma))
     columns = np.concatenate((dimensions(features, options.variant == "package"), features), axis=1)
     return StyleRows(words, columns, dict(zip(_NAMES, columns.T)))
 
@@ -126,21 +124,21 @@ def many(
 ) -> dict[str, Floats]:
     """`reduce` of many groups: sums of columns as one product."""
     wanted = [number for number, name in enumerate(_NAMES) if name in names]
-    every, held = members(takes)
-    own = rows.columns[every][:, wanted]
-    known = ~np.isnan(own)
-    count = known.T.astype(np.float64) @ held
-    total = np.where(known, own, 0.0).T @ held
+    every, membership = members(takes)
+    columns = rows.columns[every][:, wanted]
+    known = ~np.isnan(columns)
+    count = known.T.astype(np.float64) @ membership
+    total = np.where(known, columns, 0.0).T @ membership
     means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
     return {_NAMES[number]: means[place] for place, number in enumerate(wanted)}
 
 
 def notes(rows: StyleRows, take: Take, options: Options) -> list[str]:
     words = rows.words[take]
-    said = f"texts have fewer than {TYPES_AMONG} words, so no share of different words"
+    problem = f"texts have fewer than {TYPES_AMONG} words, so no share of different words"
     return [
-        *said_of(words == 0, "texts without words are left out"),
-        *said_of((words > 0) & (words < TYPES_AMONG), said),
+        *count_note(words == 0, "texts without words are left out"),
+        *count_note((words > 0) & (words < TYPES_AMONG), problem),
     ]
 
 
@@ -151,27 +149,27 @@ def tables(
     level, reference = comparison.level, comparison.reference
     features, apart = [], []
     for source, take in comparison.groups.items():
-        for one in FEATURES:
-            own = rows.scores[one.name][take]
+        for feature in FEATURES:
+            scores = rows.scores[feature.name][take]
             together = comparison.together(source)
-            found, words = mean_of(own, together), int(rows.words[take].sum())
-            rate, sure = found.value, found.least
-            unit = _per(one) / words * len(take) / max(1, sure) if words else 0.0
-            low, high = interval_from_error(rate, found.error, level, sure, unit=unit)
-            row = {"source": source, "feature": one.name, "number": one.number}
-            row |= {"title": one.title, "example": one.example}
+            estimate, words = clustered_mean(scores, together), int(rows.words[take].sum())
+            rate, sure = estimate.value, estimate.least
+            unit = _per(feature) / words * len(take) / max(1, sure) if words else 0.0
+            low, high = interval_from_error(rate, estimate.error, level, sure, unit=unit)
+            row = {"source": source, "feature": feature.name, "number": feature.number}
+            row |= {"title": feature.title, "example": feature.example}
             features.append(row | {"rate": rate, "low": low, "high": high})
             if reference is not None and source != reference:
-                theirs = rows.scores[one.name][comparison.groups[reference]]
+                theirs = rows.scores[feature.name][comparison.groups[reference]]
                 their = comparison.together(reference)
                 apart.append(
                     {
                         "source": source,
-                        "feature": one.name,
-                        "title": one.title,
+                        "feature": feature.name,
+                        "title": feature.title,
                         "rate": rate,
                         "reference_rate": mean(theirs),
-                        **_difference((own, together), (theirs, their), level),
+                        **_difference((scores, together), (theirs, their), level),
                     }
                 )
     return {"features": features, **({"apart": apart} if apart else {})}
@@ -184,22 +182,27 @@ Clustered = tuple[Floats, Integers]
 def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, float | bool]:
     """The difference of two means in standard deviations of texts, and whether it holds when all
     features are looked at."""
-    (ours, own), (theirs, other) = (
+    (ours, our_clusters), (theirs, their_clusters) = (
         (values[~np.isnan(values)], units[~np.isnan(values)]) for values, units in (our, their)
     )
     n, m = len(ours), len(theirs)
-    found = {"difference": np.nan, "low": np.nan, "high": np.nan}
+    cells = {"difference": np.nan, "low": np.nan, "high": np.nan}
     if min(n, m) < 2:
-        return {**found, "unsure": True}
+        return {**cells, "unsure": True}
     spread = np.sqrt(((n - 1) * ours.var(ddof=1) + (m - 1) * theirs.var(ddof=1)) / (n + m - 2))
     if not spread:
-        return {**found, "unsure": True}
+        return {**cells, "unsure": True}
     # What answers the same doc_id is paired.
-    numbers = numbered(np.concatenate((own, other)))
-    apart = clusters.mean(ours, numbers[:n], n + m) - clusters.mean(theirs, numbers[n:], n + m)
+    numbers = number_clusters(np.concatenate((our_clusters, their_clusters)))
+    apart = clusters.mean_by_cluster(ours, numbers[:n], n + m) - clusters.mean_by_cluster(
+        theirs, numbers[n:], n + m
+    )
     d = apart.value / float(spread)
     # As many independent texts as would be as sure.
-    sure, surer = n / stretched(ours, own) ** 2, m / stretched(theirs, other) ** 2
+    sure, surer = (
+        n / error_inflation(ours, our_clusters) ** 2,
+        m / error_inflation(theirs, their_clusters) ** 2,
+    )
     error = math.hypot(apart.error / spread, d / math.sqrt(2 * (sure + surer)))
     low, high = interval_from_error(d, error, level, apart.least)
     wide = t_quantile(1 - (1 - (level or 0.95)) / len(FEATURES), apart.least)
@@ -208,12 +211,14 @@ def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, flo
 
 def _apart(shown: Rows, result: Result) -> Rows:
     """Of each source the features that set it apart most, from more to less."""
-    found: list[Row] = []
+    table: list[Row] = []
     for source in distinct(shown, "source"):
-        own = [row for row in shown if row["source"] == source and defined(row["difference"])]
-        most = sorted(own, key=lambda row: -abs(row["difference"]))[:_DRAWN]
-        found += sorted(most, key=lambda row: -row["difference"])
-    return found
+        rows_of_source = [
+            row for row in shown if row["source"] == source and defined(row["difference"])
+        ]
+        most = sorted(rows_of_source, key=lambda row: -abs(row["difference"]))[:_DRAWN]
+        table += sorted(most, key=lambda row: -row["difference"])
+    return table
 
 
 _LAYOUT = (
@@ -227,7 +232,7 @@ _LAYOUT = (
             Column("reference_rate", "of the reference", "number", 2),
             Column("difference", kind="number", decimals=2, signed=True, ends=("low", "high")),
         ),
-        said="difference in standard deviations of texts",
+        note="difference in standard deviations of texts",
         rows=_apart,
         by="source",
         limit=6,
@@ -241,7 +246,7 @@ _LAYOUT = (
             Column("title", "feature"),
             Column("example", "for example", "text"),
         ),
-        said="in 1,000 words, means over texts",
+        note="in 1,000 words, means over texts",
         pivot=Pivot("source", Column("rate", kind="number", decimals=2, ends=("low", "high"))),
         limit=0,
     ),
@@ -308,7 +313,9 @@ METRIC = Metric(
             ways=("more informational", "more involved"),
         ),
         Headline(
-            *("dimension_2", "writes more narratively", "writes less narratively"),
+            "dimension_2",
+            "writes more narratively",
+            "writes less narratively",
             noun="narrative style",
             ratio=False,
             detail=True,

@@ -45,12 +45,11 @@ from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.core.table import Table
-from rote.measure._sentences import Drop, Sentences, drawn, sentences_of, whole
+from rote.measure._sentences import Drop, Sentences, complete_sentences, drawn, sentences_of
 
 if TYPE_CHECKING:
-    from rote.measure._trees.edit_distance import Block
-    from rote.measure._trees.histograms import Histograms
-    from rote.measure._trees.sums import EqualLengths, TextSums
+    from rote.measure._tree_edit_distance import Block
+    from rote.measure._tree_histograms import EqualLengthSentences, Histograms, TextSums
 
 PAPER_SENTENCES = 3_000
 MATCHED = "mean distance of trees at equal sentence lengths"
@@ -120,7 +119,7 @@ class Rows:
     sentences: Sentences
     histograms: Histograms
     sums: TextSums
-    equal_lengths: EqualLengths
+    equal_lengths: EqualLengthSentences
     words: Integers
     cut_off: Integers
     not_drawn: Integers
@@ -129,14 +128,17 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    found = (
+    values = (
         Value("wl", "mean distance of dependency trees", "diverse", "texts", share=True),
         Value("wl_matched", MATCHED, "diverse", "texts", share=True, relative=True),
         Value("sentence_length", "mean sentence length in words", "neither", "neither"),
     )
     if not options.edit_distance:
-        return found
-    return (*found, Value("tree_edit", "mean tree edit distance", "diverse", "neither", share=True))
+        return values
+    return (
+        *values,
+        Value("tree_edit", "mean tree edit distance", "diverse", "neither", share=True),
+    )
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -146,28 +148,27 @@ def needs(options: Options) -> tuple[Need, ...]:
 def check(options: Options, signature: str) -> None:
     """The edit distance comes from another package."""
     if options.edit_distance:
-        from rote.measure._trees.edit_distance import check_installed
+        from rote.measure._tree_edit_distance import check_installed
 
         check_installed()
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._trees.histograms import histograms
-    from rote.measure._trees.sums import by_band, equal_lengths, text_sums
+    from rote.measure._tree_histograms import by_band, equal_lengths, histograms, text_sums
 
     word, texts = sample.layer(WORD), len(sample)
     everything = sentences_of(word)
-    complete = everything.chosen(whole(word, everything, options.drop_incomplete))
+    complete = everything.chosen(complete_sentences(word, everything, options.drop_incomplete))
     chosen = complete.chosen(drawn(complete, work, options.most))
     used = by_band(chosen)
-    made = histograms(sample.layer(UPOS), sample.layer(HEAD), used, options.depth)
-    sums = text_sums(made, used, texts)
+    trees = histograms(sample.layer(UPOS), sample.layer(HEAD), used, options.depth)
+    sums = text_sums(trees, used, texts)
     work.progress(0.1 if options.edit_distance else 1.0)
     return Rows(
         sentences=used,
-        histograms=made,
+        histograms=trees,
         sums=sums,
-        equal_lengths=equal_lengths(made, used, texts, work.sources(texts)),
+        equal_lengths=equal_lengths(trees, used, texts, work.sources(texts)),
         words=np.bincount(used.texts, used.lengths, texts).astype(np.int64),
         cut_off=_per_text(everything, texts) - _per_text(complete, texts),
         not_drawn=_per_text(complete, texts) - sums.counts,
@@ -182,24 +183,24 @@ def sizes(rows: Rows, options: Options) -> Integers:
 
 def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
     """Of as many sentences in a row from each text."""
-    from rote.measure._trees.sums import equal_lengths, text_sums
+    from rote.measure._tree_histograms import equal_lengths, text_sums
 
-    own, texts = rows.sentences, len(windows.texts)
-    in_order = np.lexsort((own.starts, own.texts))
-    firsts = np.searchsorted(own.texts, windows.texts) + windows.firsts
+    sentences, texts = rows.sentences, len(windows.texts)
+    in_order = np.lexsort((sentences.starts, sentences.texts))
+    firsts = np.searchsorted(sentences.texts, windows.texts) + windows.firsts
     numbers = np.sort(in_order[(firsts[:, None] + np.arange(windows.size)).ravel()])
-    window = np.searchsorted(windows.texts, own.texts[numbers])
-    chosen = Sentences(own.starts[numbers], own.ends[numbers], window)
-    made = rows.histograms.chosen(numbers)
+    window = np.searchsorted(windows.texts, sentences.texts[numbers])
+    chosen = Sentences(sentences.starts[numbers], sentences.ends[numbers], window)
+    trees = rows.histograms.chosen(numbers)
     sources = [
         np.searchsorted(windows.texts, np.intersect1d(take, windows.texts)) for take in rows.sources
     ]
     return replace(
         rows,
         sentences=chosen,
-        histograms=made,
-        sums=text_sums(made, chosen, texts),
-        equal_lengths=equal_lengths(made, chosen, texts, sources),
+        histograms=trees,
+        sums=text_sums(trees, chosen, texts),
+        equal_lengths=equal_lengths(trees, chosen, texts, sources),
         words=np.bincount(window, chosen.lengths, texts).astype(np.int64),
         edits=None,
         sources=sources,
@@ -207,11 +208,11 @@ def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    found = resample(rows, take, options, rng)
+    values = resample(rows, take, options, rng)
     if rows.edits is not None:
         block = _block(rows.edits, take)
-        found["tree_edit"] = np.nan if block is None else block.mean_distance(take)
-    return found
+        values["tree_edit"] = np.nan if block is None else block.mean_distance(take)
+    return values
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -229,30 +230,34 @@ def many(
 ) -> dict[str, Floats]:
     """`resample` of many groups: the labels of their texts are gone through once, or once for as
     many groups as fit in memory."""
-    from rote.measure._trees.sums import BANDS
+    from rote.measure._tree_histograms import BANDS
 
-    every, held = members(takes)
+    every, membership = members(takes)
     entries = rows.equal_lengths.entries(every)
     width = (_TOGETHER - entries) // (len(every) * BANDS) if len(every) else 0
     if width < min(_FEW_GROUPS, len(takes)):
         each = [resample(rows, take, options, _NO_CHANCE) for take in takes]
-        return {name: np.array([one[name] for one in each]) for name in each[0] if name in names}
+        return {
+            name: np.array([values[name] for values in each]) for name in each[0] if name in names
+        }
     blocks = [
-        _of_groups(rows, every, held[:, first : first + width], names)
+        _of_groups(rows, every, membership[:, first : first + width], names)
         for first in range(0, len(takes), width)
     ]
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
-def _of_groups(rows: Rows, every: Take, held: Floats, names: Collection[str]) -> dict[str, Floats]:
-    counts = rows.sums.counts[every] @ held
-    words = rows.words[every] @ held
-    found: dict[str, Callable[[], Floats]] = {
-        "wl": lambda: 1 - _similarities(rows.sums.squares_of_groups(every, held), counts),
-        "wl_matched": lambda: rows.equal_lengths.diversities(every, held),
+def _of_groups(
+    rows: Rows, every: Take, membership: Floats, names: Collection[str]
+) -> dict[str, Floats]:
+    counts = rows.sums.counts[every] @ membership
+    words = rows.words[every] @ membership
+    columns: dict[str, Callable[[], Floats]] = {
+        "wl": lambda: 1 - _similarities(rows.sums.squares_of_groups(every, membership), counts),
+        "wl_matched": lambda: rows.equal_lengths.diversities(every, membership),
         "sentence_length": lambda: shares(words, counts),
     }
-    return {name: compute() for name, compute in found.items() if name in names}
+    return {name: compute() for name, compute in columns.items() if name in names}
 
 
 def _similarities(squares: Floats, counts: Floats) -> Floats:
@@ -263,15 +268,15 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     sums = rows.sums
     counts = sums.counts[take].astype(np.float64)
     square, products = sums.square(take), sums.products(take)
-    found = {
+    errors = {
         "wl": clustered_error(square, products, sums.squares[take], counts),
         "wl_matched": rows.equal_lengths.error(take),
         "sentence_length": _ratio_error(rows.words[take], counts),
     }
     if rows.edits is not None:
         block = _block(rows.edits, take)
-        found["tree_edit"] = np.nan if block is None else block.error(take)
-    return found
+        errors["tree_edit"] = np.nan if block is None else block.error(take)
+    return errors
 
 
 def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
@@ -290,8 +295,8 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """A text's diversity is that among its own sentences."""
     counts, squares = rows.sums.counts.tolist(), rows.sums.squares.tolist()
     lengths = shares(rows.words, rows.sums.counts)
-    own = [1 - mean_similarity(square, count) for square, count in zip(squares, counts)]
-    return {"wl": np.array(own, np.float64), "sentence_length": lengths}
+    diversities = [1 - mean_similarity(square, count) for square, count in zip(squares, counts)]
+    return {"wl": np.array(diversities, np.float64), "sentence_length": lengths}
 
 
 def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
@@ -302,40 +307,40 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The diversity among sentences of about equal length, and how much they weigh when matched."""
-    from rote.measure._trees.sums import LENGTHS, bands_of, square_of
+    from rote.measure._tree_histograms import LENGTHS, bands_of, square_of
 
-    found = []
+    table = []
     bands, target = bands_of(rows.sentences), rows.equal_lengths.target.tolist()
     for source, take in comparison.groups.items():
-        own = rows.sentences.of(take)
+        of_source = rows.sentences.of(take)
         for band, least in enumerate(LENGTHS):
-            chosen = own[bands[own] == band]
+            chosen = of_source[bands[of_source] == band]
             similarity = mean_similarity(square_of(rows.histograms, chosen), len(chosen))
             most = LENGTHS[band + 1] - 1 if band + 1 < len(LENGTHS) else None
             row = {"source": source, "from_words": least, "to_words": most}
             row |= {"sentences": len(chosen), "wl": 1 - similarity, "target": target[band]}
-            found.append(row)
-    return {"sentence_lengths": found}
+            table.append(row)
+    return {"sentence_lengths": table}
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     count = int(rows.sums.counts[take].sum())
     cut_off, not_drawn = int(rows.cut_off[take].sum()), int(rows.not_drawn[take].sum())
-    found = []
+    lines = []
     if not_drawn:
-        found.append(f"{several(count, 'sentence')} drawn at random from {count + not_drawn:,}")
+        lines.append(f"{several(count, 'sentence')} drawn at random from {count + not_drawn:,}")
     if cut_off:
-        found.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
+        lines.append(f"left out: {several(cut_off, 'sentence')} of texts that are cut off")
     if count < 2:
-        found.append("fewer than two sentences: there is no pair to compare")
+        lines.append("fewer than two sentences: there is no pair to compare")
     else:
-        found += _matched_notes(rows.equal_lengths, take)
+        lines += _matched_notes(rows.equal_lengths, take)
     if rows.edits is not None:
-        found += _edit_notes(rows.edits, take)
-    return found
+        lines += _edit_notes(rows.edits, take)
+    return lines
 
 
-def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
+def _matched_notes(equal_lengths: EqualLengthSentences, take: Take) -> list[str]:
     """What the weights did to these sentences; nothing, if all count alike."""
     counts = equal_lengths.counts(take).sum(axis=0)
     common, count = int(counts[equal_lengths.target > 0].sum()), int(counts.sum())
@@ -355,25 +360,25 @@ def _matched_notes(equal_lengths: EqualLengths, take: Take) -> list[str]:
 
 
 def _edit_notes(edits: Edits, take: Take) -> list[str]:
-    from rote.measure._trees.edit_distance import LONGEST
+    from rote.measure._tree_edit_distance import LONGEST
 
     block = _block(edits, take)
     count = 0 if block is None else int(np.isin(block.texts, take).sum())
     if count < 2:
-        found = ["tree_edit: fewer than two sentences were drawn, so it is undefined"]
+        lines = ["tree_edit: fewer than two sentences were drawn, so it is undefined"]
     else:
         pairs = count * (count - 1) // 2
-        found = [f"tree_edit: {several(pairs, 'pair')} of {count:,} sentences; not tested"]
+        lines = [f"tree_edit: {several(pairs, 'pair')} of {count:,} sentences; not tested"]
     too_long = int(edits.too_long[take].sum())
     if too_long:
         left_out = f"{several(too_long, 'sentence')} of more than {LONGEST} words"
-        found.append(f"tree_edit: {left_out} could not be drawn")
-    return found
+        lines.append(f"tree_edit: {left_out} could not be drawn")
+    return lines
 
 
 def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edits:
     """The pairs of some sentences of each source; those between sources are left out."""
-    from rote.measure._trees.edit_distance import LONGEST, blocks, trees_of
+    from rote.measure._tree_edit_distance import LONGEST, blocks, trees_of
     from rote.run import get
 
     texts = len(sample)
@@ -382,14 +387,14 @@ def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edi
     trees = trees_of(sample.layer(UPOS), sample.layer(HEAD), some)
     groups = work.sources(texts)
     numbers = [some.of(take) for take in groups]
-    found = blocks(
-        [[trees[number] for number in own] for own in numbers],
-        [some.texts[own] for own in numbers],
+    distances = blocks(
+        [[trees[number] for number in of_source] for of_source in numbers],
+        [some.texts[of_source] for of_source in numbers],
         get(work.engine, work.jobs),
         lambda share: work.progress(0.1 + 0.9 * share),
     )
     return Edits(
-        tuple(found), owners(groups, texts), _per_text(used, texts) - _per_text(short, texts)
+        tuple(distances), owners(groups, texts), _per_text(used, texts) - _per_text(short, texts)
     )
 
 

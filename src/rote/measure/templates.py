@@ -17,36 +17,39 @@ joined. `--windows sentence` counts n-grams within sentences under the exact def
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote.core.array_types import Floats
-from rote.core.layer import layer_words
+from rote.core.evidence import Evidence, EvidenceTexts, Mark, cut_evidence, group_by_source
+from rote.core.layer import Layer, layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, is_given
 from rote.core.progress import several
-from rote.core.record import Asked, Headline
-from rote.core.sample import Take
+from rote.core.record import Asked, Chapter, Headline
+from rote.core.result import Result
+from rote.core.sample import Need, Take
 from rote.measure import compression
-from rote.measure._against import annotator_signature
-from rote.measure._means import said_of
-from rote.measure._templates.charts import CHARTS
-from rote.measure._templates.core import (
+from rote.measure._template_output import CHARTS, LAYOUT
+from rote.measure._template_rows import (
     Options,
     Rows,
     compression_options,
-    counted,
+    contributions,
     counted_in_texts,
     counted_of_many,
     needs,
     rows,
+    template_values,
     templates_of,
     windows_in_texts,
 )
-from rote.measure._templates.layout import LAYOUT
+from rote.measure._text_means import count_note
+from rote.search.reference_corpus import annotator_signature
 
 # gzip at level 9 packs some 10 MB of tags a second: beyond this, resampling CR takes minutes.
 _RESAMPLED_BYTES = 300_000
@@ -71,15 +74,15 @@ def values(options: Options) -> tuple[Value, ...]:
 def check(options: Options, signature: str) -> None:
     """A corpus or a model that cannot be asked is refused before any text is read."""
     if is_given(options.corpus):
-        from rote.measure._templates.corpus import check_corpora
+        from rote.measure._template_corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
     if options.write is not None:
-        from rote.measure._templates.tables import check_target
+        from rote.measure._template_tables import check_target
 
         check_target(options.write)
     if options.model:
-        from rote.measure._speaking import check as check_models
+        from rote.search.model.open_models import check_models
 
         check_models(options.model)
 
@@ -88,7 +91,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     (ratio,) = compression.reduce(
         rows.compression, take, compression_options(options), rng
     ).values()
-    return {"cr": ratio, **counted(rows, take, options)}
+    return {"cr": ratio, **template_values(rows, take, options)}
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -96,7 +99,7 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
     if options.variant != "exact":
         return {}
     if _long_to_compress(rows):
-        return counted(rows, take, options)
+        return template_values(rows, take, options)
     return reduce(rows, take, options, rng)
 
 
@@ -106,59 +109,62 @@ def many(
     """`resample` of many groups: everything but CR in one call."""
     if options.variant != "exact":
         return {}
-    found = counted_of_many(rows, takes, options)
+    values = counted_of_many(rows, takes, options)
     if "cr" in names and not _long_to_compress(rows):
-        own = compression_options(options)
-        ratios = [compression.reduce(rows.compression, take, own, _NO_CHANCE) for take in takes]
-        found["cr"] = np.array([ratio for of_group in ratios for ratio in of_group.values()])
-    return {name: column for name, column in found.items() if name in names}
+        compression_settings = compression_options(options)
+        ratios = [
+            compression.reduce(rows.compression, take, compression_settings, _NO_CHANCE)
+            for take in takes
+        ]
+        values["cr"] = np.array([ratio for of_group in ratios for ratio in of_group.values()])
+    return {name: column for name, column in values.items() if name in names}
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The templates themselves, the curve over n, the corpora; or one text with its templates."""
-    from rote.measure._templates.tables import length_table, template_tables
+    from rote.measure._template_tables import length_table, template_tables
 
     if options.write is not None:
-        from rote.measure._templates.tables import write_matches
+        from rote.measure._template_tables import write_matches
 
         write_matches(rows, comparison, options, options.write)
     if options.highlight is not None:
-        from rote.measure._templates.tables import highlighted
+        from rote.measure._template_tables import highlighted
 
         return {"highlight": highlighted(rows, comparison, options)}
-    found: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
-    found |= template_tables(rows, comparison, options)
+    by_name: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
+    by_name |= template_tables(rows, comparison, options)
     if is_given(options.corpus):
-        from rote.measure._templates.corpus import open_corpora, tables_of
+        from rote.measure._template_corpus import open_corpora, tables_of
 
         signature = annotator_signature(comparison.signature)
         corpora = open_corpora(options, signature=signature, reporter=comparison.reporter)
-        found |= tables_of(corpora, rows, comparison, options)
+        by_name |= tables_of(corpora, rows, comparison, options)
     if options.model:
-        from rote.measure._templates.perplexity import perplexity_table
+        from rote.measure._template_corpus import perplexity_table
 
-        found["perplexity"] = perplexity_table(rows, comparison, options)
-    return found
+        by_name["perplexity"] = perplexity_table(rows, comparison, options)
+    return by_name
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    held = windows_in_texts(rows, options)[take]
+    windows = windows_in_texts(rows, options)[take]
     short = "have no sentence of" if options.windows == "sentence" else "are shorter than"
-    found = said_of(held == 0, f"texts {short} n = {options.n}")
+    lines = count_note(windows == 0, f"texts {short} n = {options.n}")
     if not len(templates_of(rows, take, options)):
-        found.append(
+        lines.append(
             f"no {options.n}-gram stands {several(options.min_count, 'time')}: no template"
         )
     if options.variant == "paper" and rows.word.sentence_ends is None:
-        found.append("no sentence ends: each text's Treebank tokens are those of one sentence")
+        lines.append("no sentence ends: each text's Treebank tokens are those of one sentence")
     if options.variant != "exact":
-        found.append(f"variant {options.variant}: no intervals and no tests")
+        lines.append(f"variant {options.variant}: no intervals and no tests")
     elif _long_to_compress(rows):
-        found.append(
+        lines.append(
             "no interval for CR, since it would have to be compressed hundreds of times; "
             f"`rote compression --layer {options.layer} --sample 50` gives one for a part"
         )
-    return found
+    return lines
 
 
 def _long_to_compress(rows: Rows) -> bool:
@@ -176,16 +182,90 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-def looked_up(asked: Asked) -> dict[str, Any]:
+def looked_up(context: Asked) -> dict[str, Any]:
     """A report looks templates up in its corpus; a file of texts cannot be asked for tags."""
     from rote.index.folders.manifest import is_index
     from rote.index.index import Index
 
-    if isinstance(asked.corpus, Index):
-        return {"corpus": (asked.corpus,)}
-    if not isinstance(asked.corpus, str) or not is_index(Path(asked.corpus)):
+    if isinstance(context.corpus, Index):
+        return {"corpus": (context.corpus,)}
+    if not isinstance(context.corpus, str) or not is_index(Path(context.corpus)):
         return {}
-    return {"corpus": (f"{Path(asked.corpus).resolve().name}={asked.corpus}",)}
+    return {"corpus": (f"{Path(context.corpus).resolve().name}={context.corpus}",)}
+
+
+_MIN_WORDS = 30
+"""Words from which on a text shows a habit, and not just itself."""
+_TAGS = Need("pos", spans=True)
+TemplatePlace = tuple[int, int]
+"""An item of a text, and which of the templates begins there."""
+
+
+def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
+    """The texts that templates fill most, and one at random."""
+    if _TAGS not in texts.sample.layers:
+        return
+    layer = texts.sample.layer(_TAGS)
+    numbers = {item: number for number, item in enumerate(layer.vocabulary)}
+    listed = group_by_source(result.tables.get("templates", ()))
+    for source, numbers_of_source in texts.groups.items():
+        templates = [row["template"].split(" ") for row in listed.get(source, ())]
+        if not templates:
+            continue
+        known = np.array([[numbers[item] for item in template] for template in templates])
+        places = {
+            text: _find_templates(layer.ids[layer.slice(text)], known) for text in numbers_of_source
+        }
+        for text in _select_texts(places, layer, known.shape[1], texts):
+            marks = _template_marks(layer, text, places[text], templates)
+            yield cut_evidence(
+                Evidence("templates", source, texts.ids[text], texts.read(text), marks)
+            )
+
+
+def _find_templates(ids: NDArray[np.int32], known: NDArray[np.int64]) -> list[TemplatePlace]:
+    n = known.shape[1]
+    if len(ids) < n:
+        return []
+    windows = np.lib.stride_tricks.sliding_window_view(ids, n)
+    places, which = np.nonzero((windows[:, None, :] == known[None, :, :]).all(axis=2))
+    return list(zip(places.tolist(), which.tolist()))
+
+
+def _select_texts(
+    places: Mapping[int, Sequence[TemplatePlace]], layer: Layer, n: int, texts: EvidenceTexts
+) -> list[int]:
+    """Those of which templates fill the largest share, then one of the others at random."""
+    from rote.measure.driver.preparation import hash_id
+
+    def share(text: int) -> float:
+        words = int(layer.slice(text).stop - layer.slice(text).start)
+        inside: set[int] = {place + step for place, _ in places[text] for step in range(n)}
+        # Of a short text a single template fills much.
+        return len(inside) / max(words, _MIN_WORDS)
+
+    def by_chance(text: int) -> bytes:
+        return hash_id(texts.ids[text], texts.seed)
+
+    ranked = sorted(places, key=lambda text: (-share(text), by_chance(text)))
+    first = ranked[: max(1, texts.count - 1)]
+    rest = ranked[len(first) :]
+    return [*first, min(rest, key=by_chance)] if rest and texts.count > 1 else first
+
+
+def _template_marks(
+    layer: Layer, text: int, places: Sequence[TemplatePlace], templates: Sequence[Sequence[str]]
+) -> list[Mark]:
+    begin = layer.slice(text).start
+    return [
+        Mark(
+            int(layer.starts[begin + place]),
+            int(layer.ends[begin + place + len(templates[which]) - 1]),
+            " ".join(templates[which]),
+            "template",
+        )
+        for place, which in places
+    ]
 
 
 METRIC = Metric(
@@ -199,6 +279,7 @@ METRIC = Metric(
     resample=resample,
     many=many,
     per_text=counted_in_texts,
+    contributions=contributions,
     undefined=lambda rows, options: {"per_token": rows.words == 0},
     citation=(
         "Shaib, Elazar, Li and Wallace (2024), Detection and Measurement of Syntactic Templates in "
@@ -213,11 +294,25 @@ METRIC = Metric(
     layout=LAYOUT,
     says="Patterns of grammar that recur.",
     section="patterns",
+    chapter=Chapter(
+        "Templates",
+        10,
+        texts="Templates in their texts",
+        legend="Each line under the words is a template; its number leads to the list below.",
+        lead="A template is a sequence of parts of speech that recurs in the texts of a source; "
+        "the words in it differ.",
+        first=("", "lengths", "templates"),
+        folded="Templates that set a source apart",
+    ),
+    evidence=evidence,
+    usual=True,
     place=10,
     main=("rate",),
     headlines=(
         Headline(
-            *("per_token", "repeats templates more", "repeats templates less"),
+            "per_token",
+            "repeats templates more",
+            "repeats templates less",
             unit="templates per word",
         ),
     ),

@@ -20,6 +20,7 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.json_reader import parse_json
 from rote.core.model import (
     Charging,
+    Chatting,
     Continuation,
     Decoding,
     Drawing,
@@ -27,6 +28,7 @@ from rote.core.model import (
     Model,
     Prompt,
     Scored,
+    chat_form,
 )
 from rote.core.progress import Reporter, several
 from rote.models.windows import batches
@@ -36,7 +38,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class _Way(Generic[Question, Answer]):
+class _QuestionKind(Generic[Question, Answer]):
     """How one kind of question is put, and how its answer is kept."""
 
     title: str
@@ -54,19 +56,19 @@ def score_all(
     model: Model, wanted: Sequence[Continuation], reporter: Reporter, *, title: str = "scoring"
 ) -> list[Scored]:
     """The scores of all continuations, in their order."""
-    way = _Way(
+    way = _QuestionKind(
         title,
-        lambda one: _key("score/1", one.context, one.text),
-        lambda one: model.length(one.context + one.text) + 1,
+        lambda request: _key("score/1", request.context, request.text),
+        lambda request: model.length(request.context + request.text) + 1,
         0,
         model.score,
         _scored_to_bytes,
         _scored_from_bytes,
     )
-    return _ask(model, wanted, way, reporter)
+    return _ask_model(model, wanted, way, reporter)
 
 
-def drawn_all(
+def score_draws(
     model: Model,
     wanted: Sequence[Continuation],
     decoding: Decoding,
@@ -77,7 +79,9 @@ def drawn_all(
     """How likely the model is to write each continuation when it draws by `decoding`."""
     plain = decoding.temperature == 1 and decoding.top_p == 1 and not decoding.top_k
     if not decoding.sampled:
-        return [_certain(one) for one in score_all(model, wanted, reporter, title=title)]
+        return [
+            _greedy_scores(scored) for scored in score_all(model, wanted, reporter, title=title)
+        ]
     if not isinstance(model, Drawing):
         if plain and not decoding.constraint:
             return score_all(model, wanted, reporter, title=title)
@@ -86,21 +90,21 @@ def drawn_all(
             "other settings than --temperature 1: run it with gguf: or transformers:"
         )
     able, settings = model, replace(decoding, max_tokens=1).signature
-    way: _Way[Continuation, Scored] = _Way(
+    way: _QuestionKind[Continuation, Scored] = _QuestionKind(
         title,
-        lambda one: _key("drawn/1", settings, one.context, one.text),
-        lambda one: model.length(one.context + one.text) + 1,
+        lambda request: _key("drawn/1", settings, request.context, request.text),
+        lambda request: model.length(request.context + request.text) + 1,
         0,
         lambda some: able.drawn(some, decoding),
         _scored_to_bytes,
         _scored_from_bytes,
     )
-    return _ask(model, wanted, way, reporter)
+    return _ask_model(model, wanted, way, reporter)
 
 
-def _certain(one: Scored) -> Scored:
+def _greedy_scores(scored: Scored) -> Scored:
     """Greedy decoding takes the likeliest token and no other."""
-    return replace(one, logprobs=np.where(one.greedy, 0.0, -np.inf))
+    return replace(scored, logprobs=np.where(scored.greedy, 0.0, -np.inf))
 
 
 def generate_all(
@@ -117,57 +121,78 @@ def generate_all(
     Texts that an endpoint withheld are counted in a remark, unless the caller does so itself.
     """
 
-    def key(one: Prompt) -> bytes:
+    def key(prompt: Prompt) -> bytes:
         # Greedy decoding draws nothing: the seed does not matter.
-        seed = str(one.seed) if decoding.sampled else ""
-        return _key("generate/1", decoding.signature, seed, one.text)
+        seed = str(prompt.seed) if decoding.sampled else ""
+        if not prompt.messages:
+            return _key("generate/1", decoding.signature, seed, prompt.text)
+        turns = [part for message in prompt.messages for part in (message.role, message.content)]
+        return _key("chat/1", decoding.signature, seed, str(chat_form(model)), *turns)
 
-    way = _Way(
+    def length(prompt: Prompt) -> int:
+        read = prompt.text
+        if prompt.messages and isinstance(model, Chatting):
+            read = model.render(prompt.messages)
+        return model.length(read) + 1
+
+    if any(prompt.messages for prompt in wanted) and chat_form(model) is None:
+        raise OptionError(f"{model.signature} has no chat form: send it plain text")
+
+    way = _QuestionKind(
         title,
         key,
-        lambda one: model.length(one.text) + 1,
+        length,
         decoding.max_tokens,
         lambda some: model.generate(some, decoding),
-        lambda one: json.dumps([one.text, one.tokens, one.ended, one.sent]).encode(),
+        lambda generated: json.dumps(
+            [generated.text, generated.tokens, generated.ended, generated.sent]
+        ).encode(),
         lambda data: Generated(*parse_json(data)),
     )
-    made = _ask(model, wanted, way, reporter)
-    filtered = sum(one.ended == "filtered" for one in made)
+    texts = _ask_model(model, wanted, way, reporter)
+    filtered = sum(text.ended == "filtered" for text in texts)
     if filtered and count_filtered:
         reporter.say(
-            f"{title}: the endpoint filtered {filtered:,} of {several(len(made), 'text')}; what it "
-            "withheld counts as not written"
+            f"{title}: the endpoint filtered {filtered:,} of {several(len(texts), 'text')}; what "
+            "it withheld counts as not written"
         )
-    return made
+    return texts
 
 
-def _ask(
-    model: Model, wanted: Sequence[Question], way: _Way[Question, Answer], reporter: Reporter
+def _ask_model(
+    model: Model,
+    wanted: Sequence[Question],
+    way: _QuestionKind[Question, Answer],
+    reporter: Reporter,
 ) -> list[Answer]:
-    keys = [way.key(one) for one in wanted]
+    keys = [way.key(question) for question in wanted]
     questions = dict(zip(keys, wanted))
-    with Kept("answers", model.signature, reporter) as kept:
-        before = kept.read(list(questions))
-        answers = {found: way.from_bytes(data) for found, data in before.items()}
-        left = [(found, one) for found, one in questions.items() if found not in answers]
+    with Kept("answers", model.signature, reporter) as cache:
+        before = cache.read(list(questions))
+        answers = {key: way.from_bytes(data) for key, data in before.items()}
+        left = [(key, question) for key, question in questions.items() if key not in answers]
         if answers and left:
             reporter.say(f"{way.title}: {len(answers):,} of {len(questions):,} were done before")
         if left:
-            names, asked = [name for name, _ in left], [one for _, one in left]
-            lengths = [way.length(one) for one in asked]
+            names, pending = [name for name, _ in left], [question for _, question in left]
+            lengths = [way.length(question) for question in pending]
             if isinstance(model, Charging):
                 model.about_to(len(left), sum(lengths), len(left) * way.written)
             lengths = [length + way.written for length in lengths]
             with reporter.stage(way.title, len(left), "texts") as advance:
-                for places, given in _answers(way.ask, asked, lengths, model.batch, reporter):
-                    found = [names[place] for place in places]
-                    kept.write((name, way.to_bytes(one)) for name, one in zip(found, given))
-                    answers.update(zip(found, given))
+                for places, replies in _answer_batches(
+                    way.ask, pending, lengths, model.batch, reporter
+                ):
+                    batch_keys = [names[place] for place in places]
+                    cache.write(
+                        (name, way.to_bytes(reply)) for name, reply in zip(batch_keys, replies)
+                    )
+                    answers.update(zip(batch_keys, replies))
                     advance(len(places))
     return [answers[name] for name in keys]
 
 
-def _answers(
+def _answer_batches(
     ask: Callable[[Sequence[Question]], list[Answer]],
     questions: Sequence[Question],
     lengths: Sequence[int],
@@ -175,13 +200,13 @@ def _answers(
     reporter: Reporter,
 ) -> Iterator[tuple[list[int], list[Answer]]]:
     """Places and their answers, a batch at a time; one that is too large makes all smaller."""
-    left = list(range(len(questions)))
-    while left:
+    pending = list(range(len(questions)))
+    while pending:
         done: set[int] = set()
-        for batch in batches([lengths[place] for place in left], room):
-            places = [left[place] for place in batch]
+        for batch in batches([lengths[place] for place in pending], room):
+            places = [pending[place] for place in batch]
             try:
-                given = ask([questions[place] for place in places])
+                replies = ask([questions[place] for place in places])
             except MemoryError:
                 if len(places) == 1:
                     raise RoteError(
@@ -196,13 +221,16 @@ def _answers(
                 break
             except RoteError as error:
                 if error.answered:
-                    yield [places[one] for one in error.answered], list(error.answered.values())
+                    yield (
+                        [places[number] for number in error.answered],
+                        list(error.answered.values()),
+                    )
                 raise
-            if len(given) != len(places):
-                raise RoteError(f"{len(places)} texts were asked for and {len(given)} answered")
-            yield places, given
+            if len(replies) != len(places):
+                raise RoteError(f"{len(places)} texts were asked for and {len(replies)} answered")
+            yield places, replies
             done.update(places)
-        left = [place for place in left if place not in done]
+        pending = [place for place in pending if place not in done]
 
 
 def _key(*parts: str) -> bytes:
@@ -210,12 +238,12 @@ def _key(*parts: str) -> bytes:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).digest()
 
 
-def _scored_to_bytes(one: Scored) -> bytes:
-    numbers = (one.logprobs, one.expected, one.spread)
-    places = (one.starts, one.ends, one.greedy)
+def _scored_to_bytes(scored: Scored) -> bytes:
+    numbers = (scored.logprobs, scored.expected, scored.spread)
+    places = (scored.starts, scored.ends, scored.greedy)
     return b"".join(
         [
-            np.int64(len(one.logprobs)).tobytes(),
+            np.int64(len(scored.logprobs)).tobytes(),
             *(np.asarray(column, np.float64).tobytes() for column in numbers),
             *(np.asarray(column, np.int64).tobytes() for column in places),
         ]

@@ -12,7 +12,7 @@ from rote.core.metric import MOST_JOBS, check_options, option
 from rote.core.model import Model
 from rote.core.progress import Reporter
 
-DEVICES = ("auto", "cpu", "cuda", "mps")
+DEVICES = ("auto", "cpu", "cuda", "mps", "balanced")
 TYPES = ("auto", "float32", "bfloat16", "float16", "4bit")
 
 
@@ -23,7 +23,9 @@ class ModelOptions:
 
     SECTION: ClassVar[str] = "How the model runs"
     SHARED: ClassVar[bool] = True
-    device: str = option("auto", "Where a model of transformers runs: auto, cpu, cuda, mps")
+    device: str = option(
+        "auto", "Where a model of transformers runs: auto, cpu, cuda, mps; balanced: over all GPUs"
+    )
     dtype: str = option(
         "auto",
         "Precision of such a model: auto, float32, bfloat16, float16, 4bit (where there is one)",
@@ -56,25 +58,25 @@ class ModelOptions:
 def run_option(name: str) -> Any:
     """A flag of models among the options of a measure. Signatures name the model, which says what
     its numbers depend on."""
-    own = next(one for one in fields(ModelOptions) if one.name == name)
+    model_field = next(entry for entry in fields(ModelOptions) if entry.name == name)
 
     def signed(value: Any) -> Any:
-        return value if name == "dtype" and value != own.default else None
+        return value if name == "dtype" and value != model_field.default else None
 
-    help = own.metadata["help"]
+    help = model_field.metadata["help"]
     metadata = {
-        **own.metadata,
+        **model_field.metadata,
         "help": help[0].lower() + help[1:],
         "form": False,
         "common": False,
         "sign": signed,
     }
-    return field(default=own.default, metadata=metadata)
+    return field(default=model_field.default, metadata=metadata)
 
 
 def how_to_run(options: Any) -> ModelOptions:
     """The flags of models that stand among the options of a measure."""
-    names = [one.name for one in fields(ModelOptions) if hasattr(options, one.name)]
+    names = [entry.name for entry in fields(ModelOptions) if hasattr(options, entry.name)]
     return ModelOptions(**{name: getattr(options, name) for name in names})
 
 

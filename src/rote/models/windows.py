@@ -5,6 +5,7 @@ Texts of like length stand side by side, so that little is padding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -12,15 +13,25 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.choosing import choose, generator
+from rote.core.choosing import Logits, choose, distribution, generator
 from rote.core.errors import OptionError
-from rote.core.model import Continuation, Decoding, Floats, Generated, Ints, Prompt, Scored
+from rote.core.json_reader import shortened
+from rote.core.model import (
+    Continuation,
+    Decoding,
+    Floats,
+    Generated,
+    Ints,
+    Message,
+    Prompt,
+    Scored,
+)
 from rote.core.progress import Once, several
 from rote.models.tokens.encoding import Encoded, Tokens
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TokenPair:
     """`ids[first:]` are to be scored; their spans count from the beginning of the text."""
 
     ids: list[int]
@@ -29,24 +40,25 @@ class Pair:
     ends: list[int]
 
 
-def pair(tokens: Tokens, one: Continuation) -> Pair:
+def encode_pair(tokens: Tokens, request: Continuation) -> TokenPair:
     """The tokens of a context and of what follows it."""
-    context = one.context.rstrip()
-    text = one.context[len(context) :] + one.text
-    moved = len(text) - len(one.text)
-    if not one.text:
-        return Pair([tokens.start], 1, [], [])
-    if not one.context:
-        return _from_start(tokens, one.text)
+    context = request.context.rstrip()
+    text = request.context[len(context) :] + request.text
+    moved = len(text) - len(request.text)
+    if not request.text:
+        return TokenPair([tokens.start], 1, [], [])
+    if not request.context:
+        return _from_start(tokens, request.text)
     # A context of spaces alone leaves nothing that could stand before: the start token does.
-    before = _read(tokens, context).ids if context else [tokens.start]
-    whole = _read(tokens, context + text) if context else tokens.encode(text, special=False)
-    after = _tail(whole, len(before) if context else 0)
+    before = _encode_text(tokens, context).ids if context else [tokens.start]
+    full = _encode_text(tokens, context + text) if context else tokens.encode(text, special=False)
+    first = len(before) if context else 0
+    after = Encoded(full.ids[first:], full.starts[first:], full.ends[first:])
     if not after.ids:
         # The last word of the context has swallowed the continuation: it is read by itself.
         after, context = tokens.encode(text, special=False), ""
     away = len(context) + moved
-    return Pair(
+    return TokenPair(
         [*before, *after.ids],
         len(before),
         [max(start - away, 0) for start in after.starts],
@@ -54,26 +66,22 @@ def pair(tokens: Tokens, one: Continuation) -> Pair:
     )
 
 
-def _from_start(tokens: Tokens, text: str) -> Pair:
-    found = tokens.encode(text, special=False)
-    if found.ids[:1] == [tokens.start]:  # the text writes its start token itself
-        return Pair(found.ids, 1, found.starts[1:], found.ends[1:])
-    return Pair([tokens.start, *found.ids], 1, found.starts, found.ends)
+def _from_start(tokens: Tokens, text: str) -> TokenPair:
+    encoded = tokens.encode(text, special=False)
+    if encoded.ids[:1] == [tokens.start]:  # the text writes its start token itself
+        return TokenPair(encoded.ids, 1, encoded.starts[1:], encoded.ends[1:])
+    return TokenPair([tokens.start, *encoded.ids], 1, encoded.starts, encoded.ends)
 
 
-def _read(tokens: Tokens, text: str) -> Encoded:
+def _encode_text(tokens: Tokens, text: str) -> Encoded:
     """With the start token that the tokenizer adds by itself, but not twice."""
-    written = bool(tokens.start_text) and text.startswith(tokens.start_text)
-    return tokens.encode(text, special=not written)
+    has_start = bool(tokens.start_text) and text.startswith(tokens.start_text)
+    return tokens.encode(text, special=not has_start)
 
 
-def _tail(whole: Encoded, first: int) -> Encoded:
-    return Encoded(whole.ids[first:], whole.starts[first:], whole.ends[first:])
-
-
-def prompt(tokens: Tokens, text: str) -> list[int]:
+def encode_prompt(tokens: Tokens, text: str) -> list[int]:
     """What a text to be continued begins with; without one, the start token."""
-    return _read(tokens, text).ids or [tokens.start]
+    return _encode_text(tokens, text).ids or [tokens.start]
 
 
 Read = Callable[[Sequence["Window"]], list[Floats]]
@@ -88,7 +96,7 @@ def batches(lengths: Sequence[int], room: int) -> Iterator[list[int]]:
     batch of its own. The longest come first, so that what does not fit is noticed at once."""
     batch: list[int] = []
     longest = 0
-    for place in sorted(range(len(lengths)), key=lambda one: (-lengths[one], one)):
+    for place in sorted(range(len(lengths)), key=lambda number: (-lengths[number], number)):
         if batch and longest * (len(batch) + 1) > room:
             yield batch
             batch = []
@@ -110,68 +118,70 @@ class Window:
     first: int
 
 
-def windows(one: Pair, longest: int) -> Iterator[Window]:
+def cut_windows(part: TokenPair, longest: int) -> Iterator[Window]:
     """Cut to what the model can read at once, `longest` tokens.
 
     If the continuation alone fits, one window with as much of the context as there is room for,
     as lm-evaluation-harness cuts it. If not, windows that overlap: each token is scored once,
     with half a window before it where there is so much.
     """
-    asked = len(one.ids) - one.first
-    if not asked:
+    wanted = len(part.ids) - part.first
+    if not wanted:
         return
-    if len(one.ids) <= longest + 1 or asked <= longest:
-        begin = max(0, len(one.ids) - longest - 1)
-        yield Window(one.ids[begin:], one.first - begin)
+    if len(part.ids) <= longest + 1 or wanted <= longest:
+        begin = max(0, len(part.ids) - longest - 1)
+        yield Window(part.ids[begin:], part.first - begin)
         return
-    first = one.first
-    while first < len(one.ids):
+    first = part.first
+    while first < len(part.ids):
         # The last window reaches back as far as it can.
-        begin = max(0, min(first - max(longest // 2, 1), len(one.ids) - longest - 1))
-        end = min(begin + longest + 1, len(one.ids))
-        yield Window(one.ids[begin:end], first - begin)
+        begin = max(0, min(first - max(longest // 2, 1), len(part.ids) - longest - 1))
+        end = min(begin + longest + 1, len(part.ids))
+        yield Window(part.ids[begin:end], first - begin)
         first = end
 
 
-def uncut(tokens: Tokens, wanted: Sequence[Continuation], longest: int) -> list[Pair]:
+def encode_uncut(tokens: Tokens, wanted: Sequence[Continuation], longest: int) -> list[TokenPair]:
     """Pairs whose texts are whole; contexts lose their beginning where there is no room for it."""
-    found = []
-    for part in (pair(tokens, one) for one in wanted):
+    pairs = []
+    for part in (encode_pair(tokens, request) for request in wanted):
         if len(part.ids) - part.first > longest:
             raise OptionError(f"the model reads {longest} tokens: take a smaller --suffix")
         cut = max(0, len(part.ids) - longest - 1)
-        found.append(Pair(part.ids[cut:], part.first - cut, part.starts, part.ends))
-    return found
+        pairs.append(TokenPair(part.ids[cut:], part.first - cut, part.starts, part.ends))
+    return pairs
 
 
-def answered(
-    found: Sequence[Pair], longest: int, room: int, read: Read, tell: Once, run: Run = map
+def score_pairs(
+    pairs: Sequence[TokenPair], longest: int, room: int, read: Read, tell: Once, run: Run = map
 ) -> list[Scored]:
     """The scores of all pairs, by batches of windows that hold `room` tokens each."""
-    cut = [list(windows(one, longest)) for one in found]
+    cut = [list(cut_windows(part, longest)) for part in pairs]
     if any(len(some) > 1 for some in cut):
         tell(f"texts longer than the model reads ({longest} tokens) are scored in windows")
-    if any(len(some) == 1 and len(some[0].ids) < len(one.ids) for one, some in zip(found, cut)):
+    if any(len(some) == 1 and len(some[0].ids) < len(part.ids) for part, some in zip(pairs, cut)):
         tell(f"contexts longer than the model reads ({longest} tokens) are cut on their left side")
     flat = [window for some in cut for window in some]
-    places = list(batches([len(one.ids) for one in flat], room))
+    places = list(batches([len(window.ids) for window in flat], room))
     numbers: dict[int, Floats] = {}
-    for part, given in zip(places, run(read, [[flat[place] for place in one] for one in places])):
-        numbers.update(zip(part, given))
+    for part, results in zip(
+        places, run(read, [[flat[place] for place in batch] for batch in places])
+    ):
+        numbers.update(zip(part, results))
     answers = []
     first = 0
-    for one, some in zip(found, cut):
+    for text_pair, some in zip(pairs, cut):
         columns = [numbers[place] for place in range(first, first + len(some))]
         first += len(some)
-        answers.append(_scored(one, np.concatenate([np.empty((4, 0)), *columns], axis=1)))
+        answers.append(_scored(text_pair, np.concatenate([np.empty((4, 0)), *columns], axis=1)))
     return answers
 
 
-def _scored(one: Pair, numbers: Floats) -> Scored:
+def _scored(part: TokenPair, numbers: Floats) -> Scored:
     return Scored(
         logprobs=numbers[0],
-        starts=_ints(one.starts),
-        ends=_ints(one.ends),
+        starts=_ints(part.starts),
+        ends=_ints(part.ends),
         greedy=numbers[1] > 0,
         expected=numbers[2],
         spread=numbers[3],
@@ -183,7 +193,7 @@ def _ints(numbers: list[int]) -> Ints:
 
 
 @dataclass(slots=True)
-class Writing:
+class TextInProgress:
     """A prompt and what follows it so far."""
 
     before: list[int]
@@ -202,10 +212,10 @@ class Writing:
             return
         self.ids.append(token)
         if self.decoding.stop:
-            written = self._text()
-            places = [written.find(stop) for stop in self.decoding.stop]
-            if found := [place for place in places if place >= 0]:
-                self._finish("stop", written[: min(found)])
+            text = self._text()
+            places = [text.find(stop) for stop in self.decoding.stop]
+            if stops := [place for place in places if place >= 0]:
+                self._finish("stop", text[: min(stops)])
                 return
         if len(self.ids) == self.decoding.max_tokens:
             self._finish("length", None)
@@ -219,15 +229,26 @@ class Writing:
         self.done = Generated(self._text() if text is None else text, count, ended)
 
 
-def begin(
+def check_room(text: str, length: int, max_tokens: int, longest: int) -> None:
+    """Refuse a conversation that is too long for the model."""
+    if length + max_tokens > longest + 1:
+        raise OptionError(
+            f"a conversation of {length:,} tokens ({shortened(text)}) and {max_tokens:,} more do "
+            f"not fit into the {longest:,} that the model reads: shorten it or --max-tokens"
+        )
+
+
+def start_texts(
     wanted: Sequence[Prompt],
     decoding: Decoding,
     tokens: Tokens,
     ends: frozenset[int],
     longest: int,
     tell: Once,
-) -> list[Writing]:
-    """Prompts ready to be continued; one that leaves no room is cut on its left side."""
+    render: Callable[[Sequence[Message]], str],
+) -> list[TextInProgress]:
+    """Prompts ready to be continued; one that leaves no room is cut on its left side. A
+    conversation is not: without its beginning it would be another form."""
     room = longest - decoding.max_tokens + 1  # the last token is written and not read
     if room < 1:
         raise OptionError(
@@ -235,12 +256,84 @@ def begin(
             f"not {decoding.max_tokens}"
         )
     texts = []
-    for one in wanted:
-        before = prompt(tokens, one.text)
+    for request in wanted:
+        if request.messages:
+            # The template writes the start token itself, where the model wants one.
+            before = tokens.encode(render(request.messages), special=False).ids
+            check_room(request.text, len(before), decoding.max_tokens, longest)
+        else:
+            before = encode_prompt(tokens, request.text)
         if len(before) > room:
             tell(
                 f"prompts that leave no room for {several(decoding.max_tokens, 'more token')} (the "
                 f"model reads {longest}) are cut on their left side"
             )
-        texts.append(Writing(before[-room:], decoding, tokens, ends, generator(one)))
+        texts.append(TextInProgress(before[-room:], decoding, tokens, ends, generator(request)))
     return texts
+
+
+# How likely a model is to write nearly what follows: a lower bound, by a beam search.
+#
+# The beams are beginnings that can still come within so many edits (tokens put in, left out or
+# exchanged) of the tokens that follow. What is found in the end are different texts, so that their
+# chances add up; those that no beam held are missing, hence a lower bound. The beginning of the
+# text itself is always held: the bound is never below the chance of the text.
+
+Step = Callable[[list[int], list[int]], Logits]
+"""(beam that each goes on from, its next token) -> logits behind it, a row for each."""
+
+
+def near_bound(
+    target: Sequence[int], first: Logits, step: Step, decoding: Decoding, edits: int, beams: int
+) -> float:
+    """The logarithm of the bound; `first` are the logits before the first token."""
+    wanted = np.array(target, np.int64)
+    active = [(0.0, np.arange(len(wanted) + 1), True)]
+    logits = first
+    for place in range(len(wanted)):
+        candidates: list[tuple[float, int, int, Ints, bool]] = []
+        for number, (log, row, exact) in enumerate(active):
+            for token, chance in _next_tokens(
+                logits[number], wanted, place, decoding, edits, beams
+            ):
+                reached = next_row(row, wanted, token)
+                if reached.min() <= edits:
+                    same = exact and token == wanted[place]
+                    candidates.append((log + chance, number, token, reached, same))
+        if place == len(wanted) - 1:
+            ends = [log for log, _, _, row, _ in candidates if row[-1] <= edits]
+            return float(np.logaddexp.reduce(ends)) if ends else -math.inf
+        candidates.sort(
+            key=lambda candidate: (not candidate[4], -candidate[0], candidate[1], candidate[2])
+        )
+        candidates = candidates[:beams]
+        if not candidates:
+            return -math.inf
+        active = [(log, row, exact) for log, _, _, row, exact in candidates]
+        logits = step(
+            [candidate[1] for candidate in candidates], [candidate[2] for candidate in candidates]
+        )
+    return 0.0
+
+
+def _next_tokens(
+    logits: Logits, wanted: Ints, place: int, decoding: Decoding, edits: int, most: int
+) -> list[tuple[int, float]]:
+    """The likeliest tokens, and those that would follow in the text or near it."""
+    if not np.isfinite(logits).any():
+        return []  # nothing follows here
+    tokens, logs = distribution(logits, decoding)
+    tried = np.isin(tokens, wanted[max(0, place - edits) : place + edits + 1])
+    tried[np.argsort(-logs, kind="stable")[:most]] = True
+    return list(zip(tokens[tried].tolist(), logs[tried].tolist()))
+
+
+def next_row(row: Ints, wanted: Ints, token: int) -> Ints:
+    """Levenshtein's distances to all beginnings of the text, one token further."""
+    steps = np.arange(len(row))
+    reached = np.empty_like(row)
+    reached[0] = row[0] + 1
+    reached[1:] = np.minimum(row[1:] + 1, row[:-1] + (wanted != token))
+    # A token of the text left out costs one, again and again.
+    distances: Ints = np.minimum.accumulate(reached - steps) + steps
+    return distances

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,17 +18,18 @@ from importlib.resources import files
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from rote.core.evidence import Evidence, Mark
 from rote.core.result import Result
-from rote.report import _svg
-from rote.report.notes import gathered
-from rote.report.report import Block, Evidence, Facts, Figure, Listed, Section, Texts
-from rote.report.tables.sheet import EXPORT_COMMAND, Sheet, text_cell
-from rote.report.tables.written import shown_tables
-from rote.report.terminal import harmless, readable
-from rote.report.texts.highlight import Mark, Piece, paragraphs
+from rote.report import svg
+from rote.report.cells import EXPORT_COMMAND, Sheet, text_cell
+from rote.report.export import result_sheets
+from rote.report.report import Block, Facts, Figure, ItemList, MarkedTexts, Section
+from rote.report.terminal import mask_controls, strip_controls
+from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.report.verdicts import MEANING, Verdicts
+from rote.report.wording import gather_notes
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,7 +52,7 @@ _MOST_FOLDED, _LONGEST_FOLDED = 20_000, 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MarkEntry:
     """What a number in a text stands for."""
 
     number: int
@@ -62,130 +64,136 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MarkedText:
     """One text: its paragraphs, and the entries that it is the first to use."""
 
     source: str
     id: str
     paragraphs: Sequence[Mapping[str, Any]]
-    entries: Sequence[Entry]
+    entries: Sequence[MarkEntry]
     marks: int
     cut: bool
     begins: str
 
 
-def chosen(evidence: Sequence[Evidence]) -> list[Evidence]:
+def select_texts(evidence: Sequence[Evidence]) -> list[Evidence]:
     """As many texts as a page can hold, in turn from each source."""
     groups: dict[str, list[Evidence]] = {}
-    for one in evidence:
-        groups.setdefault(one.source, []).append(one)
-    found: list[Evidence] = []
-    left = _CHARACTERS
-    for one in (one for turn in zip_longest(*groups.values()) for one in turn if one is not None):
-        left -= min(len(one.text), _LONGEST)
-        if found and (left < 0 or len(found) == _TEXTS):
+    for text in evidence:
+        groups.setdefault(text.source, []).append(text)
+    texts: list[Evidence] = []
+    remaining = _CHARACTERS
+    for text in (
+        text for turn in zip_longest(*groups.values()) for text in turn if text is not None
+    ):
+        remaining -= min(len(text.text), _LONGEST)
+        if texts and (remaining < 0 or len(texts) == _TEXTS):
             break
-        found.append(one)
+        texts.append(text)
     order = {source: place for place, source in enumerate(groups)}
-    return sorted(found, key=lambda one: order[one.source])
+    return sorted(texts, key=lambda one: order[one.source])
 
 
-def marked_texts(
+def mark_texts(
     evidence: Sequence[Evidence], *, longest: int = _LONGEST, most: int = _MARKS
-) -> list[Shown]:
+) -> list[MarkedText]:
     """The texts with their runs; templates have one number in all texts, other marks their own."""
-    every = [(one, _kept(one, longest, most)) for one in evidence]
+    every = [(text, _clip_marks(text, longest, most)) for text in evidence]
     counts: dict[tuple[str, str], int] = {}
     for _, marks in every:
         for mark in marks:
-            counts[_shared(mark)] = counts.get(_shared(mark), 0) + 1
+            counts[_mark_key(mark)] = counts.get(_mark_key(mark), 0) + 1
     numbers: dict[Any, int] = {}
-    found = []
-    for place, (one, marks) in enumerate(every):
+    excerpts = []
+    for place, (text, marks) in enumerate(every):
         keys = {}
         entries = []
         for number, mark in enumerate(marks):
             # A number leads somewhere: to a template, or to where the words occur elsewhere.
             if mark.kind != "template" and not mark.sources:
                 continue
-            key = _shared(mark) if mark.kind == "template" else (place, number)
+            key = _mark_key(mark) if mark.kind == "template" else (place, number)
             if key not in numbers:
                 numbers[key] = len(numbers) + 1
-                entries.append(_entry(one, mark, numbers[key], counts[_shared(mark)]))
+                entries.append(_make_entry(text, mark, numbers[key], counts[_mark_key(mark)]))
             keys[number] = numbers[key]
-        paragraphs = _paragraphs(one.text[:longest], marks, keys)
-        found.append(
-            Shown(
-                source=_short(one.source),
-                id=_short(one.id),
+        paragraphs = _mark_paragraphs(text.text[:longest], marks, keys)
+        excerpts.append(
+            MarkedText(
+                source=_shorten(text.source),
+                id=_shorten(text.id),
                 paragraphs=paragraphs,
                 entries=entries,
                 marks=len(marks),
-                cut=one.cut or len(one.text) > longest,
-                begins=text_cell(one.text, longest=_BEGINS).text,
+                cut=text.cut or len(text.text) > longest,
+                begins=text_cell(text.text, longest=_BEGINS).text,
             )
         )
-    return found
+    return excerpts
 
 
-def _shared(mark: Mark) -> tuple[str, str]:
+def _mark_key(mark: Mark) -> tuple[str, str]:
     return mark.label, mark.kind
 
 
-def _kept(one: Evidence, longest: int, most: int) -> list[Mark]:
+def _clip_marks(evidence: Evidence, longest: int, most: int) -> list[Mark]:
     """The marks that lie in what is shown, from left to right."""
-    end = min(len(one.text), longest)
+    end = min(len(evidence.text), longest)
     clipped = [
-        replace(mark, start=max(0, mark.start), end=min(mark.end, end)) for mark in one.marks
+        replace(mark, start=max(0, mark.start), end=min(mark.end, end)) for mark in evidence.marks
     ]
     inside = [mark for mark in clipped if mark.start < mark.end]
     return sorted(inside, key=lambda mark: (mark.start, mark.end))[:most]
 
 
-def _entry(one: Evidence, mark: Mark, number: int, count: int) -> Entry:
-    said = mark.label if mark.kind == "template" else one.text[mark.start : mark.end]
-    sources = [_source(source) for source in list(mark.sources)[:_SOURCES]]
-    return Entry(number, _short(said), mark.kind, _look(mark.kind, number), count, sources)
+def _make_entry(evidence: Evidence, mark: Mark, number: int, count: int) -> MarkEntry:
+    label = mark.label if mark.kind == "template" else evidence.text[mark.start : mark.end]
+    sources = [_source_fields(source) for source in list(mark.sources)[:_SOURCES]]
+    return MarkEntry(
+        number, _shorten(label), mark.kind, _mark_classes(mark.kind, number), count, sources
+    )
 
 
-def _source(source: Mapping[str, Any]) -> dict[str, str]:
+def _source_fields(source: Mapping[str, Any]) -> dict[str, str]:
     """A place in a corpus; `excerpt` is one piece where before, match and after are not known."""
-    found = {name: _short(source.get(name)) for name in ("document", "author", "match", "excerpt")}
+    fields = {
+        name: _shorten(source.get(name)) for name in ("document", "author", "match", "excerpt")
+    }
     before, after = (str(source.get(name) or "") for name in ("before", "after"))
     # Ends that face the match keep their space.
-    found["before"] = readable(before[-_EXCERPT:]).replace("\n", " ")
-    found["after"] = readable(after[:_EXCERPT]).replace("\n", " ")
+    fields["before"] = mask_controls(before[-_EXCERPT:]).replace("\n", " ")
+    fields["after"] = mask_controls(after[:_EXCERPT]).replace("\n", " ")
     known = {"document", "author", "match", "excerpt", "before", "after", "start", "end"}
     more = {k: v for k, v in source.items() if k not in known and isinstance(v, (str, int, float))}
-    found["more"] = _short(", ".join(f"{name} {value}" for name, value in more.items()))
-    return found
+    fields["more"] = _shorten(", ".join(f"{name} {value}" for name, value in more.items()))
+    return fields
 
 
-def _short(text: object) -> str:
-    whole = "" if text is None else str(text)
-    shown = harmless(whole[: 2 * _EXCERPT])
-    return shown if len(shown) <= _EXCERPT else shown[: _EXCERPT - 1].rstrip() + "…"
+def _shorten(text: object) -> str:
+    full = "" if text is None else str(text)
+    cleaned = strip_controls(full[: 2 * _EXCERPT])
+    return cleaned if len(cleaned) <= _EXCERPT else cleaned[: _EXCERPT - 1].rstrip() + "…"
 
 
-def _look(kind: str, number: int) -> str:
+def _mark_classes(kind: str, number: int) -> str:
     """Classes: the kind decides the line, the number the colour of templates."""
     if kind == "template":
         return f"rote-c{(number - 1) % _COLOURS}"
     return f"rote-{kind}" if kind in KINDS else "rote-common"
 
 
-def _paragraphs(
+def _mark_paragraphs(
     text: str, marks: Sequence[Mark], numbers: Mapping[int, int]
 ) -> list[dict[str, Any]]:
     """The runs of each paragraph, and how many lanes it needs."""
-    named = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
+    numbered = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
 
-    def shown(piece: Piece, first: bool) -> dict[str, Any]:
+    def shown(piece: MarkedPiece, first: bool) -> dict[str, Any]:
         return {
             "places": [
                 {
                     "number": numbers.get(int(place.mark.label)),
-                    "look": _look(place.mark.kind, numbers.get(int(place.mark.label), 0)),
+                    "look": _mark_classes(place.mark.kind, numbers.get(int(place.mark.label), 0)),
                     "lane": min(place.lane, _LANES - 1),
                     "kind": place.mark.kind,
                     "first": place.first and first,
@@ -194,7 +202,7 @@ def _paragraphs(
             ]
         }
 
-    return paragraphs(text, named, shown, lanes=_LANES)
+    return mark_paragraphs(text, numbered, shown, lanes=_LANES)
 
 
 _LARGEST = 400_000
@@ -206,7 +214,7 @@ _WIDE = 1250
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
+class HtmlFragment:
     """A section without its own heading; headings inside begin with `<h3>`."""
 
     id: str
@@ -214,63 +222,75 @@ class Fragment:
     html: Markup
 
 
-def of_sections(shown: Sequence[Section]) -> list[Fragment]:
+def render_sections(shown: Sequence[Section]) -> list[HtmlFragment]:
     """Every section, in order."""
-    return [Fragment(one.id, one.title, blocks(one.blocks)) for one in shown]
+    return [
+        HtmlFragment(section.id, section.title, render_blocks(section.blocks)) for section in shown
+    ]
 
 
-def blocks(shown: Sequence[Block]) -> Markup:
-    return _rendered("blocks", shown, 3)
+def render_blocks(shown: Sequence[Block]) -> Markup:
+    return _render("blocks", shown, 3)
 
 
-def table(shown: Sheet, *, level: int = 3) -> Markup:
-    return _rendered("table", shown, level)
+def render_table(shown: Sheet, *, level: int = 3) -> Markup:
+    return _render("table", shown, level)
 
 
-def of_result(result: Result) -> Markup:
+def render_result(result: Result, across: str = "") -> Markup:
     """A result by itself, with its style: values, further tables, tests, what must be known."""
-    shown: list[Block] = [*shown_tables(result)]
-    shown += [Listed([f"Note: {note}" for note, _ in gathered(result)], quiet=True)]
+    shown: list[Block] = [*result_sheets(result, across=across)]
+    shown += [ItemList([f"Note: {note}" for note, _ in gather_notes(result)], quiet=True)]
     shown += [Facts([("signature", str(result.signature))], code=True)]
-    return _styled(blocks(shown))
+    return _add_style(render_blocks(shown))
 
 
-def result_page(result: Result) -> str:
+def result_page(result: Result, across: str = "") -> str:
     """The same as a page of its own."""
-    return _page(result.measure, of_result(result))
+    return results_page([result], across)
+
+
+def results_page(results: Sequence[Result], across: str = "") -> str:
+    """Several results on one page."""
+    shown = Markup("\n").join(render_result(result, across) for result in results)
+    return _make_page(", ".join(result.measure for result in results), shown)
 
 
 def text_page(evidence: Evidence) -> str:
     """A whole text with its marks, as a page of its own."""
-    whole = marked_texts([evidence], longest=len(evidence.text), most=len(evidence.marks))[0]
-    title = printed(f"{evidence.source}: {evidence.id}")
+    marked = mark_texts([evidence], longest=len(evidence.text), most=len(evidence.marks))[0]
+    title = clean_value(f"{evidence.source}: {evidence.id}")
     heading = Markup("<h2><bdi>{}</bdi></h2>\n").format(title)
-    return _page(title, _styled(heading + _rendered("text", whole, "template", True)))
+    return _make_page(title, _add_style(heading + _render("text", marked, "template", True)))
 
 
-def _styled(shown: Markup) -> Markup:
+def _add_style(shown: Markup) -> Markup:
     styled = Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n')
     return styled.format(Markup(style()), shown)
 
 
-def _page(title: str, body: Markup) -> str:
+def _make_page(title: str, body: Markup) -> str:
     head = '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{}</title></head>\n'
     return Markup(f"{head}<body>{{}}</body></html>\n").format(title, body)
 
 
-def marked_text(evidence: Evidence, *, anchor: str = "text") -> Markup:
+def render_text(evidence: Evidence, *, anchor: str = "text") -> Markup:
     """One text with its marks, and below it what the numbers mean."""
-    return _rendered("text", marked_texts([evidence])[0], anchor, True)
+    return _render("text", mark_texts([evidence])[0], anchor, True)
 
 
 @cache
 def style() -> str:
-    return _file("report.css")
+    return _read_file("report.css")
 
 
 @cache
 def script() -> str:
-    return _file("report.js")
+    return _read_file("report.js")
+
+
+_NUMBER_GAP = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<])|(?<=p [=<]) (?=\d)")
+"""Where a line must not break: `17 %`, `p = 0.005`."""
 
 
 @cache
@@ -278,52 +298,62 @@ def environment() -> Environment:
     """Templates of `pages/`; whatever they print is harmless, and escaped."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    made = Environment(
-        loader=FunctionLoader(_file),
+    environment = Environment(
+        loader=FunctionLoader(_read_file),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
-        finalize=printed,
+        finalize=clean_value,
     )
-    made.tests["kind"] = lambda block, name: type(block).__name__ == name
-    made.filters |= {
-        "json": _json,
+    environment.tests["kind"] = lambda block, name: type(block).__name__ == name
+    environment.filters |= {
+        "json": _to_json,
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
+        "unbroken": lambda text: Markup(_NUMBER_GAP.sub("&nbsp;", escape(clean_value(text)))),
     }
-    made.globals |= {"drawn": _drawn, "saved": _saved, "marked": _marked, "kinds": KINDS}
-    made.globals |= {"meaning": MEANING, "most_folded": _MOST_FOLDED}
-    made.globals |= {"longest_folded": _LONGEST_FOLDED, "export_command": EXPORT_COMMAND}
-    return made
+    environment.globals |= {
+        "drawn": _draw_figure,
+        "saved": _draw_for_file,
+        "marked": _group_texts,
+        "kinds": KINDS,
+    }
+    environment.globals |= {"meaning": MEANING, "most_folded": _MOST_FOLDED}
+    environment.globals |= {"longest_folded": _LONGEST_FOLDED, "export_command": EXPORT_COMMAND}
+    return environment
 
 
-def printed(value: Any) -> Any:
+def clean_value(value: Any) -> Any:
     """What a template prints: HTML made here as it is, any text without what acts on a page.
 
     A name may be a megabyte long and occur in a hundred places: it is cut, and says so.
     """
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return readable(value if len(value) <= LONGEST else value[:LONGEST] + "…")
+    return mask_controls(value if len(value) <= LONGEST else value[:LONGEST] + "…")
 
 
-def _rendered(macro: str, *given: Any) -> Markup:
+def _render(macro: str, *arguments: Any) -> Markup:
     module = environment().get_template("fragments.html").module
-    return Markup(getattr(module, macro)(*given))
+    return Markup(getattr(module, macro)(*arguments))
 
 
-def _json(values: Sequence[float | str | None]) -> str:
+def _to_json(values: Sequence[float | str | None]) -> str:
     """What a script sorts by and copies; undefined is null."""
     plain = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
     return json.dumps(plain, ensure_ascii=False)
 
 
-def _drawn(shown: Figure) -> dict[str, Any]:
+def _draw_figure(shown: Figure) -> dict[str, Any]:
     """A figure as SVG, or as a picture where that would be too long for a page."""
-    made = _svg.svg(shown.spec, shown.id, shown.title, shown.says)
-    if len(made) <= _LARGEST:
-        return {"svg": Markup(made), "picture": "", "fits": _svg.width(shown.spec) <= _WIDE}
-    data = base64.b64encode(_svg.png(shown.spec)).decode()
+    drawing = svg.svg_element(shown.spec, shown.id, shown.title, shown.says)
+    if len(drawing) <= _LARGEST:
+        return {
+            "svg": Markup(drawing),
+            "picture": "",
+            "fits": svg.figure_width(shown.spec) <= _WIDE,
+        }
+    data = base64.b64encode(svg.render_png(shown.spec)).decode()
     return {"svg": "", "picture": Markup(f"data:image/png;base64,{data}"), "fits": False}
 
 
@@ -332,33 +362,35 @@ _MOST_DRAWN, _LONGEST_DRAWN = 200, 120
 draw, and nobody can read it."""
 
 
-def _saved(shown: Verdicts) -> Markup:
+def _draw_for_file(shown: Verdicts) -> Markup:
     """The figure of verdicts as a file has it; nothing where it would be too long for a page."""
-    from rote.report.figures.verdicts import facet_chart
+    from rote.report.charts import draw_facet
 
     longest = max(map(len, (*shown.sources, shown.title)), default=0)
     if not shown.drawn or len(shown.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
         return Markup()
-    made = _svg.svg(_svg.spec(facet_chart(shown)), f"{shown.id}-file", shown.title, shown.said)
-    return Markup(made if len(made) <= _LARGEST else "")
+    drawing = svg.svg_element(
+        svg.chart_spec(draw_facet(shown)), f"{shown.id}-file", shown.title, shown.reading_note
+    )
+    return Markup(drawing if len(drawing) <= _LARGEST else "")
 
 
-def _marked(shown: Texts) -> dict[str, Any]:
+def _group_texts(shown: MarkedTexts) -> dict[str, Any]:
     """The texts that there is room for, by source."""
-    taken = chosen(shown.evidence)
-    ready = marked_texts(taken)
-    groups: dict[str, list[Shown]] = {}
-    for one in ready:
-        groups.setdefault(one.source, []).append(one)
-    templates = [e for one in ready for e in one.entries if e.kind == "template"]
-    found = {mark.kind for one in taken for mark in one.marks}
+    selected = select_texts(shown.evidence)
+    ready = mark_texts(selected)
+    groups: dict[str, list[MarkedText]] = {}
+    for text in ready:
+        groups.setdefault(text.source, []).append(text)
+    templates = [e for text in ready for e in text.entries if e.kind == "template"]
+    used = {mark.kind for text in selected for mark in text.marks}
     return {
         "groups": groups,
         "templates": templates,
-        "kinds": [(kind, said) for kind, said in KINDS.items() if kind in found],
-        "left_out": len(shown.evidence) - len(taken),
+        "kinds": [(kind, meaning) for kind, meaning in KINDS.items() if kind in used],
+        "left_out": len(shown.evidence) - len(selected),
     }
 
 
-def _file(name: str) -> str:
+def _read_file(name: str) -> str:
     return files("rote.report").joinpath("pages", name).read_text("utf-8")

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rote.core.facets import EACH
+from rote.core.numbers import format_percent, join_names
 from rote.core.progress import several
 from rote.core.record import SECTIONS
 from rote.core.registry import of_result
 from rote.core.result import Result
-from rote.report.family import corrected, families
 from rote.report.report import Material, Report
-from rote.report.wording import listed, percent
+from rote.report.wording import describe_correction, list_families
 
 _HOLM = "Holm (1979), A Simple Sequentially Rejective Multiple Test Procedure"
 _WESTFALL = (
@@ -29,7 +29,7 @@ _SCHUIRMANN = (
     "Schuirmann (1987), A Comparison of the Two One-Sided Tests Procedure and the Power Approach "
     "for Assessing the Equivalence of Average Bioavailability"
 )
-_MANY = 6
+_MAX_SOURCES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +43,27 @@ class Methods:
     bibtex: str = ""
 
 
-def methods(study: Report) -> Methods:
+def write_methods(study: Report) -> Methods:
     """What was done, in the words of a paper."""
-    citations = [citation(result) for result in study.results]
+    citations = [cited_works(result) for result in study.results]
     tested = any(result.comparisons for result in study.results)
-    books = Bibliography([*citations, *(_cited(study.results) if tested else [])])
+    books = Bibliography([*citations, *(_statistics_works(study.results) if tested else [])])
     paragraphs = [
-        _texts(study),
-        _makers(study),
-        *(" ".join(_measures(part, books)) for part in _paragraphs(study.results)),
-        _sureness(study, books),
+        _describe_texts(study),
+        _describe_tools(study),
+        *(" ".join(_describe_measures(part, books)) for part in _group_results(study.results)),
+        _describe_uncertainty(study, books),
     ]
-    shown = [text for text in paragraphs if text]
-    return Methods(shown, books.entries(), books.addresses(), books.bibtex())
+    filled = [text for text in paragraphs if text]
+    return Methods(filled, books.entries(), books.addresses(), books.bibtex())
 
 
-def citation(result: Result) -> str:
+def cited_works(result: Result) -> str:
     """What a measure is cited by, but for works of what its settings leave out."""
     record = of_result(result.measure)
     if record is None:
         return ""
-    settings = _settings(result)
+    settings = _settings_of(result)
     unused = [
         words
         for name, words in record.cited_with.items()
@@ -73,68 +73,67 @@ def citation(result: Result) -> str:
     return "; ".join(part for part in parts if not any(words in part for words in unused))
 
 
-def _settings(result: Result) -> dict[str, str]:
+def _settings_of(result: Result) -> dict[str, str]:
     return dict(result.signature.settings)
 
 
 # What was measured
 
 
-def _texts(study: Report) -> str:
-    said = [_given(given, study.measured()) for given in study.given]
+def _describe_texts(study: Report) -> str:
+    sentences = [_describe_material(material, study.measured()) for material in study.materials]
     if study.reference:
-        said.append(
+        sentences.append(
             "Every two sources are compared."
             if study.reference == EACH
             else f"The other sources are compared with {study.reference}."
         )
-    said.append(f"All measures were computed with rote {study.version}.")
-    return " ".join(said)
+    sentences.append(f"All measures were computed with rote {study.version}.")
+    return " ".join(sentences)
 
 
-def _given(given: Material, measured: int | None) -> str:
-    facts = given.facts
-    if given.role == "texts":
+def _describe_material(material: Material, measured: int | None) -> str:
+    facts = material.facts
+    if material.role == "texts":
         sources: Mapping[str, Mapping[str, int]] = facts["sources"]
         sizes = [
             f"{name}: {several(size['texts'], 'text')}, {several(size['words'], 'word')}"
             for name, size in sources.items()
         ]
-        some = "; ".join(sizes[:_MANY])
-        more = f"; and {len(sizes) - _MANY} more" if len(sizes) > _MANY else ""
+        some = "; ".join(sizes[:_MAX_SOURCES])
+        more = f"; and {len(sizes) - _MAX_SOURCES} more" if len(sizes) > _MAX_SOURCES else ""
         kind = "source" if len(sizes) == 1 else "sources"
-        of = "" if measured is None else f"{measured:,} of "
+        of, of_all = ("", "") if measured is None else (f"{measured:,} of ", " in all")
         return (
             f"We measured {of}{several(facts['texts'], 'text')} "
-            f"({several(facts['words'], 'word')}) of {len(sizes)} "
-            f"{kind} ({some}{more}; {given.name}, fingerprint {given.fingerprint[:12]})."
+            f"({several(facts['words'], 'word')}{of_all}) of {len(sizes)} "
+            f"{kind} ({some}{more}; {material.name}, fingerprint {material.fingerprint[:12]})."
         )
-    if given.role == "items":
-        return (
-            f"We measured {several(facts['items'], 'test item')} ({facts['tasks']}; {given.name})."
-        )
+    if material.role == "items":
+        items = several(facts["items"], "test item")
+        return f"We measured {items} ({facts['tasks']}; {material.name})."
     against = (
-        "held against the corpus" if given.role == "corpus" else "held against the training set"
+        "held against the corpus" if material.role == "corpus" else "held against the training set"
     )
     size = [f"{facts[name]:,} {name}" for name in ("documents", "words") if name in facts]
-    mark = f"fingerprint {given.fingerprint[:12]}" if given.fingerprint else ""
+    mark = f"fingerprint {material.fingerprint[:12]}" if material.fingerprint else ""
     about = ", ".join(filter(None, (*size, mark)))
-    return f"They are {against} {given.name}{f' ({about})' if about else ''}."
+    return f"They are {against} {material.name}{f' ({about})' if about else ''}."
 
 
-def _makers(study: Report) -> str:
+def _describe_tools(study: Report) -> str:
     """Tokenizers and models, with their versions."""
-    made = [tool for tool in study.tools if tool.name != "rote"]
-    if not made:
+    tools = [tool for tool in study.tools if tool.name != "rote"]
+    if not tools:
         return ""
-    named = [f"{tool.name} ({tool.version}) for {tool.use}" for tool in made]
-    return f"We used {listed(named)}."
+    descriptions = [f"{tool.name} ({tool.version}) for {tool.use}" for tool in tools]
+    return f"We used {join_names(descriptions)}."
 
 
 # How it was measured
 
 
-def _paragraphs(results: Sequence[Result]) -> Iterator[list[Result]]:
+def _group_results(results: Sequence[Result]) -> Iterator[list[Result]]:
     """Results that belong into one paragraph: a panel and what is beside it, then by section."""
     groups: dict[str, list[Result]] = {"": [], **{name: [] for name in SECTIONS}}
     for result in results:
@@ -144,24 +143,24 @@ def _paragraphs(results: Sequence[Result]) -> Iterator[list[Result]]:
     yield from filter(None, groups.values())
 
 
-def _measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
+def _describe_measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     for result in results:
-        yield _measure(result, books)
+        yield _describe_measure(result, books)
 
 
-def _measure(result: Result, books: Bibliography) -> str:
-    settings = _settings(result)
+def _describe_measure(result: Result, books: Bibliography) -> str:
+    settings = _settings_of(result)
     record = of_result(result.measure)
     try:
-        said = record.method(settings) if record and record.method else ""
+        sentence = record.method(settings) if record and record.method else ""
     except (KeyError, ValueError):
-        said = ""  # the signature lacks a setting: another version made it
-    if not said:
-        own = ", ".join(
+        sentence = ""  # the signature lacks a setting: another version made it
+    if not sentence:
+        values = ", ".join(
             f"{name} = {value}" for name, value in settings.items() if name != "measure"
         )
-        said = f"{result.measure} was measured ({own})"
-    cited = books.cite(source) if (source := citation(result)) else ""
+        sentence = f"{result.measure} was measured ({values})"
+    cited = books.cite(source) if (source := cited_works(result)) else ""
     extra = []
     if settings.get("variant", "exact") != "exact":
         extra.append(f"variant {settings['variant']}")
@@ -170,7 +169,7 @@ def _measure(result: Result, books: Bibliography) -> str:
     if settings.get("within"):
         extra.append(f"mean over sets of texts with the same {settings['within']}")
     more = f" [{'; '.join(extra)}]" if extra else ""
-    return f"{said}{more} {cited}".rstrip() + "."
+    return f"{sentence}{more} {cited}".rstrip() + "."
 
 
 # How sure
@@ -179,18 +178,20 @@ def _measure(result: Result, books: Bibliography) -> str:
 _WORKS = {"westfall-young": [_HOLM, _WESTFALL], "holm": [_HOLM], "bh": [_BENJAMINI]}
 
 
-def _corrections(results: Sequence[Result]) -> list[str]:
-    return list(dict.fromkeys(row["correction"] for row in families(results))) or ["westfall-young"]
+def _corrections_used(results: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(row["correction"] for row in list_families(results))) or [
+        "westfall-young"
+    ]
 
 
-def _cited(results: Sequence[Result]) -> list[str]:
+def _statistics_works(results: Sequence[Result]) -> list[str]:
     """The works on many tests, and on equivalence, that were made use of."""
-    found = [work for name in _corrections(results) for work in _WORKS[name]]
+    works = [work for name in _corrections_used(results) for work in _WORKS[name]]
     margin = any("margin" in row for result in results for row in result.comparisons)
-    return [*found, *([_SCHUIRMANN] if margin else [])]
+    return [*works, *([_SCHUIRMANN] if margin else [])]
 
 
-def _how(correction: str, books: Bibliography) -> str:
+def _describe_procedure(correction: str, books: Bibliography) -> str:
     if correction == "holm":
         return f"over all of them {books.cite(_HOLM)}"
     if correction == "bh":
@@ -201,35 +202,38 @@ def _how(correction: str, books: Bibliography) -> str:
     )
 
 
-def _sureness(study: Report, books: Bibliography) -> str:
-    said = [*_intervals(study.results), *_tests(study.results, books)]
-    seeds = {_settings(result).get("seed") for result in study.results} - {None}
+def _describe_uncertainty(study: Report, books: Bibliography) -> str:
+    sentences = [*_describe_intervals(study.results), *_describe_tests(study.results, books)]
+    seeds = {_settings_of(result).get("seed") for result in study.results} - {None}
     if len(seeds) == 1:
-        said.append(f"The seed of all random draws is {seeds.pop()}.")
-    return " ".join(said)
+        sentences.append(f"The seed of all random draws is {seeds.pop()}.")
+    return " ".join(sentences)
 
 
-def _intervals(results: Sequence[Result]) -> Iterator[str]:
-    found: dict[str, list[str]] = {}
+def _describe_intervals(results: Sequence[Result]) -> Iterator[str]:
+    measures_by_interval: dict[str, list[str]] = {}
     for result in results:
         if result.interval:
-            level = percent(result.interval.level)
+            level = format_percent(result.interval.level)
             how = re.split(r"; ", result.interval.method)[0]
-            found.setdefault(f"{level} ({how})", []).append(result.measure)
-    if not found:
+            measures_by_interval.setdefault(f"{level} ({how})", []).append(result.measure)
+    if not measures_by_interval:
         return
-    parts = [f"{how} for {listed(list(dict.fromkeys(names)))}" for how, names in found.items()]
+    parts = [
+        f"{how} for {join_names(list(dict.fromkeys(names)))}"
+        for how, names in measures_by_interval.items()
+    ]
     yield f"Intervals are at {'; '.join(parts)}."
 
 
-def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
+def _describe_tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
     rows = [row for result in results for row in result.comparisons]
     if not rows:
         return
     counts = sorted({int(row["permutations"]) for row in rows})
     number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     shared = any(row.get("shared_doc_ids") for row in rows)
-    how = " or ".join(_how(name, books) for name in _corrections(results))
+    how = " or ".join(_describe_procedure(name, books) for name in _corrections_used(results))
     where = ", within texts of the same doc_id where both sources have them" if shared else ""
     fewer = any("tested_texts" in row for row in rows)
     where += ", as many of each source where their numbers differ" * fewer
@@ -239,9 +243,9 @@ def _tests(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
         f"{whom} tested{'' if pairs else ' against the reference'} by permuting the labels of "
         "their texts "
         f"({number} permutations, two-sided{where}); p-values are corrected {how} "
-        f"({corrected(results)})."
+        f"({describe_correction(results)})."
     )
-    if margin := next(filter(None, (_settings(r).get("equivalent") for r in results)), None):
+    if margin := next(filter(None, (_settings_of(r).get("equivalent") for r in results)), None):
         yield (
             f"A difference is called smaller than the margin ({margin}) where two one-sided tests "
             f"say so {books.cite(_SCHUIRMANN)}, by Welch's t on the standard errors of the "
@@ -316,6 +320,7 @@ _ADDRESSES = {
     "GOT: Testing for Originality": "10.18653/v1/2021.gem-1.7",
     "Improved Precision and Recall": f"{_ARXIV}1904.06991",
     "Language Models are Few-Shot": f"{_ARXIV}2005.14165",
+    "Judging LLM-as-a-Judge": f"{_ARXIV}2306.05685",
     "Lexical Repetitions Lead": "https://aclanthology.org/2023.findings-emnlp.484/",
     "MTLD, vocd-D, and HD-D": "10.3758/BRM.42.2.381",
     "Newsroom": "10.18653/v1/N18-1065",
@@ -340,7 +345,7 @@ _ADDRESSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class CitedWork:
     """One work: its authors as they are cited, its year, its title."""
 
     who: str
@@ -350,31 +355,33 @@ class Work:
     @property
     def address(self) -> str:
         """Its DOI as an address, or another; nothing where we know none."""
-        found = next((to for title, to in _ADDRESSES.items() if self.title.startswith(title)), "")
-        return f"https://doi.org/{found}" if found.startswith("10.") else found
+        address = next((to for title, to in _ADDRESSES.items() if self.title.startswith(title)), "")
+        return f"https://doi.org/{address}" if address.startswith("10.") else address
 
     @property
     def short(self) -> str:
         authors = re.split(r", | and ", self.who)
-        named = self.who if len(authors) <= 2 else f"{authors[0]} et al."
-        return f"{named} {self.year}".strip()
+        who = self.who if len(authors) <= 2 else f"{authors[0]} et al."
+        return f"{who} {self.year}".strip()
 
 
-def works(citation: str) -> list[Work]:
+def parse_citation(citation: str) -> list[CitedWork]:
     """The works that a measure's citation names."""
-    found: dict[tuple[str, str], Work] = {}
+    by_author_and_year: dict[tuple[str, str], CitedWork] = {}
     for part in citation.split("; "):
         match = _WORK.fullmatch(part.strip())
         if match:
             for year in match["years"].split(", "):
                 key = (match["who"], year)
-                found[key] = Work(*key, TITLES.get(key) or _title(match["rest"]))
+                by_author_and_year[key] = CitedWork(
+                    *key, TITLES.get(key) or _clean_title(match["rest"])
+                )
         elif undated := _UNDATED.fullmatch(part.strip()):
-            found[undated["who"], ""] = Work(undated["who"], "", undated["rest"])
-    return list(found.values())
+            by_author_and_year[undated["who"], ""] = CitedWork(undated["who"], "", undated["rest"])
+    return list(by_author_and_year.values())
 
 
-def _title(rest: str) -> str:
+def _clean_title(rest: str) -> str:
     """The title alone: not what the work is cited for, nor where in it."""
     title = rest.removeprefix(",").strip()
     if title.startswith("for "):
@@ -388,13 +395,13 @@ class Bibliography:
     """All works of a text, with letters behind the years of those that read the same."""
 
     def __init__(self, citations: Iterable[str]) -> None:
-        every = [work for citation in citations for work in works(citation)]
-        self._works: dict[tuple[str, str, str], Work] = {}
+        every = [work for citation in citations for work in parse_citation(citation)]
+        self._works: dict[tuple[str, str, str], CitedWork] = {}
         for work in every:
             # The same work may be named with its title here and without it there.
             key = (work.who, work.year, work.title[:20])
             self._works.setdefault(key, work)
-        alike: dict[str, list[Work]] = {}
+        alike: dict[str, list[CitedWork]] = {}
         for work in sorted(self._works.values(), key=lambda w: (w.who, w.title)):
             alike.setdefault(work.short, []).append(work)
         self._letters = {
@@ -405,8 +412,8 @@ class Bibliography:
 
     def cite(self, citation: str) -> str:
         """`(Guo et al. 2025; Covington and McFall 2010)`."""
-        said = [self._works[w.who, w.year, w.title[:20]] for w in works(citation)]
-        return f"({'; '.join(dict.fromkeys(w.short + self._letter(w) for w in said))})"
+        cited = [self._works[w.who, w.year, w.title[:20]] for w in parse_citation(citation)]
+        return f"({'; '.join(dict.fromkeys(w.short + self._letter(w) for w in cited))})"
 
     def entries(self) -> Sequence[str]:
         """The list of references, in alphabetical order."""
@@ -419,10 +426,10 @@ class Bibliography:
     def bibtex(self) -> str:
         return "\n\n".join(self._bibtex(work) for work in self._sorted())
 
-    def _sorted(self) -> list[Work]:
+    def _sorted(self) -> list[CitedWork]:
         return sorted(self._works.values(), key=lambda work: self._entry(work).casefold())
 
-    def _bibtex(self, work: Work) -> str:
+    def _bibtex(self, work: CitedWork) -> str:
         authors = re.split(r", | and ", work.who.removesuffix(" et al."))
         names = " and ".join([*authors, *(["others"] if work.who.endswith(" et al.") else [])])
         key = re.sub(r"[^a-z]", "", authors[0].lower()) + work.year + self._letter(work)
@@ -433,10 +440,10 @@ class Bibliography:
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
         return "\n".join([f"@misc{{{key},", *lines, "}"])
 
-    def _letter(self, work: Work) -> str:
+    def _letter(self, work: CitedWork) -> str:
         return self._letters[work.who, work.year, work.title]
 
-    def _entry(self, work: Work) -> str:
+    def _entry(self, work: CitedWork) -> str:
         year = f" ({work.year}{self._letter(work)})" if work.year else ""
         if not work.title:
             return f"{work.who}{year}."

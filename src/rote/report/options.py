@@ -21,16 +21,16 @@ from rote.core.metric import Metric, check_options, option
 from rote.core.record import Asked, Study
 from rote.corpus import ReadOptions, read_option
 from rote.measure import Settings, metrics
-from rote.measure._against import open_inputs
-from rote.measure._correct import PERMUTATIONS
-from rote.measure._flow import Chosen
+from rote.measure.driver.multiple_testing import PERMUTATIONS
+from rote.measure.driver.pipeline import Chosen
 from rote.report.report import Omission
+from rote.search.reference_corpus import open_inputs
 
 WORDS = {"light": 3_000_000, "medium": 600_000, "heavy": 200_000}
 """By effort, how many words of all sources together a measure gets."""
-_FEWEST = 50
+_MIN_TEXTS = 50
 """Texts of a source that are always taken: with fewer there is nothing to test."""
-_PAIRS = 4_900
+_MAX_PAIRED = 4_900
 """Texts of all sources together whose pairs are kept, so that homogenization can be tested."""
 _SECONDS = {"light": 1.5e-5, "medium": 3e-5, "heavy": 2.6e-4}
 """A word takes about so long on one core of a virtual machine of 2024, by effort."""
@@ -105,7 +105,7 @@ class ReportOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SourceSize:
     """How many texts a source has, and how many words."""
 
     texts: int
@@ -119,13 +119,13 @@ class Limits:
     texts: Mapping[str, int | None]
 
     @classmethod
-    def of(cls, sizes: Mapping[str, Size], *, sample: int | None, everything: bool) -> Limits:
+    def of(cls, sizes: Mapping[str, SourceSize], *, sample: int | None, everything: bool) -> Limits:
         """`sample` is the number that was asked for; `everything` that none is wanted."""
         if sample is not None or everything:
             return cls(dict.fromkeys(WORDS, sample))
-        return cls({effort: _texts_for(effort, sizes) for effort in WORDS})
+        return cls({effort: _max_texts(effort, sizes) for effort in WORDS})
 
-    def seconds(self, efforts: Sequence[str], sizes: Mapping[str, Size]) -> float:
+    def seconds(self, efforts: Sequence[str], sizes: Mapping[str, SourceSize]) -> float:
         """About how long measures of these efforts take on one core."""
         total = 0.0
         for effort in efforts:
@@ -136,47 +136,55 @@ class Limits:
         return total
 
 
-def _texts_for(effort: str, sizes: Mapping[str, Size]) -> int | None:
+def _max_texts(effort: str, sizes: Mapping[str, SourceSize]) -> int | None:
     most = max((size.texts for size in sizes.values()), default=0)
-    if most <= _FEWEST:
+    if most <= _MIN_TEXTS:
         return None
 
     def fits(count: int) -> bool:
-        taken = {source: min(count, size.texts) for source, size in sizes.items()}
-        words = sum(n * sizes[s].words / sizes[s].texts for s, n in taken.items() if sizes[s].texts)
-        return words <= WORDS[effort] and (effort == "light" or sum(taken.values()) <= _PAIRS)
+        sample_sizes = {source: min(count, size.texts) for source, size in sizes.items()}
+        words = sum(
+            n * sizes[s].words / sizes[s].texts for s, n in sample_sizes.items() if sizes[s].texts
+        )
+        return words <= WORDS[effort] and (
+            effort == "light" or sum(sample_sizes.values()) <= _MAX_PAIRED
+        )
 
     if fits(most):
         return None
-    low, high = _FEWEST, most
+    low, high = _MIN_TEXTS, most
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return _rounded(low)
+    return _round_down(low)
 
 
-def _rounded(count: int) -> int:
+def _round_down(count: int) -> int:
     """A number that can be remembered: 1,234 becomes 1,200."""
     step = int(10 ** max(0, len(str(count)) - 2))
-    return max(_FEWEST, count - count % step)
+    return max(_MIN_TEXTS, count - count % step)
 
 
-_OF_ITEMS = "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
+_ITEMS_ONLY = (
+    "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
+)
 
 
-def offered() -> list[str]:
+def list_offered() -> list[str]:
     """All that a report can hold, in the order in which it is shown."""
-    of_texts = [one.name for one in metrics() if _options(one, Asked()) != ""]
-    return [*of_texts, *(study.name for study in of_items())]
+    of_texts = [metric.name for metric in metrics() if _report_options(metric, Asked()) != ""]
+    return [*of_texts, *(study.name for study in item_studies())]
 
 
-def of_items() -> list[Study]:
+def item_studies() -> list[Study]:
     """The studies of test items that take part in reports."""
     every = [plugins.load("studies", name).STUDY for name in plugins.members("studies")]
     return [study for study in every if study.takes == "items" and study.report]
 
 
-def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str] = ()) -> Asked:
+def report_context(
+    options: ReportOptions, settings: Settings, fields: Collection[str] = ()
+) -> Asked:
     """What a report has to offer its measures."""
     if settings.cluster in fields:
         fields = {*fields, "doc_id"}  # whose place it takes
@@ -191,14 +199,14 @@ def asked_for(options: ReportOptions, settings: Settings, fields: Collection[str
     )
 
 
-def _options(metric: Metric, asked: Asked) -> Sequence[Mapping[str, Any] | str] | str:
+def _report_options(metric: Metric, context: Asked) -> Sequence[Mapping[str, Any] | str] | str:
     """The options of a measure in a report, each time that it is taken, or what it lacks; nothing:
     it is no part of reports."""
-    given = metric.report(asked) if metric.report else {}
-    return [given] if isinstance(given, Mapping) else given
+    chosen = metric.report(context) if metric.report else {}
+    return [chosen] if isinstance(chosen, Mapping) else chosen
 
 
-def planned(
+def plan_measures(
     fields: Collection[str],
     options: ReportOptions,
     settings: Settings,
@@ -206,52 +214,54 @@ def planned(
 ) -> tuple[list[Chosen], list[Omission]]:
     """The measures for records with these fields, in the order in which they are shown."""
     check_names(options.measures)
-    found: list[Chosen] = []
+    plan: list[Chosen] = []
     omitted: list[Omission] = []
-    asked = asked_for(options, settings, fields)
+    context = report_context(options, settings, fields)
     for metric in metrics():
-        name, given = metric.name, _options(metric, asked)
-        if given == "" or (options.measures and name not in options.measures):
+        name, choices = metric.name, _report_options(metric, context)
+        if choices == "" or (options.measures and name not in options.measures):
             continue
-        if isinstance(given, str):
-            omitted.append(Omission(name, given))
+        if isinstance(choices, str):
+            omitted.append(Omission(name, choices))
             continue
-        parts = [part for part in given if not isinstance(part, str)]
-        omitted += [Omission(f"{name}, in part", part) for part in given if isinstance(part, str)]
+        parts = [part for part in choices if not isinstance(part, str)]
+        omitted += [Omission(f"{name}, in part", part) for part in choices if isinstance(part, str)]
         for chosen, more in product(metric.panel or ({},), parts):
-            own = metric.options(**{**chosen, **more, **changed.get(name, {})})
+            values = metric.options(**{**chosen, **more, **changed.get(name, {})})
             if metric.settle:
-                own = metric.settle(own, fields)
+                values = metric.settle(values, fields)
             # Fewer than a measure by itself makes; the number that is given counts anyway.
             fewer = min(metric.permutations, PERMUTATIONS)
-            found.append((replace(metric, permutations=fewer), own))
+            plan.append((replace(metric, permutations=fewer), values))
     # Studies, which are many files, are looked through where one may be asked for.
-    every = of_items() if not all(map(_of_texts, options.measures or ("",))) else ()
+    every = item_studies() if not all(map(_is_text_measure, options.measures or ("",))) else ()
     names = [study.name for study in every]
     if lacking := [name for name in names if not options.measures or name in options.measures]:
-        omitted.append(Omission(", ".join(lacking), _OF_ITEMS))
-    return found, omitted
+        omitted.append(Omission(", ".join(lacking), _ITEMS_ONLY))
+    return plan, omitted
 
 
 def check_names(names: Sequence[str]) -> None:
     for name in names:
-        if not _of_texts(name) and name not in offered():
-            raise UnknownName("measure", name, offered())
+        if not _is_text_measure(name) and name not in list_offered():
+            raise UnknownName("measure", name, list_offered())
 
 
-def _of_texts(name: str) -> bool:
+def _is_text_measure(name: str) -> bool:
     """Whether a report can hold the measure of this name."""
     if name not in plugins.members("measure"):
         return False
-    return _options(plugins.load("measure", name).METRIC, Asked()) != ""
+    return _report_options(plugins.load("measure", name).METRIC, Asked()) != ""
 
 
-def open_given(options: ReportOptions, read: ReadOptions) -> ReportOptions:
+def open_corpora(options: ReportOptions, read: ReadOptions) -> ReportOptions:
     """Open the corpus and the training set; what is not there is refused at once."""
     from rote.search.backends import ROOM
 
     backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]
-    if isinstance(options.corpus, str) and any(one.accepts(options.corpus) for one in backends):
+    if isinstance(options.corpus, str) and any(
+        backend.accepts(options.corpus) for backend in backends
+    ):
         corpus = options.corpus  # one that counts, and may be somebody else's
         options = replace(options, corpus=None)
         opened: ReportOptions = replace(open_inputs(options, read), corpus=corpus)

@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeAlias
 
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError
+from rote.core.evidence import Evidence, Mark
 from rote.core.files import write_atomically
 from rote.core.json_reader import parse_json
 from rote.core.result import Result
 from rote.core.saved import results_in
-from rote.report.tables.sheet import Sheet
-from rote.report.texts.highlight import Mark
+from rote.report.cells import Sheet
 from rote.report.verdicts import Verdicts
 
 SCHEMA = 1
@@ -62,20 +62,6 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """One text, or the part of it that matters, with what was found marked in it."""
-
-    section: str
-    """The part of the report that it belongs to: templates, originality, repetition, ..."""
-    source: str
-    id: str
-    text: str
-    marks: Sequence[Mark]
-    cut: bool = False
-    """Whether the text was longer than what is shown."""
-
-
-@dataclass(frozen=True, slots=True)
 class Omission:
     """A part that was not measured, and why; what to give so that it would be."""
 
@@ -89,11 +75,11 @@ class Report:
     same."""
 
     title: str
-    made: str
+    created: str
     """Date and time, ISO 8601."""
     version: str
     reference: str | None
-    given: Sequence[Material]
+    materials: Sequence[Material]
     tools: Sequence[Tool]
     results: Sequence[Result]
     evidence: Sequence[Evidence] = ()
@@ -106,7 +92,7 @@ class Report:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        screen = plugins.load("report.tables", "screen")
+        screen = plugins.load("report", "screen")
         summary = import_module("rote.report.summary")
         return str(screen.plain_text(summary.print_summary, self))
 
@@ -115,30 +101,43 @@ class Report:
 
     def result(self, measure: str) -> Result | None:
         """The first result of a measure, if it was taken."""
-        return next((one for one in self.results if one.measure == measure), None)
+        return next((result for result in self.results if result.measure == measure), None)
 
     def measured(self) -> int | None:
         """How many of the given texts were measured, by whatever measured most; None: all.
 
         `--sample`, or the limits of a report, leave texts out.
         """
-        given = [one.facts.get("sources", {}) for one in self.given if one.role == "texts"]
-        names = [name for sources in given for name in sources]
+        sources_of_inputs = [
+            material.facts.get("sources", {})
+            for material in self.materials
+            if material.role == "texts"
+        ]
+        names = [name for sources in sources_of_inputs for name in sources]
         if any("within" in dict(result.signature.settings) for result in self.results):
             return None  # sets of texts are counted there
-        found = [result.by_source for result in self.results]
-        most = sum(max((own[n].texts for own in found if n in own), default=0) for n in names)
-        return most if most < sum(s["texts"] for own in given for s in own.values()) else None
+        by_source = [result.by_source for result in self.results]
+        most = sum(
+            max((sizes[n].texts for sizes in by_source if n in sizes), default=0) for n in names
+        )
+        return (
+            most
+            if most < sum(s["texts"] for sizes in sources_of_inputs for s in sizes.values())
+            else None
+        )
 
     def to_dict(self) -> dict[str, Any]:
         data = {
-            name: [asdict(one) for one in getattr(self, name)]
-            for name in ("given", "tools", "evidence", "omitted")
+            "given": [asdict(material) for material in self.materials],
+            **{
+                name: [asdict(record) for record in getattr(self, name)]
+                for name in ("tools", "evidence", "omitted")
+            },
         }
         return {
             "schema": SCHEMA,
             "title": self.title,
-            "made": self.made,
+            "made": self.created,
             "version": self.version,
             "reference": self.reference,
             **data,
@@ -153,14 +152,14 @@ class Report:
 
     def page(self) -> str:
         """One HTML page that needs no network."""
-        return str(plugins.load("report", "page").html_page(self))
+        return str(plugins.load("report", "output").html_page(self))
 
     def markdown(self) -> str:
-        return str(plugins.load("report", "markdown").markdown(self))
+        return str(plugins.load("report", "output").render_report_markdown(self))
 
     def figure(self) -> Any:
         """The figure that the page opens with, as an Altair chart."""
-        return plugins.load("report.figures", "draw").panel_figure(self.results)
+        return plugins.load("report", "charts").draw_panel(self.results)
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.page())}" width="100%" height="800"></iframe>'
@@ -175,11 +174,11 @@ class Report:
         """Write a page, Markdown, JSON, all values as Parquet, or a folder for a paper, by the
         ending of the path."""
         path = Path(path)
-        form = form or form_of(path)
+        form = form or output_form(path)
         if form == "folder":
-            plugins.load("report", "page").write_folder(self, path)
+            plugins.load("report", "output").write_folder(self, path)
         elif form == "parquet":
-            values = plugins.load("report.tables", "written").values_as_parquet(self.results)
+            values = plugins.load("report", "export").values_parquet(self.results)
             write_atomically(path, values)
         else:
             # Half a surrogate pair cannot be written in UTF-8.
@@ -194,17 +193,17 @@ class Report:
         """The reverse of `to_dict`."""
         return cls(
             title=data["title"],
-            made=data["made"],
+            created=data["made"],
             version=data["version"],
             reference=data["reference"],
-            given=tuple(Material(**one) for one in data["given"]),
-            tools=tuple(Tool(**one) for one in data["tools"]),
-            results=tuple(Result.from_dict(one) for one in data["panel"]),
+            materials=tuple(Material(**record) for record in data["given"]),
+            tools=tuple(Tool(**record) for record in data["tools"]),
+            results=tuple(Result.from_dict(record) for record in data["panel"]),
             evidence=tuple(
-                Evidence(**{**one, "marks": tuple(map(Mark.from_dict, one["marks"]))})
-                for one in data["evidence"]
+                Evidence(**{**record, "marks": tuple(map(Mark.from_dict, record["marks"]))})
+                for record in data["evidence"]
             ),
-            omitted=tuple(Omission(**one) for one in data["omitted"]),
+            omitted=tuple(Omission(**record) for record in data["omitted"]),
             notes=tuple(data["notes"]),
         )
 
@@ -222,7 +221,7 @@ def read_report(data: Any, file: str) -> Report:
         ) from None
 
 
-def form_of(path: Path) -> Form:
+def output_form(path: Path) -> Form:
     """What a path is to hold, by its ending."""
     ending = path.suffix.lower()
     if ending in ENDINGS and not path.is_dir():
@@ -235,7 +234,7 @@ def form_of(path: Path) -> Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Paragraph:
     """A paragraph; a quiet one explains what stands beside it."""
 
     text: str
@@ -243,7 +242,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ItemList:
     """Short paragraphs, one below the other."""
 
     items: Sequence[str]
@@ -282,7 +281,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingList:
     """The statements of the summary."""
 
     statements: Sequence[Statement]
@@ -328,17 +327,17 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class MarkedTexts:
     """Texts with what was found marked in them."""
 
     id: str
     title: str
     evidence: Sequence[Evidence]
-    said: str = ""
+    legend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BlockGroup:
     """Blocks below a heading of their own; `closed` where few will want to read all of them."""
 
     title: str
@@ -347,7 +346,17 @@ class Group:
 
 
 Block: TypeAlias = (
-    Said | Listed | Alerts | Code | Found | Verdicts | Facts | Figure | Texts | Sheet | Group
+    Paragraph
+    | ItemList
+    | Alerts
+    | Code
+    | FindingList
+    | Verdicts
+    | Facts
+    | Figure
+    | MarkedTexts
+    | Sheet
+    | BlockGroup
 )
 
 

@@ -1,7 +1,7 @@
 """What is printed on a terminal, and what keeps it in order there.
 
 Texts come from anywhere, and what they hold must not move the cursor, colour the screen or turn
-a line around: everything that is shown goes through `harmless` first.
+a line around: everything that is shown goes through `strip_controls` first.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ _ISOLATE, _END_ISOLATE = "\u2068", "\u2069"
 _UNKNOWN = "\ufffd"
 
 
-def console(**settings: Any) -> Console:
+def make_console(**settings: Any) -> Console:
     """Where everything is printed: `[bold]`, `:tada:` and numbers in a text are what they are."""
     from rich.console import Console
 
     return Console(markup=False, emoji=False, highlight=False, **settings)
 
 
-def harmless(text: str) -> str:
+def strip_controls(text: str) -> str:
     """The text in one line, without anything that acts on a terminal.
 
     White space of any kind is one space, control characters are shown by their pictures,
     characters that only steer the layout (direction, soft hyphens) are left out.
     """
-    shown = text if text.isprintable() else "".join(map(_shown, text))
+    shown = text if text.isprintable() else "".join(map(_visible, text))
     return " ".join(shown.split())
 
 
-def readable(text: str) -> str:
-    """As `harmless`, but every character in its place: white space and line breaks stay."""
+def mask_controls(text: str) -> str:
+    """As `strip_controls`, but every character in its place: white space and line breaks stay."""
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() or c == "\n" else " " if c.isspace() else harmless(c) for c in text
+        c if c.isprintable() or c == "\n" else " " if c.isspace() else strip_controls(c)
+        for c in text
     )
 
 
@@ -57,25 +58,25 @@ def facts_table(facts: Mapping[str, str]) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in facts.items():
-        table.add_row(*map(cell, (name, value)))
+        table.add_row(*map(text_cell, (name, value)))
     return table
 
 
-def cell(text: str) -> Text:
+def text_cell(text: str) -> Text:
     """A cell that no markup in the text can change."""
     from rich.text import Text
 
-    return Text(isolated(harmless(text)))
+    return Text(isolate_direction(strip_controls(text)))
 
 
-def isolated(text: str) -> str:
+def isolate_direction(text: str) -> str:
     """Right-to-left writing keeps to its own cell."""
     if not text.isascii() and any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text):
         return _ISOLATE + text + _END_ISOLATE
     return text
 
 
-def _shown(c: str) -> str:
+def _visible(c: str) -> str:
     if c.isspace():
         return " "
     if c.isprintable() or c in _JOINERS:

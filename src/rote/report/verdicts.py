@@ -1,32 +1,41 @@
-"""The verdicts of a facet: in each aspect every source beside the reference, or beside each other.
+"""The verdicts of a facet: in each aspect every source against the reference, or all pairs.
 
 An aspect rests on the headline value of its measure, at equal length where that was compared. Its
 effect, the difference in standard deviations of single texts, is turned so that right means more
 repetitive; an aspect that is neither diverse nor repetitive has words of its own for right.
 
-    for facet in verdicts(report.results):
+    for facet in judge_facets(report.results):
         for aspect in facet.aspects:
-            for one in aspect.comparisons:
-                print(aspect.name, one.source, one.effect, one.state, one.size)
+            for comparison in aspect.comparisons:
+                print(aspect.name, comparison.source, comparison.effect, comparison.state)
+
+Where no source is the reference, sources are ranked, with a compact letter display: sources that
+share a letter cannot be told apart. A value that moves with length is ranked at equal length, or
+not at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rote.compare.intervals import Estimate, difference_interval, ratio_interval
+from rote.compare.intervals import ValueEstimate, difference_interval, ratio_interval
 from rote.core.facets import EACH, is_input
-from rote.core.numbers import format_number
+from rote.core.numbers import format_number, format_percent, format_points, join_names
 from rote.core.progress import several
 from rote.core.record import Headline, Study
 from rote.core.registry import of_result
 from rote.core.result import Result
-from rote.report._grid import Cell, GridRow, grid, key, pair_grid, split
-from rote.report.family import families, in_words
-from rote.report.wording import decimals, listed, number, p_value, percent, points
+from rote.report.grid import GridCell, GridRow, make_grid, make_pair_grid, result_key, split_facets
+from rote.report.wording import (
+    count_decimals,
+    describe_family,
+    format_p,
+    format_value,
+    list_families,
+)
 
 State = Literal[
     "differs", "borderline", "equivalent", "not found", "no power", "not tested", "circular"
@@ -54,32 +63,24 @@ TOO_FEW, FEW = 5, 10
 nothing has no power."""
 _STEADY = 1.5
 """Sides of its interval that a value has to be away from 0 before something is divided by it."""
-_HELD = {
-    "novelty": ("corpus", "coverage_8", 1.0),
-    "contamination": ("corpus", "found_8", 1.0),
-    "originality": ("corpus", "new_fragments", 0.0),
-    "overlap": ("training set", "overlap", 1.0),
-}
-"""Measures that compare texts with something, what that is, and the value that texts have which
-occur there themselves."""
-_NEARLY = 0.01
+_TOLERANCE = 0.01
 _STEPS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 _LINES = 8
 NO_LENGTH = "no usable equal length"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VerdictComparison:
     """A source beside another in one aspect; numbers are nan where they are not known."""
 
     headline: Headline
     row: GridRow
     source: str
     reference: str
-    own: Cell
-    other: Cell
+    cell: GridCell
+    reference_cell: GridCell
     """The values of both; `test` is what is known of their difference."""
-    test: Cell
+    test: GridCell
     level: float
     units: tuple[int, int]
     """On how many independent texts the two values rest."""
@@ -91,11 +92,11 @@ class Comparison:
 
     @property
     def value(self) -> float:
-        return self.own.matched if self.equal else self.own.estimate
+        return self.cell.matched if self.equal else self.cell.estimate
 
     @property
     def other_value(self) -> float:
-        return self.other.matched if self.equal else self.other.estimate
+        return self.reference_cell.matched if self.equal else self.reference_cell.estimate
 
     @property
     def difference(self) -> float:
@@ -109,14 +110,15 @@ class Comparison:
 
     def _independent(self, interval: object) -> tuple[float, float]:
         """Where no test gave one: that of two values that have nothing to do with each other."""
-        cells = self.own, self.other
+        cells = self.cell, self.reference_cell
         if self.equal or not self.level or any(math.isnan(cell.low) for cell in cells):
             return math.nan, math.nan
-        own, other = (
-            Estimate(cell.estimate, (cell.low, cell.high), n) for cell, n in zip(cells, self.units)
+        first, second = (
+            ValueEstimate(cell.estimate, (cell.low, cell.high), n)
+            for cell, n in zip(cells, self.units)
         )
         assert callable(interval)
-        low, high = interval(own, other, self.level, paired=False)
+        low, high = interval(first, second, self.level, paired=False)
         return low, high
 
     @property
@@ -159,7 +161,7 @@ class Comparison:
         turned = self.turn * self.difference
         if math.isnan(turned) or turned == 0:
             return ""
-        return ways(self.headline, self.row)[turned > 0]
+        return direction_words(self.headline, self.row)[turned > 0]
 
     @property
     def relative(self) -> float:
@@ -167,8 +169,8 @@ class Comparison:
         value, other = self.value, self.other_value
         if not self.headline.ratio or not other > 0 or value < 0:
             return math.nan
-        ends = self.other.matched_low, self.other.matched_high
-        low, high = ends if self.equal else (self.other.low, self.other.high)
+        ends = self.reference_cell.matched_low, self.reference_cell.matched_high
+        low, high = ends if self.equal else (self.reference_cell.low, self.reference_cell.high)
         if other < _STEADY * max(high - other, other - low):
             return math.nan
         return value / other - 1
@@ -188,7 +190,7 @@ class Comparison:
         if math.isnan(self.difference) or self.by_length:
             return "–"
         if not math.isnan(self.relative):
-            return percent(self.relative, signed=True)
+            return format_percent(self.relative, signed=True)
         return self.amount(self.difference)
 
     @property
@@ -211,7 +213,7 @@ class Comparison:
             return ""
         if math.isnan(self.relative):
             return self.amount(self.detectable).lstrip("+")
-        return percent(self.detectable / abs(self.other_value))
+        return format_percent(self.detectable / abs(self.other_value))
 
     @property
     def verdict(self) -> str:
@@ -228,16 +230,18 @@ class Comparison:
         """`−17 %, 95 % interval −22 to −13 %, p = 0.005`."""
         parts = [self.size]
         if self.size_interval:
-            parts.append(f"{percent(self.level)} interval {self.size_interval}")
+            parts.append(f"{format_percent(self.level)} interval {self.size_interval}")
         if self.state not in ("not tested", "circular"):
-            parts.append(p_value(self.p))
+            parts.append(format_p(self.p))
         return ", ".join(parts)
 
     @property
     def values(self) -> str:
         if self.by_length:
             return "–"
-        mine, theirs = (number(one, self.headline) for one in (self.value, self.other_value))
+        mine, theirs = (
+            format_value(value, self.headline) for value in (self.value, self.other_value)
+        )
         return f"{mine} against {theirs}"
 
     @property
@@ -254,26 +258,28 @@ class Comparison:
 
     @property
     def p_words(self) -> str:
-        return p_value(self.p).removeprefix("p = ").removeprefix("p ")
+        return format_p(self.p).removeprefix("p = ").removeprefix("p ")
 
     @property
-    def whole(self) -> str:
+    def whole_text_values(self) -> str:
         """Both values over whole texts, where the verdict is that at equal length."""
         if not (self.equal or self.by_length):
             return ""
-        mine, theirs = (number(cell.estimate, self.headline) for cell in (self.own, self.other))
+        mine, theirs = (
+            format_value(cell.estimate, self.headline) for cell in (self.cell, self.reference_cell)
+        )
         return f"{mine} against {theirs}"
 
     def amount(self, difference: float) -> str:
         """A difference with its sign: in points, or with the digits of the two values."""
         if self.headline.percent:
-            return points(difference)
-        places = decimals(max(abs(self.value), abs(self.other_value)))
+            return format_points(difference)
+        places = count_decimals(max(abs(self.value), abs(self.other_value)))
         return format_number(difference, f"+.{places}f", typeset=True)
 
     def _of(self, name: str) -> float:
-        found: float = getattr(self.test, f"matched_{name}" if self.equal else name)
-        return found
+        value: float = getattr(self.test, f"matched_{name}" if self.equal else name)
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,20 +292,20 @@ class Aspect:
     headline: Headline
     section: str
     """Where its values are on the page."""
-    comparisons: Sequence[Comparison]
+    comparisons: Sequence[VerdictComparison]
 
     @property
     def ways(self) -> tuple[str, str]:
         """What left and right mean."""
-        return ways(self.headline, self.row)
+        return direction_words(self.headline, self.row)
 
     @property
     def equal(self) -> bool:
-        return any(one.equal for one in self.comparisons)
+        return any(comparison.equal for comparison in self.comparisons)
 
     @property
-    def drawn(self) -> list[Comparison]:
-        return [one for one in self.comparisons if one.is_drawn]
+    def drawn(self) -> list[VerdictComparison]:
+        return [comparison for comparison in self.comparisons if comparison.is_drawn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +335,8 @@ class Verdicts:
         return against + (f": {self.facet}" if self.facet else "")
 
     @property
-    def comparisons(self) -> list[Comparison]:
-        return [one for aspect in self.aspects for one in aspect.comparisons]
+    def comparisons(self) -> list[VerdictComparison]:
+        return [comparison for aspect in self.aspects for comparison in aspect.comparisons]
 
     @property
     def drawn(self) -> list[Aspect]:
@@ -341,35 +347,59 @@ class Verdicts:
     def unequal(self) -> dict[str, int]:
         """Sources, or pairs, without a usable equal length, and in how many aspects."""
         counts: dict[str, int] = {}
-        for one in self.comparisons:
-            if one.by_length:
-                name = one.source if self.reference else f"{one.source} − {one.reference}"
+        for comparison in self.comparisons:
+            if comparison.by_length:
+                name = (
+                    comparison.source
+                    if self.reference
+                    else f"{comparison.source} − {comparison.reference}"
+                )
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
     @property
+    def power_note(self) -> str:
+        """How many comparisons found nothing because they could not."""
+        powerless = [item for item in self.comparisons if item.state == "no power"]
+        if not powerless:
+            return ""
+        few = {
+            source: units
+            for item in powerless
+            for source, units in zip((item.source, item.reference), item.units)
+            if units < FEW
+        }
+        names = join_names([f"{source} has {units}" for source, units in few.items()])
+        return (
+            f"{len(powerless)} of {several(len(self.comparisons), 'comparison')} found nothing and "
+            f"had no power to: fewer than {FEW} independent texts ({names})."
+        )
+
+    @property
     def key(self) -> list[State]:
         """The states that are drawn."""
-        there = {one.state for one in self.comparisons if one.is_drawn}
+        there = {comparison.state for comparison in self.comparisons if comparison.is_drawn}
         return [state for state in STATES if state in there]
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The effects that are drawn: every dot is inside; intervals may reach beyond."""
-        effects = [one.effect for one in self.comparisons if math.isfinite(one.effect)]
-        ends = [end for one in self.comparisons for end in one.effect_interval]
-        most = 1.15 * max(map(abs, effects), default=1.0) or 1.0
+        """The effects that are drawn: every dot, and intervals up to twice the largest effect."""
+        effects = [
+            comparison.effect for comparison in self.comparisons if math.isfinite(comparison.effect)
+        ]
+        ends = [end for comparison in self.comparisons for end in comparison.effect_interval]
+        most = 2 * max(map(abs, effects), default=1.0) or 1.0
         low, high = (
             choose((end for end in ends if math.isfinite(end)), default=0.0)
             for choose in (min, max)
         )
-        return max(-most, min(low, -0.25 * most)), min(most, max(high, 0.25 * most))
+        return max(-most, min(low, -most / 8)), min(most, max(high, most / 8))
 
     @property
     def step(self) -> float:
         """Between lines of the grid, in standard deviations."""
         low, high = self.bounds
-        return next((one for one in _STEPS if (high - low) / one <= _LINES), _STEPS[-1])
+        return next((size for size in _STEPS if (high - low) / size <= _LINES), _STEPS[-1])
 
     @property
     def grid(self) -> list[float]:
@@ -385,26 +415,26 @@ class Verdicts:
         return f"{format_number(100 * share, '.1f')}%"
 
     @property
-    def said_unequal(self) -> str:
+    def unequal_note(self) -> str:
         """Who is not compared for want of an equal length, in words."""
         groups: dict[int, list[str]] = {}
         for name, count in self.unequal.items():
             groups.setdefault(count, []).append(name)
         beside = f" with {self.reference}" if self.reference else ""
         return " ".join(
-            f"{listed(names)}: no usable equal length{beside}, so not compared in "
+            f"{join_names(names)}: no usable equal length{beside}, so not compared in "
             f"{several(count, 'aspect')} that {'moves' if count == 1 else 'move'} with length."
             for count, names in groups.items()
         )
 
     @property
-    def said(self) -> str:
+    def reading_note(self) -> str:
         """How the figure is to be read."""
         effect = "Effect: the difference in standard deviations of single texts, with its interval."
-        return " ".join(filter(None, (effect, self.said_values)))
+        return " ".join(filter(None, (effect, self.values_note)))
 
     @property
-    def said_values(self) -> str:
+    def values_note(self) -> str:
         equal = any(aspect.equal for aspect in self.aspects)
         parts = (
             "Values at equal length where they move with length." if equal else "",
@@ -413,39 +443,39 @@ class Verdicts:
         return " ".join(filter(None, parts))
 
 
-def ways(headline: Headline, row: GridRow) -> tuple[str, str]:
+def direction_words(headline: Headline, row: GridRow) -> tuple[str, str]:
     if row.higher != "neither":
         return "more diverse", "more repetitive"
     return headline.ways or (headline.less, headline.more)
 
 
-def verdicts(results: Sequence[Result]) -> list[Verdicts]:
+def judge_facets(results: Sequence[Result]) -> list[Verdicts]:
     """The verdicts of every facet; those of measures of texts alone."""
     parts: dict[str, list[Result]] = {}
     for result in results:
         if not isinstance(of_result(result.measure), Study):
-            for facet, part in split(result):
+            for facet, part in split_facets(result):
                 parts.setdefault(facet.title, []).append(part)
-    corrections = families(results)
+    corrections = list_families(results)
     return [
-        _verdicts(
+        _judge_facet(
             f"verdicts-{place}" if place else "verdicts",
             title,
-            own,
+            facet_parts,
             "; ".join(
-                in_words(row)
+                describe_family(row)
                 for row in corrections
                 if row["facet"] == title and row.get("of", "verdicts") == "verdicts"
             ),
         )
-        for place, (title, own) in enumerate(parts.items())
+        for place, (title, facet_parts) in enumerate(parts.items())
     ]
 
 
-def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> Verdicts:
+def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) -> Verdicts:
     reference = parts[0].reference if parts[0].reference != EACH else None
     names = dict.fromkeys(name for part in parts for name in part.by_source)
-    inside = circular(parts)
+    inside = find_circular(parts)
     aspects: list[Aspect] = []
     left_out: dict[str, str] = {}
     for part in parts:
@@ -456,17 +486,17 @@ def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> 
             if headline.detail:
                 continue
             name = record.aspect(headline)
-            taken = {one.name for one in aspects}
+            taken = {item.name for item in aspects}
             # A study may hold a measure twice.
             others = (f"{name} ({time})" for time in range(2, len(parts) + 2))
-            name = name if name not in taken else next(one for one in others if one not in taken)
-            found = list(_comparisons(part, headline, inside))
-            if any(_is_defined(one) for one in found):
-                section = f"values-{key(part)}"
-                row = found[0].row
-                aspects.append(Aspect(name, part.measure, row, headline, section, found))
-            elif found:
-                left_out[name] = _reason(part)
+            name = name if name not in taken else next(item for item in others if item not in taken)
+            comparisons = list(_compare_sources(part, headline, inside))
+            if any(_is_defined(item) for item in comparisons):
+                section = f"values-{result_key(part)}"
+                row = comparisons[0].row
+                aspects.append(Aspect(name, part.measure, row, headline, section, comparisons))
+            elif comparisons:
+                left_out[name] = _missing_reason(part)
     sizes = {
         name: max(
             (part.by_source[name] for part in parts if name in part.by_source),
@@ -474,7 +504,7 @@ def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> 
         )
         for name in names
     }
-    order = _order(aspects, [n for n in names if n != reference and not is_input(n)])
+    order = _order_sources(aspects, [n for n in names if n != reference and not is_input(n)])
     aspects = [
         replace(aspect, comparisons=sorted(aspect.comparisons, key=lambda o: order.index(o.source)))
         for aspect in aspects
@@ -484,8 +514,8 @@ def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> 
         title,
         reference,
         order,
-        {name: one.texts for name, one in sizes.items()},
-        {name: one.words for name, one in sizes.items()},
+        {name: item.texts for name, item in sizes.items()},
+        {name: item.words for name, item in sizes.items()},
         aspects,
         left_out,
         inside,
@@ -494,70 +524,85 @@ def _verdicts(id: str, title: str, parts: Sequence[Result], correction: str) -> 
     )
 
 
-def _order(aspects: Sequence[Aspect], names: Sequence[str]) -> list[str]:
+def _order_sources(aspects: Sequence[Aspect], names: Sequence[str]) -> list[str]:
     """The sources, the most repetitive first: by their mean effect."""
     effects: dict[str, list[float]] = {name: [] for name in names}
     for aspect in aspects:
-        for one in aspect.comparisons:
-            if aspect.row.higher != "neither" and not math.isnan(one.effect):
-                effects[one.source].append(one.effect)
-    mean = {name: sum(own) / len(own) if own else -math.inf for name, own in effects.items()}
+        for comparison in aspect.comparisons:
+            if aspect.row.higher != "neither" and not math.isnan(comparison.effect):
+                effects[comparison.source].append(comparison.effect)
+    mean = {
+        name: sum(values) / len(values) if values else -math.inf for name, values in effects.items()
+    }
     return sorted(names, key=lambda name: -mean[name])
 
 
-def circular(results: Sequence[Result]) -> dict[str, list[str]]:
+def find_circular(results: Sequence[Result]) -> dict[str, list[str]]:
     """What texts are compared with, and the sources that occur in it themselves."""
-    found: dict[str, dict[str, None]] = {}
+    names_by_corpus: dict[str, dict[str, None]] = {}
     for result in results:
-        what, value, whole = _HELD.get(result.measure, ("", "", 0.0))
+        what, value, value_inside = _circular_value(result)
         for name, source in result.by_source.items():
-            if what and abs(source.values.get(value, math.nan) - whole) <= _NEARLY:
-                found.setdefault(what, {})[name] = None
-    return {what: list(names) for what, names in found.items()}
+            if what and abs(source.values.get(value, math.nan) - value_inside) <= _TOLERANCE:
+                names_by_corpus.setdefault(what, {})[name] = None
+    return {what: list(names) for what, names in names_by_corpus.items()}
 
 
-def _is_defined(one: Comparison) -> bool:
-    return not math.isnan(one.difference) and (
-        one.state != "not tested" or one.difference != 0 or one.value != 0
+def _circular_value(result: Result) -> tuple[str, str, float]:
+    record = of_result(result.measure)
+    return record.circular if record and record.circular else ("", "", 0.0)
+
+
+def _is_defined(comparison: VerdictComparison) -> bool:
+    return not math.isnan(comparison.difference) and (
+        comparison.state != "not tested" or comparison.difference != 0 or comparison.value != 0
     )
 
 
-def _reason(result: Result) -> str:
-    notes = [*result.notes, *(note for one in result.by_source.values() for note in one.notes)]
+def _missing_reason(result: Result) -> str:
+    notes = [
+        *result.notes,
+        *(note for source_result in result.by_source.values() for note in source_result.notes),
+    ]
     return notes[0] if notes else "undefined for these texts"
 
 
-def _comparisons(
+def _compare_sources(
     result: Result, headline: Headline, inside: Mapping[str, Sequence[str]]
-) -> Iterator[Comparison]:
+) -> Iterator[VerdictComparison]:
     """The comparisons of a headline's value: of each source with the reference, or of all pairs."""
-    rows = {row.value: row for row in grid(result)}
+    rows = {row.value: row for row in make_grid(result)}
     row = rows.get(headline.equal) or rows.get(headline.value)
     if row is None:
         return
-    held = inside.get(_HELD.get(result.measure, ("",))[0], ())
+    circular_sources = inside.get(_circular_value(result)[0], ())
     compared = any(
-        not math.isnan(one.matched_difference) for one in _tests(result, row).values()
+        not math.isnan(comparison.matched_difference)
+        for comparison in _test_cells(result, row).values()
     ) or any(NO_LENGTH in note for note in result.notes)
-    for (source, reference), test in _tests(result, row).items():
-        own, other = row.cells[source], row.cells[reference]
-        one = Comparison(
+    for (source, reference), test in _test_cells(result, row).items():
+        cell, reference_cell = row.cells[source], row.cells[reference]
+        comparison = VerdictComparison(
             headline,
             row,
-            *(source, reference, own, other, test),
+            *(source, reference, cell, reference_cell, test),
             level=result.interval.level if result.interval else 0.0,
             units=(result.by_source[source].units, result.by_source[reference].units),
             equal=not math.isnan(test.matched_difference),
             state="not tested",
         )
-        state, why = _judge(one, {source, reference} & {*held}, compared)
-        yield replace(one, state=state, why=why)
+        state, why = _judge_comparison(
+            comparison, {source, reference} & {*circular_sources}, compared
+        )
+        yield replace(comparison, state=state, why=why)
 
 
-def _tests(result: Result, row: GridRow) -> dict[tuple[str, str], Cell]:
+def _test_cells(result: Result, row: GridRow) -> dict[tuple[str, str], GridCell]:
     """What is known of each difference, by the two sources."""
     if result.reference == EACH:
-        pairs = next((one for one in pair_grid(result) if one.value == row.value), None)
+        pairs = next(
+            (pair_row for pair_row in make_pair_grid(result) if pair_row.value == row.value), None
+        )
         ends = {
             f"{test['source']} − {test['reference']}": (test["source"], test["reference"])
             for test in result.comparisons
@@ -567,36 +612,133 @@ def _tests(result: Result, row: GridRow) -> dict[tuple[str, str], Cell]:
     if reference is None:
         return {}
     return {
-        (source, str(result.reference)): _with_difference(cell, reference)
+        (source, str(result.reference)): _add_difference(cell, reference)
         for source, cell in row.cells.items()
         if source != result.reference and not is_input(source)
     }
 
 
-def _with_difference(cell: Cell, reference: Cell) -> Cell:
+def _add_difference(cell: GridCell, reference: GridCell) -> GridCell:
     """A value that was not tested differs all the same."""
     if math.isnan(cell.difference):
         return replace(cell, difference=cell.estimate - reference.estimate)
     return cell
 
 
-def _judge(one: Comparison, circles: set[str], compared: bool) -> tuple[State, str]:
+def _judge_comparison(
+    comparison: VerdictComparison, circles: set[str], compared: bool
+) -> tuple[State, str]:
     """`compared`: whether some sources were compared at equal length, so that whole texts of the
     others are no ground for a verdict."""
-    test = one.test
+    test = comparison.test
     if circles:
         return "circular", ""
-    if math.isnan(one.difference):
+    if math.isnan(comparison.difference):
         return "not tested", "undefined"
-    if min(one.units) < TOO_FEW:
-        return "not tested", several(min(one.units), "independent text")
-    if not one.equal and one.row.length_sensitive and compared:
+    if min(comparison.units) < TOO_FEW:
+        return "not tested", several(min(comparison.units), "independent text")
+    if not comparison.equal and comparison.row.length_sensitive and compared:
         return "not tested", NO_LENGTH
-    verdict = test.matched_verdict if one.equal else test.verdict
-    if verdict == "differs" and not one.equal and test.beyond * one.difference < 0:
+    verdict = test.matched_verdict if comparison.equal else test.verdict
+    if verdict == "differs" and not comparison.equal and test.beyond * comparison.difference < 0:
         verdict = "not found"
     if verdict == "not found" and test.equivalent:
         return "equivalent", ""
-    if verdict == "not found" and min(one.units) < FEW:
+    if verdict == "not found" and min(comparison.units) < FEW:
         return "no power", ""
     return verdict, ""
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A source in one aspect; 1 is the most diverse."""
+
+    rank: int
+    letters: str
+    value: float
+    low: float
+    high: float
+
+
+def assign_letters(names: Sequence[str], apart: Collection[frozenset[str]]) -> dict[str, str]:
+    """The letters of each name: two share one unless they are apart.
+
+    Insert and absorb (Piepho 2004): a group that holds two that are apart is split into one without
+    each, and a group inside another is dropped.
+
+    >>> assign_letters("abc", [frozenset("ac")])
+    {'a': 'a', 'b': 'ab', 'c': 'b'}
+    """
+    groups = [frozenset(names)]
+    for pair in apart:
+        first, second = pair
+        split = [
+            part
+            for group in groups
+            for part in ((group - {first}, group - {second}) if pair <= group else (group,))
+        ]
+        unique = list(dict.fromkeys(split))
+        groups = [group for group in unique if not any(group < other for other in unique)]
+    place = {name: number for number, name in enumerate(names)}
+    groups.sort(key=lambda group: sorted(place[name] for name in group))
+    return {
+        name: "".join(_letter_name(n) for n, group in enumerate(groups) if name in group)
+        for name in names
+    }
+
+
+def _letter_name(number: int) -> str:
+    """a to z, then a2 to z2."""
+    turn, place = divmod(number, len(_LETTERS))
+    return _LETTERS[place] + (str(turn + 1) if turn else "")
+
+
+def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
+    """The sources of an aspect from the most diverse to the most repetitive; without those whose
+    texts have no usable equal length."""
+    cells = {}
+    for comparison in aspect.comparisons:
+        if not comparison.by_length:
+            cells[comparison.source] = comparison.cell, comparison.equal, comparison.turn
+            cells[comparison.reference] = (
+                comparison.reference_cell,
+                comparison.equal,
+                comparison.turn,
+            )
+    values = {
+        name: cell.matched if equal else cell.estimate for name, (cell, equal, _) in cells.items()
+    }
+    known = [name for name, value in values.items() if not math.isnan(value)]
+    order = sorted(known, key=lambda name: cells[name][2] * values[name])
+    apart = {
+        frozenset((comparison.source, comparison.reference))
+        for comparison in aspect.comparisons
+        if comparison.state == "differs"
+    }
+    letters = assign_letters(order, [pair for pair in apart if pair <= set(order)])
+    by_source = {}
+    for rank, name in enumerate(order, start=1):
+        cell, equal, _ = cells[name]
+        ends = (cell.matched_low, cell.matched_high) if equal else (cell.low, cell.high)
+        by_source[name] = Rank(rank, letters[name], values[name], *ends)
+    return by_source
+
+
+def rank_sources(shown: Verdicts) -> tuple[list[str], Mapping[str, Mapping[str, Rank]]]:
+    """The sources by their mean rank over aspects of diversity, those last that some aspect has no
+    rank for, and the ranks of each aspect."""
+    by_aspect = {aspect.name: rank_aspect(aspect) for aspect in shown.aspects}
+    counted = [a.name for a in shown.aspects if a.row.higher != "neither"] or list(by_aspect)
+
+    def place(source: str) -> tuple[int, float]:
+        ranks_of_source = [
+            by_aspect[name][source].rank for name in counted if source in by_aspect[name]
+        ]
+        return len(counted) - len(ranks_of_source), sum(ranks_of_source) / max(
+            len(ranks_of_source), 1
+        )
+
+    return sorted(shown.sources, key=place), by_aspect

@@ -1,55 +1,44 @@
-"""Numbers, differences and lists in the words of a sentence."""
+"""Numbers, lists, corrections and notes in the words of a sentence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
-from rote.core.numbers import format_number
+from rote.compare.multiple_testing import CORRECTIONS, POWER
+from rote.core.numbers import format_number, format_percent
+from rote.core.progress import several
 from rote.core.record import Headline
+from rote.core.result import Result, Row
+from rote.measure.driver.multiple_testing import FAMILY
 
 
-def number(value: float, headline: Headline) -> str:
-    return percent(value) if headline.percent else rounded(value)
+def format_value(value: float, headline: Headline) -> str:
+    return format_percent(value) if headline.percent else format_rounded(value)
 
 
-def rounded(value: float) -> str:
+def format_rounded(value: float) -> str:
     """Three digits that count: the tables have more."""
     if math.isnan(value):
         return "–"
-    return format_number(value, f".{decimals(value)}f", typeset=True)
+    return format_number(value, f".{count_decimals(value)}f", typeset=True)
 
 
-def decimals(value: float) -> int:
+def count_decimals(value: float) -> int:
     if value == 0 or math.isnan(value):
         return 0
     return max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
 
 
-def pair(value: float, other: float, headline: Headline, title: str) -> str:
+def describe_pair(value: float, other: float, headline: Headline, title: str) -> str:
     """`gzip compression ratio 2.25 against 1.91`; where the unit says what it is, without a
     title."""
-    shown = f"{number(value, headline)} against {number(other, headline)}"
+    shown = f"{format_value(value, headline)} against {format_value(other, headline)}"
     return f"{shown} {headline.unit}" if headline.unit else f"{title} {shown}"
 
 
-def percent(share: float | None, signed: bool = False) -> str:
-    """A share as a percentage, with decimals only where it is small; null in JSON is undefined."""
-    if share is None or math.isnan(share):
-        return "–"
-    hundredths = 100 * share
-    places = 0 if abs(hundredths) >= 10 else 1 if abs(hundredths) >= 1 else 2
-    spec = f"{'+' if signed else ''}.{places}f"
-    return f"{format_number(hundredths, spec, typeset=True)} %"
-
-
-def points(difference: float) -> str:
-    """A difference of two shares, in percentage points."""
-    places = 1 if abs(difference) >= 0.001 else 3
-    return f"{format_number(100 * difference, f'+.{places}f', typeset=True)} points"
-
-
-def p_value(p: float) -> str:
+def format_p(p: float) -> str:
     if math.isnan(p):
         return "not tested"
     if p < 0.001:
@@ -57,10 +46,107 @@ def p_value(p: float) -> str:
     return f"p = {format_number(p, '.3f')}" if p < 0.01 else f"p = {format_number(p, '.2f')}"
 
 
-def listed(parts: Sequence[str]) -> str:
-    """`a, b and c`."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+UNKNOWN_FAMILY = "corrected over sources and values"
+"""All that is known of results of versions before families had a name."""
+POWER_NOTE = f"found with {POWER:.0%} power at the corrected level"
+
+
+def describe_correction(results: Sequence[Result]) -> str:
+    """`Holm over 44 tests: 11 values × 4 sources`; where facets differ, those of all. Verdicts come
+    first, and apart from all other tests."""
+    rows = list_families(results)
+    if not rows:
+        return UNKNOWN_FAMILY
+    parts = dict.fromkeys(row.get("of", "") for row in rows)
+    sentences = {
+        part: _describe_families([r for r in rows if r.get("of", "") == part]) for part in parts
+    }
+    if len(sentences) == 1:
+        return next(iter(sentences.values()))
+    return "; ".join(f"{part}: {sentences[part]}" for part in sorted(parts, reverse=True))
+
+
+def _describe_families(rows: Sequence[Row]) -> str:
+    sentences = list(dict.fromkeys(describe_family(row) for row in rows))
+    if len(sentences) == 1:
+        return sentences[0] + ("" if len(rows) == 1 else ", in each facet")
+    counts = sorted(row["tests"] for row in rows)
+    names = " or ".join(dict.fromkeys(CORRECTIONS[row["correction"]] for row in rows))
+    return f"{names} over {counts[0]:,} to {counts[-1]:,} tests, in each facet"
+
+
+def list_families(results: Iterable[Result]) -> list[Row]:
+    """Every family once: all measures of a panel hold the same."""
+    rows = [row for result in results for row in result.tables.get(FAMILY, ())]
+    return list({tuple(sorted(row.items())): row for row in rows}.values())
+
+
+def describe_family(row: Row) -> str:
+    tests, values, matched = row["tests"], row["values"], row["matched_values"]
+    if tests == 1:
+        return "one test, nothing to correct for"
+    what = "pairs" if "pairs" in row else "sources"
+    of = several(values or matched, "value")
+    if matched:
+        of += f" and {matched:,} at equal size" if values else " at equal size"
+    count = row[what]
+    if count > 1:
+        is_full_grid = tests == (values + matched) * count
+        brackets = f"({of})" if matched and is_full_grid else of
+        of = f"{brackets} × {count:,} {what}" if is_full_grid else f"{of}, {count:,} {what}"
+    return f"{CORRECTIONS[row['correction']]} over {several(tests, 'test')}: {of}"
+
+
+def share_range(numbers: Sequence[float]) -> str:
+    """`3 to 12 %` of shares; nothing where none is known."""
+    known = [number for number in numbers if not math.isnan(number) and number > 0]
+    if not known:
+        return ""
+    first, last = (format_number(100 * end, ".2g") for end in (min(known), max(known)))
+    first, last = (
+        shown if "e" not in shown else format_number(float(shown), ".0f") for shown in (first, last)
+    )
+    return f"{first} %" if first == last else f"{first} to {last} %"
+
+
+# A number by itself: the 4 of gpt-4 is part of a name.
+_NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?:\.\d+)?(?![\w-])")
+
+
+def gather_notes(result: Result) -> list[tuple[str, list[str]]]:
+    """The notes of a result with the sources that each is about; none: it is about all of it.
+
+    Notes that differ in their numbers alone are one, with the range of each number that differs.
+    """
+    about: dict[str, list[tuple[str, str]]] = {note: [] for note in result.notes}
+    for source, source_result in result.by_source.items():
+        for note in source_result.notes:
+            about.setdefault(_without_numbers(note), []).append((source, note))
+    return [
+        (
+            _join_notes([note for _, note in notes_by_source]) if notes_by_source else line,
+            [source for source, _ in notes_by_source],
+        )
+        for line, notes_by_source in about.items()
+    ]
+
+
+def _without_numbers(note: str) -> str:
+    """A note without its numbers: 1 text and 2 texts are alike."""
+    return re.sub(r"(# \w+?)s\b", r"\1", _NUMBER.sub("#", note))
+
+
+def _join_notes(notes: Sequence[str]) -> str:
+    """Notes that are alike but for their numbers as one."""
+    numbers = iter(zip(*(_NUMBER.findall(note) for note in notes)))
+    # The longest says "texts" where one of them says "1 text".
+    return _NUMBER.sub(lambda _: _number_range(next(numbers)), max(notes, key=len))
+
+
+def _number_range(written: Sequence[str]) -> str:
+    ordered = sorted(set(written), key=lambda number: float(number.replace(",", "")))
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

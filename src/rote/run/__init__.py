@@ -14,6 +14,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
+from hashlib import blake2b
+from itertools import chain
 from multiprocessing import parent_process
 from typing import Any, Protocol, TypeVar
 
@@ -33,12 +36,12 @@ class Shared(Protocol[Held]):
     def value(self) -> Held: ...
 
 
-class Engine(Protocol):
+class Engine:
     """What every engine offers; functions and items are picklable, results come in order."""
 
     jobs: int
     """How many pieces are worked on at a time."""
-    remote: bool
+    remote = False
     """Whether work is done on other machines: then they read the input, this process does not."""
 
     def map(
@@ -54,7 +57,7 @@ class Engine(Protocol):
         Should a process be killed for good, the error says what it was `doing`, and what of it
         is `kept` for the next run.
         """
-        ...
+        return self._map(function, items, doing, kept)
 
     def group(
         self,
@@ -71,19 +74,48 @@ class Engine(Protocol):
         folded in any order, in place if `fold` likes. `then` makes of a key and its value what is
         given out, where they are: what it leaves out does not travel.
         """
-        ...
+        return self._group(function, items, fold, then, doing)
 
     def share(self, value: Value) -> Shared[Value]:
         """A reference to a value, for functions that travel."""
-        ...
+        raise NotImplementedError
+
+    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
+        raise NotImplementedError
+
+    def _group(
+        self, function: Any, items: Iterable[Any], fold: Any, then: Any, doing: str
+    ) -> Iterator[tuple[Any, Any]]:
+        """Folds where the pairs are made, so that each key of a piece travels once."""
+        pieces = self._map(partial(_fold_piece, function, fold), items, doing, "")
+        by_key = _fold_pairs(chain.from_iterable(pieces), fold)
+        for key, value in in_order(by_key.items()):
+            yield key, value if then is None else then(key, value)
 
 
-def cores() -> int:
-    """The cores that there are for this process; in a worker process one, for there are others."""
-    if parent_process() is not None or "pyspark.worker" in sys.modules:
-        return 1
-    allowed = getattr(os, "sched_getaffinity", None)
-    return len(allowed(0)) if allowed else os.cpu_count() or 1
+def _fold_piece(function: Any, fold: Any, item: Any) -> list[tuple[Any, Any]]:
+    return list(_fold_pairs(function(item), fold).items())
+
+
+def _fold_pairs(pairs: Iterable[tuple[Any, Any]], fold: Any) -> dict[Any, Any]:
+    """The values of each key as one."""
+    by_key: dict[Any, Any] = {}
+    for key, value in pairs:
+        by_key[key] = fold(by_key[key], value) if key in by_key else value
+    return by_key
+
+
+def in_order(pairs: Iterable[tuple[Any, Value]]) -> list[tuple[Any, Value]]:
+    """Pairs by the place of their key, and by the key itself."""
+    return sorted(pairs, key=lambda pair: (place(pair[0]), pair[0]))
+
+
+def place(key: Any) -> int:
+    """Where a key belongs among all; unlike Python's own hash, the same in every process."""
+    return int.from_bytes(blake2b(repr(key).encode(), digest_size=7).digest(), "big")
+
+
+PLACES = 1 << 56
 
 
 _threads: ContextVar[int] = ContextVar("_threads", default=1)
@@ -117,6 +149,14 @@ def side_by_side(
         yield from pool.map(function, items)
 
 
+def cores() -> int:
+    """The cores that there are for this process; in a worker process one, for there are others."""
+    if parent_process() is not None or "pyspark.worker" in sys.modules:
+        return 1
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1
+
+
 def check_jobs(jobs: int) -> None:
     """Refuse a number of cores that nothing can be done on."""
     if jobs < 1:
@@ -130,5 +170,5 @@ def get(name: str | Engine | None = None, jobs: int = 1) -> Engine:
         return name
     name = name or ("serial" if jobs == 1 else "processes")
     kind, _, where = name.partition(":")
-    made: Engine = plugins.load("run", kind).engine(name if where[:2] == "//" else where, jobs)
-    return made
+    engine: Engine = plugins.load("run", kind).engine(name if where[:2] == "//" else where, jobs)
+    return engine

@@ -17,14 +17,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from itertools import chain, islice
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from rote.core.errors import RoteError
-from rote.run.serial import all_in_order, folded, nowhere
-
-Item = TypeVar("Item")
-Out = TypeVar("Out")
-Value = TypeVar("Value")
+from rote.run import Engine, Out, Value
+from rote.run.serial import nowhere
 
 # Enough pieces in flight to keep every process busy, few enough to keep memory flat.
 _IN_FLIGHT_PER_JOB = 2
@@ -40,7 +37,7 @@ Later = Callable[..., Callable[[], Any]]
 
 
 @contextmanager
-def kept(jobs: int) -> Iterator[Later]:
+def keep_processes(jobs: int) -> Iterator[Later]:
     """Processes for all that is mapped inside with so many jobs: each takes seconds to import and
     to load models, which is then done once. What is given out gives a function that waits for
     it; with one job nothing is started, and it is done when it is asked for."""
@@ -76,29 +73,20 @@ def engine(where: str, jobs: int) -> Processes:
     return Processes(jobs)
 
 
-class Processes:
-    remote = False
-
+class Processes(Engine):
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
 
-    def map(
-        self,
-        function: Callable[[Item], Out],
-        items: Iterable[Item],
-        *,
-        doing: str = "working",
-        kept: str = "",
-    ) -> Iterator[Out]:
+    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
         items = iter(items)
         first = list(islice(items, _FEW + 1))
         if len(first) <= _FEW:
             yield from map(function, first)
             return
-        held = _kept.get()
-        own = held is None or held[0] != self.jobs
-        pool = _started(self.jobs) if held is None or own else held[1]
-        pending: deque[Future[Out]] = deque()
+        running = _kept.get()
+        is_own = running is None or running[0] != self.jobs
+        pool = _started(self.jobs) if running is None or is_own else running[1]
+        pending: deque[Future[Any]] = deque()
         done = 0
         try:
             for item in chain(first, items):
@@ -119,36 +107,11 @@ class Processes:
             # Also reached when the consumer stops early or a piece fails.
             for future in pending:
                 future.cancel()
-            if own:
+            if is_own:
                 pool.shutdown(wait=True, cancel_futures=True)
-
-    def group(
-        self,
-        function: Callable[[Item], Iterable[tuple[Any, Value]]],
-        items: Iterable[Item],
-        fold: Callable[[Value, Value], Value],
-        *,
-        then: Callable[[Any, Value], Any] | None = None,
-        doing: str = "working",
-    ) -> Iterator[tuple[Any, Any]]:
-        return all_in_order(self.map(_Folding(function, fold), items, doing=doing), fold, then)
 
     def share(self, value: Value) -> _InFile[Value]:
         return _InFile(value)
-
-
-class _Folding(Generic[Item, Value]):
-    """Folds where the pairs are made, so that each key of a piece travels once."""
-
-    def __init__(
-        self,
-        function: Callable[[Item], Iterable[tuple[Any, Value]]],
-        fold: Callable[[Value, Value], Value],
-    ) -> None:
-        self._function, self._fold = function, fold
-
-    def __call__(self, item: Item) -> list[tuple[Any, Value]]:
-        return list(folded(self._function(item), self._fold).items())
 
 
 class _InFile(Generic[Value]):
@@ -162,8 +125,8 @@ class _InFile(Generic[Value]):
 
     @property
     def value(self) -> Value:
-        held: Value = _loaded(self._path)
-        return held
+        value: Value = _loaded(self._path)
+        return value
 
 
 @lru_cache(maxsize=4)

@@ -19,15 +19,11 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import Any
 
 from rote.core.distribution import version
 from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
-from rote.run.serial import PLACES, in_order, place
-
-Item = TypeVar("Item")
-Out = TypeVar("Out")
-Value = TypeVar("Value")
+from rote.run import PLACES, Engine, Value, in_order, place
 
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]")
 # While the last tasks of one window run, cores that are free work on the next. Each window is a job
@@ -49,7 +45,7 @@ def _spark(where: str) -> Spark:
     return Spark(where)
 
 
-class Spark:
+class Spark(Engine):
     remote = True
 
     def __init__(self, master: str) -> None:
@@ -59,14 +55,7 @@ class Spark:
         self._tries = int(self._context.getConf().get("spark.task.maxFailures", str(tries)))
         list(self.map(_nothing, range(2 * self.jobs), doing="looking for rote"))
 
-    def map(
-        self,
-        function: Callable[[Item], Out],
-        items: Iterable[Item],
-        *,
-        doing: str = "working",
-        kept: str = "",
-    ) -> Iterator[Out]:
+    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
         group, drawn = uuid.uuid4().hex, enumerate(items)
         pending: deque[Future[list[tuple[Any, Any]]]] = deque()
         with ThreadPoolExecutor(_WINDOWS) as pool:
@@ -84,14 +73,8 @@ class Spark:
                     waiting.cancel()
                 self._context.cancelJobGroup(group)
 
-    def group(
-        self,
-        function: Callable[[Item], Iterable[tuple[Any, Value]]],
-        items: Iterable[Item],
-        fold: Callable[[Value, Value], Value],
-        *,
-        then: Callable[[Any, Value], Any] | None = None,
-        doing: str = "working",
+    def _group(
+        self, function: Any, items: Iterable[Any], fold: Any, then: Any, doing: str
     ) -> Iterator[tuple[Any, Any]]:
         # All references at once: a shuffle begins when every piece has given its pairs.
         every = list(enumerate(items))
@@ -103,8 +86,8 @@ class Spark:
         pairs = self._tasks(function, every, stream=True).map(_pair)
         joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
-            for found in joined.mapPartitions(partial(_sorted, then)).toLocalIterator(True):
-                yield from _taken([found], doing, "")
+            for result in joined.mapPartitions(partial(_sorted, then)).toLocalIterator(True):
+                yield from _taken([result], doing, "")
         except Exception as error:
             raise _told(error, doing, "") from error
 
@@ -118,22 +101,17 @@ class Spark:
         from pyspark import cloudpickle
 
         dumps: Any = cloudpickle.dumps
-        held = [(number, pickle.dumps(item, protocol=-1)) for number, item in numbered]
+        pickled = [(number, pickle.dumps(item, protocol=-1)) for number, item in numbered]
         task = _by_value(_task)(version(), self._tries, dumps(function), stream)
-        return self._context.parallelize(held, len(held)).flatMap(task)
+        return self._context.parallelize(pickled, len(pickled)).flatMap(task)
 
     def _results(
-        self,
-        group: str,
-        function: Callable[[Item], Out],
-        window: list[tuple[int, Item]],
-        doing: str,
-        kept: str,
+        self, group: str, function: Any, window: list[tuple[int, Any]], doing: str, kept: str
     ) -> list[tuple[Any, Any]]:
         self._context.setJobGroup(group, doing)
         try:
-            found: list[tuple[Any, Any]] = self._tasks(function, window).collect()
-            return found
+            results: list[tuple[Any, Any]] = self._tasks(function, window).collect()
+            return results
         except Exception as error:
             raise _told(error, doing, kept) from error
 
@@ -181,9 +159,9 @@ def _nothing(item: object) -> None:
     return None
 
 
-def _pair(found: tuple[Any, Any]) -> tuple[Any, Any]:
+def _pair(result: tuple[Any, Any]) -> tuple[Any, Any]:
     """A pair that a task gave; what went wrong there travels like one."""
-    return found[1] if not found[0] else ((_FAILED, found[0]), found[1])
+    return result[1] if not result[0] else ((_FAILED, result[0]), result[1])
 
 
 def _part(width: int, key: Any) -> int:
@@ -199,18 +177,18 @@ def _sorted(
     then: Callable[[Any, Any], Any] | None, pairs: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Any, Any]]:
     """The pairs of a part in order, as results; what went wrong first, in the order of tasks."""
-    held = list(pairs)
-    failures = [(key[1], error) for key, error in held if _is_failure(key)]
+    ordered = list(pairs)
+    failures = [(key[1], error) for key, error in ordered if _is_failure(key)]
     yield from sorted(failures, key=lambda failure: failure[0][1][1])
-    for key, value in in_order(pair for pair in held if not _is_failure(pair[0])):
+    for key, value in in_order(pair for pair in ordered if not _is_failure(pair[0])):
         yield "", (key, value if then is None else then(key, value))
 
 
 def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, to be sent as code: whoever gets it need not have this module."""
-    found = FunctionType(function.__code__, {"__builtins__": __builtins__}, function.__name__)
-    found.__module__ = "__main__"
-    return found
+    copied = FunctionType(function.__code__, {"__builtins__": __builtins__}, function.__name__)
+    copied.__module__ = "__main__"
+    return copied
 
 
 def _task(
@@ -232,7 +210,7 @@ def _task(
 
         # Workers collect garbage after each task; modules and kernels, which stay, are left out.
         gc.freeze()
-        number, held = item
+        number, pickled_item = item
         context = TaskContext.get()
         last = context is None or context.attemptNumber() + 1 >= tries
         where = (socket.gethostname(), number + 1)
@@ -247,8 +225,8 @@ def _task(
             yield ("version", where), (own, there)
             return
         try:
-            found = pickle.loads(pickled)(pickle.loads(held))
-            for each in found if stream else (found,):
+            result = pickle.loads(pickled)(pickle.loads(pickled_item))
+            for each in result if stream else (result,):
                 yield "", each
         except Exception as error:
             machine = (OSError, MemoryError)
@@ -263,9 +241,9 @@ def _task(
     return run
 
 
-def _taken(found: list[tuple[Any, Any]], doing: str, kept: str) -> Iterator[Any]:
+def _taken(results: list[tuple[Any, Any]], doing: str, kept: str) -> Iterator[Any]:
     """The results up to what went wrong, which is raised here."""
-    for status, value in found:
+    for status, value in results:
         if not status:
             yield value
             continue
@@ -298,11 +276,11 @@ def _told(error: Exception, doing: str, kept: str) -> Exception:
     """What Spark gave up on, in words."""
     if isinstance(error, RoteError):
         return error
-    said = _cause(error)
-    if "ExecutorLostFailure" in said or "exited" in said:
-        problem = f"executors were lost again and again while {doing} ({said})"
+    cause = _cause(error)
+    if "ExecutorLostFailure" in cause or "exited" in cause:
+        problem = f"executors were lost again and again while {doing} ({cause})"
         return RoteError(f"{problem}, most often because memory ran out. {kept}".strip())
-    return RoteError(f"Spark failed while {doing}: {said}. {kept}".strip())
+    return RoteError(f"Spark failed while {doing}: {cause}. {kept}".strip())
 
 
 def _cause(error: Exception) -> str:

@@ -12,19 +12,19 @@ convicts nobody. A part that is short, or whose words are common, cannot be judg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import folded_words
 from rote.annotate.folded_words import FoldedWords
+from rote.core.array_types import Array
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, starts_of
 from rote.core.metric import LONGEST_NGRAM, check_options, option
-from rote.index.columns.layer_column import END
+from rote.index.grams import END
 
-Array: TypeAlias = NDArray[Any]
 VERSION = f"parts/2+{folded_words.VERSION}"
 """For the signatures of results: what counts as held, and by which words."""
 SCORE = 0.7

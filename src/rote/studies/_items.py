@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean_of as clustered_mean
-from rote.compare.clusters import numbered, share_interval, stretch_units, stretched
+from rote.compare.clusters import (
+    clustered_mean,
+    error_inflation,
+    inflation_units,
+    number_clusters,
+    share_interval,
+)
 from rote.compare.intervals import wilson
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
@@ -19,10 +24,10 @@ from rote.core.result import Row
 from rote.corpus.items import Item
 
 CORRECTNESS = ("acc", "exact_match", "acc_norm")
-"""Fields that say whether an item was answered rightly, as lm-evaluation-harness names them."""
+"""Fields that say whether an item was answered correctly, as lm-evaluation-harness names them."""
 LOW, HIGH, NEITHER = 0, 1, -1
 HALVES = {LOW: "low", HIGH: "high"}
-_SAID = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+_TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -34,33 +39,38 @@ def check_by(by: Sequence[str]) -> None:
         raise OptionError("items are grouped by at least one field, such as task")
 
 
-def grouped(fields: Iterable[Sequence[object]]) -> dict[str, Labels]:
+def group_by_fields(fields: Iterable[Sequence[object]]) -> dict[str, Labels]:
     """Which of some things have the same fields: their places, under the fields' values."""
-    found: dict[str, list[int]] = {}
-    for number, own in enumerate(fields):
-        found.setdefault(JOINT.join(map(str, own)), []).append(number)
-    return {name: np.array(places) for name, places in found.items()}
+    positions: dict[str, list[int]] = {}
+    for number, values in enumerate(fields):
+        positions.setdefault(JOINT.join(map(str, values)), []).append(number)
+    return {name: np.array(places) for name, places in positions.items()}
 
 
-def groups_of(items: Sequence[Item], by: Sequence[str]) -> dict[str, Labels]:
+def items_by_group(items: Sequence[Item], by: Sequence[str]) -> dict[str, Labels]:
     """Which items have the same fields."""
-    return grouped([field_of(item, field, "--by") for field in by] for item in items)
+    return group_by_fields([read_field(item, field, "--by") for field in by] for item in items)
 
 
-def named(by: Sequence[str], group: str) -> dict[str, Any]:
+def group_by_item(groups: Groups) -> dict[int, str]:
+    """The group of each item, by the item's number."""
+    return {number: name for name, members in groups.items() for number in members.tolist()}
+
+
+def group_columns(by: Sequence[str], group: str) -> dict[str, Any]:
     """A group and its fields, as the rows of a table begin."""
     return {"group": group, **dict(zip(by, group.split(JOINT)))}
 
 
-def repeated(items: Sequence[Item], groups: Groups) -> int:
+def count_repeated(items: Sequence[Item], groups: Groups) -> int:
     """How many items of a group occur there before, with the same task and id."""
     return sum(
-        len(own) - len({(items[i].task, items[i].id) for i in own.tolist()})
-        for own in groups.values()
+        len(group) - len({(items[i].task, items[i].id) for i in group.tolist()})
+        for group in groups.values()
     )
 
 
-def field_of(item: Item, field: str, flag: str) -> Any:
+def read_field(item: Item, field: str, flag: str) -> Any:
     """A field of an item, named by a flag."""
     if field == "task":
         return item.task
@@ -74,27 +84,27 @@ def field_of(item: Item, field: str, flag: str) -> Any:
     return item.meta[field]
 
 
-def correctness(item: Item, column: str | None) -> float:
-    """1 where an item was answered rightly, 0 where not; nan where no field says it, or it is
+def read_correctness(item: Item, column: str | None) -> float:
+    """1 where an item was answered correctly, 0 where not; nan where no field says it, or it is
     empty."""
     if column is None:
         known = (item.meta[name] for name in CORRECTNESS if name in item.meta)
         value = next(known, None)
     else:
-        value = field_of(item, column, "--correct")
+        value = read_field(item, column, "--correct")
     if value is None or value == "":
         return np.nan
-    written = str(value).strip().lower()
-    if written not in _SAID:
+    word = str(value).strip().lower()
+    if word not in _TRUTH:
         raise InputError(
             f"the item '{item.id}' of {item.task} holds {value!r}: right is true or 1, wrong is "
             "false or 0",
             field=column or "acc",
         )
-    return _SAID[written]
+    return _TRUTH[word]
 
 
-def described(
+def describe_values(
     titles: Mapping[str, str],
     *,
     higher: str | Mapping[str, str] = "neither",
@@ -131,8 +141,8 @@ class Share:
         known = ~np.isnan(correct)
         if not known.any():
             return cls(0, 0)
-        right, twins = correct[known], numbered(bases[known])
-        stretch, units = stretched(right, twins), stretch_units(right, twins)
+        right, twins = correct[known], number_clusters(bases[known])
+        stretch, units = error_inflation(right, twins), inflation_units(right, twins)
         return cls(len(right), int(right.sum()), stretch, units)
 
     @property
@@ -144,39 +154,39 @@ class Share:
         return wilson(self.correct / fewer, self.items / fewer, level, self.units)
 
 
-def halves(scores: Floats, tasks: Labels) -> Labels:
+def split_halves(scores: Floats, tasks: Labels) -> Labels:
     """LOW up to the median of the task's scores, HIGH above it, NEITHER where there is no score."""
-    found = np.full(len(scores), NEITHER, np.int64)
-    for own in of_tasks(scores, tasks):
-        found[own] = np.where(scores[own] > np.median(scores[own]), HIGH, LOW)
-    return found
+    labels = np.full(len(scores), NEITHER, np.int64)
+    for task_items in scored_by_task(scores, tasks):
+        labels[task_items] = np.where(scores[task_items] > np.median(scores[task_items]), HIGH, LOW)
+    return labels
 
 
-def of_tasks(scores: Floats, tasks: Labels) -> list[Labels]:
+def scored_by_task(scores: Floats, tasks: Labels) -> list[Labels]:
     """Of each task the items that have a score."""
-    held = ~np.isnan(scores)
-    every = (np.flatnonzero((tasks == task) & held) for task in np.unique(tasks))
-    return [own for own in every if len(own)]
+    scored = ~np.isnan(scores)
+    every = (np.flatnonzero((tasks == task) & scored) for task in np.unique(tasks))
+    return [task_items for task_items in every if len(task_items)]
 
 
-def mean_of(values: Floats) -> float:
+def defined_mean(values: Floats) -> float:
     """The mean of what is defined, nan where nothing is."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else math.nan
 
 
-def estimates(
+def estimate_columns(
     columns: Mapping[str, Floats], bases: Labels, level: float, shares: tuple[str, ...] = ()
 ) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
     """The mean of each column and its interval, Wilson's for `shares` (by how their names begin),
     else the jackknife's; items with the same number in `bases` belong together."""
-    values = {name: mean_of(column) for name, column in columns.items()}
+    values = {name: defined_mean(column) for name, column in columns.items()}
     intervals = {}
     for name, column in columns.items():
         if not level or math.isnan(values[name]):
             continue
         if name.startswith(shares):
             intervals[name] = share_interval(column, bases, level)
-        elif not math.isnan((found := clustered_mean(column, bases)).error):
-            intervals[name] = found.interval(level)
+        elif not math.isnan((average := clustered_mean(column, bases)).error):
+            intervals[name] = average.interval(level)
     return values, intervals

@@ -1,7 +1,10 @@
-"""What commands that train share: a model opened, pairs as tokens, a training in its folder."""
+"""What commands that train share: a model opened, pairs as tokens, a training in its folder; and
+candidates on disk, ranked by ROUGE, to calibrate on.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,15 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rote.core.array_types import Floats
 from rote.core.errors import InputError, OptionError
+from rote.core.folder import clear_errors
+from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import Reporter
-from rote.curate.pairs import Pair
+from rote.curate.corpus_reader import json_line
+from rote.curate.generate import count_lines, grow_file, parse_record, partial_path
+from rote.curate.pairs import TrainingPair, pairs_fingerprint
 from rote.models.options import ModelOptions
-from rote.models.training.loop import TrainOptions, finished, train
+from rote.models.training.loop import TrainOptions, read_finished, train
 
 if TYPE_CHECKING:
-    from rote.models.hub.computing import Loaded
+    from rote.models.hub_models import Loaded
+
 
 VERSION = "4"
 SMOOTHING = 0.1
@@ -71,7 +80,7 @@ def check_seeds(seeds: Sequence[int]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class FitSettings:
     """A model and how it is fine-tuned."""
 
     model: str
@@ -81,25 +90,29 @@ class Fit:
     max_tokens: int
     training: TrainOptions
     running: ModelOptions
+    lora: int = 0
+    """Rank of the adapters that are trained; 0: all weights are."""
 
     def settings(self, seed: int) -> dict[str, Any]:
         """What the weights depend on."""
         names = ("model", "from_config", "tokens", "longest", "max_tokens")
-        own = {name: getattr(self, name) for name in names}
-        how = self.training.settled(self.from_config)
-        return {"finetune": VERSION, **own, **asdict(how), "seed": seed}
+        values = {name: getattr(self, name) for name in names}
+        how = self.training.settled(self.from_config, lora=bool(self.lora))
+        adapters = {"lora": self.lora} if self.lora else {}
+        return {"finetune": VERSION, **values, **adapters, **asdict(how), "seed": seed}
 
 
-def room_of(tokens: int, shape: str) -> int:
+def batch_tokens(tokens: int, shape: str) -> int:
     """Tokens in one batch where none are asked for: a tiny model learns most in a given time from
     many small updates."""
     return tokens or (1024 if shape == "tiny" else 8192)
 
 
-def opened(model: str, running: ModelOptions, reporter: Reporter) -> Loaded:
+def open_trainable(model: str, running: ModelOptions, reporter: Reporter) -> Loaded:
     """A model in full precision, to be trained or to write."""
-    from rote.models.hub.computing import load
+    from rote.models.hub_models import choose_device, load
 
+    choose_device(running.device)
     loaded = load(model.removeprefix("transformers:"), running, reporter, VERSION)
     if loaded.tokenizer.eos_token_id is None:
         raise InputError("its tokenizer has no end token", file=model)
@@ -107,10 +120,10 @@ def opened(model: str, running: ModelOptions, reporter: Reporter) -> Loaded:
 
 
 def fit(
-    wanted: Fit,
-    every: Sequence[Pair],
-    some: Sequence[Pair],
-    held_out: Sequence[Pair],
+    wanted: FitSettings,
+    every: Sequence[TrainingPair],
+    some: Sequence[TrainingPair],
+    held_out: Sequence[TrainingPair],
     seed: int,
     folder: Path,
     settings: Mapping[str, Any],
@@ -118,32 +131,226 @@ def fit(
 ) -> dict[str, Any]:
     """Train on some pairs; a tokenizer that is learned is learned from every pair, so that subsets
     differ in nothing else."""
-    from rote.models.hub.computing import device_of
-    from rote.models.training.objectives import Fitting
-    from rote.models.training.pairs import tokens_of
-    from rote.models.training.starting import from_config
+    from rote.models.hub_models import choose_device
+    from rote.models.training.objectives import FineTuning, encode_pairs
+    from rote.models.training.summarizer import add_adapters, start_from_config
 
     settings = {**settings, **wanted.settings(seed)}
-    if (done := finished(folder, settings)) is not None:
+    if (done := read_finished(folder, settings)) is not None:
         reporter.say(f"{folder} holds this model already")
         return done
     if wanted.from_config:
-        texts = [text for one in every for text in (one.document, one.reference)]
-        loaded = from_config(wanted.from_config, texts, seed, device_of(wanted.running.device))
+        texts = [text for pair in every for text in (pair.document, pair.reference)]
+        loaded = start_from_config(
+            wanted.from_config, texts, seed, choose_device(wanted.running.device)
+        )
     else:
-        loaded = opened(wanted.model, wanted.running, reporter)
+        loaded = open_trainable(wanted.model, wanted.running, reporter)
+    finish = add_adapters(loaded, wanted.lora, seed) if wanted.lora else None
 
-    def objective(pairs: Sequence[Pair], smoothing: float) -> Fitting:
-        tokens = tokens_of(
+    def objective(pairs: Sequence[TrainingPair], smoothing: float) -> FineTuning:
+        tokens = encode_pairs(
             loaded,
-            [one.document for one in pairs],
-            [one.reference for one in pairs],
+            [pair.document for pair in pairs],
+            [pair.reference for pair in pairs],
             wanted.longest,
             wanted.max_tokens,
         )
-        return Fitting(loaded, tokens, np.arange(len(pairs)), wanted.tokens, smoothing)
+        return FineTuning(loaded, tokens, np.arange(len(pairs)), wanted.tokens, smoothing)
 
     fitting = objective(some, SMOOTHING)
     look = objective(held_out, 0.0).held_out if held_out else None
-    how = wanted.training.settled(wanted.from_config)
-    return train(loaded, fitting, folder, how, seed, reporter, settings=settings, held_out=look)
+    how = wanted.training.settled(wanted.from_config, lora=bool(wanted.lora))
+    return train(
+        *(loaded, fitting, folder, how, seed, reporter),
+        settings=settings,
+        held_out=look,
+        finish=finish,
+    )
+
+
+_CALIBRATION_VERSION = "3"
+_DIVERSITY = 1.0
+"""Penalty of a token that another candidate has at the same place."""
+_DOCUMENTS = 8
+"""In one update."""
+_RANKED_BY = ("rouge_1", "rouge_2", "rouge_l")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a model is calibrated."""
+
+    candidates: int
+    margin: float
+    alpha: float
+    longest: int
+    max_tokens: int
+    training: TrainOptions
+    running: ModelOptions
+
+
+def calibrate(
+    wanted: Calibration,
+    model: str,
+    pairs: Sequence[TrainingPair],
+    seed: int,
+    folder: Path,
+    reporter: Reporter,
+) -> dict[str, Any]:
+    """Write candidates, rank them, train; gives what a table says of it."""
+    from rote.models.training.objectives import CalibrationObjective, Ragged, encode_pairs
+
+    loaded = open_trainable(model, wanted.running, reporter)
+    parameters = {k: v for k, v in asdict(wanted).items() if k not in ("training", "running")}
+    settings = {
+        "calibrate": _CALIBRATION_VERSION,
+        "model": loaded.signature,
+        "pairs": pairs_fingerprint(pairs),
+        **parameters,
+        **asdict(wanted.training),
+        "seed": seed,
+    }
+    path = folder.with_name(f"{folder.name}.candidates.jsonl")
+    with clear_errors(folder.parent, "the calibration"):
+        candidate_lists = write_candidates(loaded, wanted, pairs, path, reporter)
+    references = [pair.reference for pair in pairs]
+    scored = score_candidates(candidate_lists, references)
+    order = np.argsort(-scored, axis=1, kind="stable")
+    if (result := read_finished(folder, settings)) is None:
+        ranked = [
+            texts[i] for texts, places in zip(candidate_lists, order.tolist()) for i in places
+        ]
+        documents = [pair.document for pair in pairs]
+        tokens = encode_pairs(loaded, documents, references, wanted.longest, wanted.max_tokens)
+        ranked_tokens = encode_pairs(
+            loaded, [""] * len(ranked), ranked, wanted.longest, wanted.max_tokens
+        )
+        rows: Ragged = ranked_tokens.references
+        objective = CalibrationObjective(
+            loaded, tokens, rows, wanted.candidates, _DOCUMENTS, wanted.margin, wanted.alpha
+        )
+        result = train(
+            loaded, objective, folder, wanted.training, seed, reporter, settings=settings
+        )
+    losses = result["loss"]
+    return {
+        "updates": result["updates"],
+        "best": float(scored.max(1).mean()),
+        "worst": float(scored.min(1).mean()),
+        "first_loss": sum(losses[:20]) / max(1, len(losses[:20])),
+        "loss": sum(losses[-20:]) / max(1, len(losses[-20:])),
+        "model": str(folder),
+    }
+
+
+def write_candidates(
+    loaded: Any, wanted: Calibration, pairs: Sequence[TrainingPair], path: Path, reporter: Reporter
+) -> list[list[str]]:
+    """Of each document what the model writes; those that are on disk are not written again."""
+    from rote.models.training.summarizer import Searching
+
+    how = Searching(
+        beams=wanted.candidates,
+        max_tokens=wanted.max_tokens,
+        longest=wanted.longest,
+        candidates=wanted.candidates,
+        diversity=_DIVERSITY,
+    )
+    writer = f"{loaded.signature} {how}"
+
+    def wrong(number: int, line: bytes) -> str | None:
+        record = parse_record(line)
+        if record.get("id") != pairs[number].id:
+            return f"'id' is {record.get('id')}, not {pairs[number].id}"
+        return None if record.get("by") == writer else f"'by' is {record.get('by')}, not {writer}"
+
+    write_resumed(
+        loaded,
+        [pair.document for pair in pairs],
+        how,
+        path,
+        wanted.running.batch,
+        lambda number, texts: {"id": pairs[number].id, "by": writer, "candidates": texts},
+        wrong,
+        reporter,
+    )
+    return [_candidate_texts(row) for _, row in read_json_lines(path)]
+
+
+def write_resumed(
+    loaded: Any,
+    documents: Sequence[str],
+    how: Any,
+    path: Path,
+    room: int,
+    record: Any,
+    wrong: Any,
+    reporter: Reporter,
+) -> None:
+    """A line for each document, those that are missing; in blocks, sorted by length inside. Equal
+    documents are read once, and those of lines that are held not again."""
+    from rote.models.training.summarizer import write
+
+    lines_done = count_lines(path, len(documents), wrong)
+    if path.exists():
+        return
+    loaded.model.eval()
+    beams = max(how.beams, how.candidates)
+    with grow_file(path) as grow, reporter.stage(path.stem, len(documents), "documents") as advance:
+        advance(lines_done)
+        rows = (_candidate_texts(row) for _, row in read_json_lines(partial_path(path)))
+        row_by_document = dict(zip(documents, rows))
+        at = lines_done
+        while at < len(documents):
+            begin, new = at, Counter[str]()
+            while at < len(documents) and len(new) < _BLOCK:
+                if documents[at] not in row_by_document:
+                    new[documents[at]] += 1
+                at += 1
+            advance(at - begin - new.total())
+            order = sorted(new, key=lambda document: -_estimate_tokens(document, how))
+            while order:
+                wide = _estimate_tokens(order[0], how) + how.max_tokens
+                some = order[: max(1, room // (wide * beams))]
+                for document, outputs in zip(some, write(loaded, some, how)):
+                    row_by_document[document] = [output.text for output in outputs]
+                order = order[len(some) :]
+                advance(sum(new[document] for document in some))
+            grow(
+                b"".join(
+                    json_line(record(i, row_by_document[documents[i]])) for i in range(begin, at)
+                )
+            )
+
+
+def _estimate_tokens(document: str, how: Any) -> int:
+    """About how many tokens of it are read."""
+    return min(int(how.longest), len(document) // 3 + 2)
+
+
+def _candidate_texts(row: JsonObject) -> list[str]:
+    """What a line that `write_resumed` wrote holds."""
+    if "candidates" not in row.values:
+        return [row.text("text")]
+    texts = row.array("candidates")
+    if not all(isinstance(text, str) for text in texts):
+        raise row.error("candidates", "holds something else than texts")
+    return texts
+
+
+_BLOCK = 256
+"""Different documents between two writings to the file."""
+
+
+def score_candidates(candidate_lists: Sequence[Sequence[str]], references: Sequence[str]) -> Floats:
+    """The mean of ROUGE-1, 2 and L of each candidate, a row for each document."""
+    from rote.measure.reference_scores.rouge import rouge, side_of
+
+    texts = [text for candidates in candidate_lists for text in candidates]
+    others = [
+        reference for candidates, reference in zip(candidate_lists, references) for _ in candidates
+    ]
+    scores = rouge(side_of(texts), side_of(others), threads=1, progress=lambda share: None)
+    mean = sum(scores[name].f for name in _RANKED_BY) / len(_RANKED_BY)
+    return np.asarray(mean).reshape(len(references), -1)

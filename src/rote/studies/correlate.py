@@ -3,7 +3,7 @@
 RESULTS are what measures wrote as JSON; sources with the same name are joined. Quality comes as a
 table with a column `source`:
 
-\b
+
   rote diversity stories.jsonl --by source --reference human -o diversity.json
   rote correlate diversity.json --quality ratings.csv --figure correlations.png
 
@@ -26,31 +26,46 @@ import numpy as np
 
 from rote.compare.correlation import (
     DRAWS,
-    EXACT,
-    LEAST,
+    MAX_EXACT,
+    MIN_SOURCES,
     Coefficient,
-    Pair,
+    ColumnPair,
+    correlate_columns,
     largest_block,
-    pairs,
     smallest_p,
 )
-from rote.compare.families import CORRECTIONS, adjusted
+from rote.compare.multiple_testing import CORRECTIONS, adjust_p_values
+from rote.compare.permutation import LEVEL
 from rote.core.array_types import Floats
+from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
 from rote.core.metric import handle, option, unsigned
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
-from rote.core.table import estimate
-from rote.studies._correlate_layout import CHARTS, LAYOUT
-from rote.studies._joined import table_of, with_quality
-from rote.studies._source_table import (
+from rote.core.result import Result
+from rote.core.table import (
+    VALUES,
     Column,
+    Pivot,
+    Row,
+    Rows,
+    Table,
+    defined,
+    distinct,
+    ends,
+    estimate,
+)
+from rote.studies._source_table import (
+    SourceColumn,
     SourceTable,
     TableOptions,
-    length_remarks,
-    without,
+    add_quality,
+    drop_sources,
+    note_lengths,
+    read_source_table,
+    short_name,
 )
 
 Correction = Literal["holm", "bh"]
@@ -60,14 +75,16 @@ _SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CorrelationFacet:
     """A facet: its sources by the names that they have within it."""
 
     title: str
     sources: Mapping[str, str]
 
-    def only(self, kept: Container[str]) -> Part:
-        return Part(self.title, {s: own for s, own in self.sources.items() if s in kept})
+    def only(self, chosen: Container[str]) -> CorrelationFacet:
+        return CorrelationFacet(
+            self.title, {s: name for s, name in self.sources.items() if s in chosen}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,42 +113,45 @@ class Options(TableOptions):
 def run(call: Call) -> Findings:
     """Pearson and Spearman of every two columns over the sources of each facet."""
     options: Options = call.options
-    whole = with_quality(table_of(call), options.quality, options.quality_columns)
-    parts = facet_parts(whole, options.facet)
-    table = without(
-        whole, options.without, reference=options.with_reference, inputs=options.with_inputs
+    full_table = add_quality(read_source_table(call), options.quality, options.quality_columns)
+    parts = split_by_facet(full_table, options.facet)
+    table = drop_sources(
+        full_table, options.without, reference=options.with_reference, inputs=options.with_inputs
     )
     parts = [part for part in (part.only(table.sizes) for part in parts) if part.sources]
-    _check(table, parts)
+    _check_columns(table, parts)
     names = [column.name for column in table.columns]
     rows: list[dict[str, Any]] = []
     described: list[dict[str, Any]] = []
-    notes = length_remarks(table, [part.sources for part in parts], matched=options.matched)
+    notes = note_lengths(table, [part.sources for part in parts], matched=options.matched)
     for part in parts:
-        block = _block(table.columns, [list(part.sources)])
-        found = pairs(block, level=table.level, seed=options.seed)
-        own_rows = _rows(found, names, list(part.sources.values()), options.correction)
-        rows += [{"facet": part.title, **row} for row in own_rows]
-        own = [_described(column, part) for column in table.columns]
-        described += own
-        notes += _remarks(found, own, part, options.correction)
+        block = _value_block(table.columns, [list(part.sources)])
+        correlations = correlate_columns(block, level=table.level, seed=options.seed)
+        part_rows = _pair_rows(correlations, names, list(part.sources.values()), options.correction)
+        rows += [{"facet": part.title, **row} for row in part_rows]
+        part_columns = [_describe_column(column, part) for column in table.columns]
+        described += part_columns
+        notes += _remarks(correlations, part_columns, part, options.correction)
     members = [
-        {"facet": part.title, "source": source, "name": own}
+        {"facet": part.title, "source": source, "name": name}
         for part in parts
-        for source, own in part.sources.items()
+        for source, name in part.sources.items()
     ]
     tables = {"members": members, "columns": described, "correlations": rows}
     if len(parts) > 1:
-        pooled, said = _pooled(table, parts, options)
-        tables["pooled"], notes = pooled, [*notes, *said]
-    signed = {"p": f"all orders up to {EXACT} sources, else {DRAWS}"}
+        pooled, remarks = _pool_facets(table, parts, options)
+        tables["pooled"], notes = pooled, [*notes, *remarks]
+    signed = {"p": f"all orders up to {MAX_EXACT} sources, else {DRAWS}"}
     return table.findings(tables, method=METHOD, notes=notes, signed=signed)
 
 
-def facet_parts(table: SourceTable, facet: Sequence[str]) -> list[Part]:
+def split_by_facet(table: SourceTable, facet: Sequence[str]) -> list[CorrelationFacet]:
     """The facets: by the fields named, or else those that the reference makes."""
     if not facet:
-        return [Part(own.title, own.names) for own in facets(table.sizes, table.reference)]
+        return [
+            CorrelationFacet(group.title, group.names)
+            for group in facets(table.sizes, table.reference)
+        ]
     for name in facet:
         if name not in table.by:
             raise UnknownName("field of the sources", name, table.by)
@@ -139,16 +159,16 @@ def facet_parts(table: SourceTable, facet: Sequence[str]) -> list[Part]:
         raise OptionError(
             "--facet names all fields of the sources: no field is left to name sources"
         )
-    found: dict[str, dict[str, str]] = {}
+    by_title: dict[str, dict[str, str]] = {}
     for source in table.sizes:
-        held = table.fields(source)
-        title = JOINT.join(held[name] for name in facet)
-        own = JOINT.join(value for name, value in held.items() if name not in facet)
-        found.setdefault(title, {})[source] = own
-    return [Part(title, sources) for title, sources in found.items()]
+        fields = table.fields(source)
+        title = JOINT.join(fields[name] for name in facet)
+        source_name = JOINT.join(value for name, value in fields.items() if name not in facet)
+        by_title.setdefault(title, {})[source] = source_name
+    return [CorrelationFacet(title, sources) for title, sources in by_title.items()]
 
 
-def _check(table: SourceTable, parts: Sequence[Part]) -> None:
+def _check_columns(table: SourceTable, parts: Sequence[CorrelationFacet]) -> None:
     if len(table.columns) < 2:
         raise OptionError(
             f"a correlation needs two columns: there is only "
@@ -157,23 +177,25 @@ def _check(table: SourceTable, parts: Sequence[Part]) -> None:
         )
     most = 0
     for part in parts:
-        present = ~np.isnan(_block(table.columns, [list(part.sources)])[0])
+        present = ~np.isnan(_value_block(table.columns, [list(part.sources)])[0])
         together = present.T.astype(int) @ present.astype(int)
         most = max(most, int((together - np.diag(np.diag(together))).max()))
     if most == 0:
-        held = "; ".join(f"{c.name}: {', '.join(list(c.values)[:4])}" for c in table.columns[:4])
+        examples = "; ".join(
+            f"{c.name}: {', '.join(list(c.values)[:4])}" for c in table.columns[:4]
+        )
         raise OptionError(
             f"no source has two of the columns ({', '.join(table.files)}): are the sources named "
-            f"alike? {held}"
+            f"alike? {examples}"
         )
-    if most < LEAST:
+    if most < MIN_SOURCES:
         raise OptionError(
             f"at most {several(most, 'source')} have two of the columns: a correlation "
-            f"needs {LEAST}, and says little below 6"
+            f"needs {MIN_SOURCES}, and says little below 6"
         )
 
 
-def _block(columns: Sequence[Column], facets: Sequence[Sequence[str]]) -> Floats:
+def _value_block(columns: Sequence[SourceColumn], facets: Sequence[Sequence[str]]) -> Floats:
     """Facets x sources x columns."""
     return np.array(
         [[[c.values.get(s, math.nan) for c in columns] for s in sources] for sources in facets],
@@ -181,16 +203,19 @@ def _block(columns: Sequence[Column], facets: Sequence[Sequence[str]]) -> Floats
     ).reshape(len(facets), len(facets[0]), len(columns))
 
 
-def _rows(
-    found: Sequence[Pair], names: Sequence[str], sources: Sequence[str], correction: Correction
+def _pair_rows(
+    correlations: Sequence[ColumnPair],
+    names: Sequence[str],
+    sources: Sequence[str],
+    correction: Correction,
 ) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [
         {
             "a": names[pair.a],
             "b": names[pair.b],
             "n": pair.sources,
-            **_coefficient("pearson", pair.pearson),
-            **_coefficient("spearman", pair.spearman),
+            **_coefficient_cells("pearson", pair.pearson),
+            **_coefficient_cells("spearman", pair.spearman),
             "exact": pair.exact,
             "weakest": pair.weakest,
             "weakest_without": None
@@ -198,51 +223,51 @@ def _rows(
             else sources[pair.weakest_without],
             "note": pair.reason,
         }
-        for pair in found
+        for pair in correlations
     ]
     for name in ("pearson", "spearman"):
         p = [row[f"{name}_p"] for row in rows]
-        corrected = adjusted(p, correction)
+        corrected = adjust_p_values(p, correction)
         for row, value in zip(rows, corrected):
             row[f"{name}_p_corrected"] = value
     return rows
 
 
-def _coefficient(name: str, found: Coefficient) -> dict[str, float]:
-    ends = estimate(name, found.estimate, (found.low, found.high))
-    return {**ends, f"{name}_p": found.p, f"{name}_p_corrected": math.nan}
+def _coefficient_cells(name: str, coefficient: Coefficient) -> dict[str, float]:
+    ends = estimate(name, coefficient.estimate, (coefficient.low, coefficient.high))
+    return {**ends, f"{name}_p": coefficient.p, f"{name}_p_corrected": math.nan}
 
 
-def _described(column: Column, part: Part) -> dict[str, Any]:
+def _describe_column(column: SourceColumn, part: CorrelationFacet) -> dict[str, Any]:
     """A column over the sources of a facet; `noise`: the share of its variance that is error."""
-    held = [s for s in part.sources if not math.isnan(column.values.get(s, math.nan))]
-    numbers = np.array([column.values[s] for s in held])
-    errors = np.array([column.errors.get(s, math.nan) for s in held])
-    variance = float(numbers.var(ddof=1)) if len(held) > 1 else math.nan
-    known = len(held) > 1 and not np.isnan(errors).any() and variance > 0
+    present = [s for s in part.sources if not math.isnan(column.values.get(s, math.nan))]
+    numbers = np.array([column.values[s] for s in present])
+    errors = np.array([column.errors.get(s, math.nan) for s in present])
+    variance = float(numbers.var(ddof=1)) if len(present) > 1 else math.nan
+    known = len(present) > 1 and not np.isnan(errors).any() and variance > 0
     return {
         "facet": part.title,
         "column": column.name,
         "title": column.title,
         "higher": column.higher,
         "quality": column.quality,
-        "sources": len(held),
-        "mean": float(numbers.mean()) if len(held) else math.nan,
+        "sources": len(present),
+        "mean": float(numbers.mean()) if len(present) else math.nan,
         "sd": math.sqrt(variance) if variance >= 0 else math.nan,
         "noise": min(1.0, float((errors**2).mean()) / variance) if known else math.nan,
     }
 
 
 def _remarks(
-    found: Sequence[Pair],
+    correlations: Sequence[ColumnPair],
     described: Sequence[Mapping[str, Any]],
-    part: Part,
+    part: CorrelationFacet,
     correction: Correction,
 ) -> list[str]:
     where = f"{part.title}: " if part.title else ""
-    tested = [pair for pair in found if not math.isnan(pair.pearson.p)]
+    tested = [pair for pair in correlations if not math.isnan(pair.pearson.p)]
     if not tested:
-        return [f"{where}no correlation: {found[0].reason}"]
+        return [f"{where}no correlation: {correlations[0].reason}"]
     notes = [
         f"{where}{row['column']} is there for {row['sources']} of {len(part.sources)} sources: "
         "pairs with it leave out the others"
@@ -267,31 +292,268 @@ def _remarks(
     return notes
 
 
-def _pooled(
-    table: SourceTable, parts: Sequence[Part], options: Options
+def _pool_facets(
+    table: SourceTable, parts: Sequence[CorrelationFacet], options: Options
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """The sources that the facets share, centred within each facet.
 
     Where facets have different sources, those facets and sources are taken that fill the most
     cells together.
     """
-    by_own = [{own: source for source, own in part.sources.items()} for part in parts]
-    every = list(dict.fromkeys(own for part in by_own for own in part))
-    present = np.array([[own in part for own in every] for part in by_own])
-    used, places = largest_block(present, least=LEAST)
+    by_name = [{name: source for source, name in part.sources.items()} for part in parts]
+    every = list(dict.fromkeys(name for part in by_name for name in part))
+    present = np.array([[name in part for name in every] for part in by_name])
+    used, places = largest_block(present, least=MIN_SOURCES)
     if not used:
-        return [], [f"not pooled: no two facets share {LEAST} sources"]
+        return [], [f"not pooled: no two facets share {MIN_SOURCES} sources"]
     shared = [every[place] for place in places]
-    block = _block(table.columns, [[by_own[facet][own] for own in shared] for facet in used])
-    found = pairs(block, level=table.level, seed=options.seed)
+    block = _value_block(
+        table.columns, [[by_name[facet][name] for name in shared] for facet in used]
+    )
+    correlations = correlate_columns(block, level=table.level, seed=options.seed)
     names = [column.name for column in table.columns]
-    rows = _rows(found, names, shared, options.correction)
+    rows = _pair_rows(correlations, names, shared, options.correction)
     titles = ", ".join(parts[facet].title for facet in used)
     note = (
         f"pooled over {titles}: the {len(shared)} sources that they share ({', '.join(shared)}), "
         "centred within each; a source counts once, however many facets it occurs in"
     )
     return [{"facets": len(used), **row} for row in rows], [note]
+
+
+POOLED = "pooled"
+_STRONGEST, _EVERY = 10, 1000
+
+
+def matrix_rows(result: Result) -> dict[str, Rows]:
+    """The rows of each facet that has a correlation, and the pooled ones under their own name."""
+    by_facet: dict[str, list[Mapping[str, Any]]] = {}
+    for row in result.tables["correlations"]:
+        by_facet.setdefault(row["facet"], []).append(row)
+    if result.tables.get("pooled"):
+        by_facet[POOLED] = list(result.tables["pooled"])
+    return {
+        title: rows
+        for title, rows in by_facet.items()
+        if any(defined(row["pearson"]) for row in rows)
+    }
+
+
+def rank_pairs(result: Result) -> tuple[list[tuple[str, Row]], list[tuple[str, Row]]]:
+    """Pairs of a measure and a quality column, and the others, the strongest of each first.
+
+    With the facet that each belongs to. Two quality columns are a pair like any other.
+    """
+    quality = {row["column"] for row in result.tables["columns"] if row["quality"]}
+    pairs = [
+        (title, row)
+        for title, rows in matrix_rows(result).items()
+        for row in rows
+        if defined(row["pearson"])
+    ]
+    pairs.sort(key=lambda pair: -abs(pair[1]["pearson"]))
+    one_of_two = [(row["a"] in quality) != (row["b"] in quality) for _, row in pairs]
+    return (
+        [pair for pair, wanted in zip(pairs, one_of_two) if wanted],
+        [pair for pair, wanted in zip(pairs, one_of_two) if not wanted],
+    )
+
+
+def column_names(rows: Rows) -> list[str]:
+    """The columns of a matrix, in their order."""
+    return list(dict.fromkeys([*distinct(rows, "a"), *distinct(rows, "b")]))
+
+
+def is_significant(row: Row, name: str) -> bool:
+    p = row[f"{name}_p_corrected"]
+    return defined(p) and p < LEVEL
+
+
+def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
+    """Pearson below the diagonal, Spearman above it; columns are numbered, as names would not
+    fit."""
+    cells: list[Row] = []
+    for title, matrix in matrix_rows(result).items():
+        names = column_names(matrix)
+        coefficients = {}
+        for row in matrix:
+            coefficients[row["b"], row["a"]] = row["pearson"], "*" * is_significant(row, "pearson")
+            coefficients[row["a"], row["b"]] = (
+                row["spearman"],
+                "*" * is_significant(row, "spearman"),
+            )
+        few, many = min(row["n"] for row in matrix), max(row["n"] for row in matrix)
+        for place, a in enumerate(names, 1):
+            for number, b in enumerate(names, 1):
+                value, sign = ("·", "") if a == b else coefficients.get((a, b), (None, ""))
+                cells.append(
+                    {
+                        "facet": title,
+                        "number": str(place),
+                        "name": short_name(a),
+                        "other": str(number),
+                        "value": value,
+                        "sign": sign,
+                        "sources": f"{many}" if few == many else f"{few} to {many}",
+                    }
+                )
+    return cells
+
+
+def _explain_matrix(rows: Rows, result: Result) -> str:
+    corrected = dict(result.signature.settings).get("correction", "")
+    return (
+        "below the diagonal Pearson, above it Spearman, over sources; "
+        f"* corrected p < {LEVEL} ({corrected}, over all pairs of a matrix)"
+    )
+
+
+def _list_pairs(rows: Rows, result: Result, *, quality: bool) -> list[Row]:
+    several = len(matrix_rows(result)) > 1
+    return [
+        {
+            **row,
+            "facet": title if several else None,
+            "a": short_name(row["a"]),
+            "b": short_name(row["b"]),
+            "without": row["weakest_without"],
+        }
+        for title, row in rank_pairs(result)[0 if quality else 1]
+    ]
+
+
+_PAIR = (
+    *(Column("facet", optional=True), Column("a", "one"), Column("b", "other")),
+    Column("n", kind="count"),
+    Column("pearson", "Pearson", "number", 2, ends=ends("pearson")),
+    *(Column("pearson_p", "p", "p"), Column("pearson_p_corrected", "corrected", "p")),
+    Column("weakest", "without one", "number", 2, also=Column("without")),
+    Column("spearman", "Spearman", "number", 2, ends=ends("spearman")),
+    *(Column("spearman_p", "p", "p"), Column("spearman_p_corrected", "corrected", "p")),
+)
+_PAIR_NOTE = (
+    "p: share of the orders of the sources with as strong a correlation; without one: Pearson "
+    "without the source that holds it up the most"
+)
+
+LAYOUT = (
+    Table(VALUES, "Values", limit=0, page=False),
+    Table(
+        "correlations",
+        lambda rows, result: f"{rows[0]['facet'] or 'Correlations'} ({rows[0]['sources']} sources)",
+        (Column("number", " "), Column("name", " ")),
+        note=_explain_matrix,
+        rows=_matrix_cells,
+        split=("facet",),
+        limit=_EVERY,
+        pivot=Pivot("other", Column("value", kind="number", decimals=2, mark="sign")),
+    ),
+    Table(
+        "correlations",
+        "Pairs with quality",
+        _PAIR,
+        note=_PAIR_NOTE,
+        rows=lambda rows, result: _list_pairs(rows, result, quality=True),
+        limit=_EVERY,
+    ),
+    Table(
+        "correlations",
+        "The strongest pairs",
+        _PAIR,
+        note=_PAIR_NOTE,
+        rows=lambda rows, result: _list_pairs(rows, result, quality=False),
+        limit=_STRONGEST,
+    ),
+)
+
+
+_DRAWN, _WITH_QUALITY = 6, 12
+
+
+def _chart_squares(rows: Rows, result: Result) -> Rows:
+    """Both triangles of each matrix; an undefined correlation is a dash on grey."""
+    cells = []
+    for title, matrix in matrix_rows(result).items():
+        most = max(row["n"] for row in matrix)
+        caption = (
+            f"{several(most, 'source')}; below: Pearson, above: Spearman; * corrected p < {LEVEL}"
+        )
+        about = {"title": title or "correlations over sources", "said": caption}
+        order = {name: place for place, name in enumerate(column_names(matrix))}
+        entries = []
+        for row in matrix:
+            for name, (a, b) in (
+                ("pearson", (row["b"], row["a"])),
+                ("spearman", (row["a"], row["b"])),
+            ):
+                r = row[name] if defined(row[name]) else None
+                cell_text = (
+                    "–"
+                    if r is None
+                    else f"{format_number(r, '.2f')}{'*' * is_significant(row, name)}"
+                )
+                entries.append((order[a], order[b], short_name(a), short_name(b), r, cell_text))
+        cells += [
+            {"a": a, "b": b, "r": r, "shown": cell_text, **about}
+            for _, _, a, b, r, cell_text in sorted(entries, key=lambda cell: cell[:2])
+        ]
+    return cells
+
+
+def _chart_points(rows: Rows, result: Result) -> Rows:
+    """The sources of some pairs: those with a quality column first, then the strongest."""
+    with_quality, others = (
+        [pair for pair in pairs if pair[0] != POOLED] for pairs in rank_pairs(result)
+    )
+    chosen = with_quality[:_WITH_QUALITY]
+    chosen += others[: max(0, _DRAWN - len(chosen))]
+    drawn = []
+    for facet, row in chosen:
+        about = {
+            "title": f"Pearson {format_number(row['pearson'], '.2f')}, "
+            f"Spearman {format_number(row['spearman'], '.2f')}",
+            "facet": facet,
+            "a": short_name(row["a"]),
+            "b": short_name(row["b"]),
+        }
+        for member in result.tables["members"]:
+            values = result.by_source[member["source"]].values
+            x, y = values.get(row["a"], math.nan), values.get(row["b"], math.nan)
+            if member["facet"] == facet and defined(x) and defined(y):
+                drawn.append({"source": member["name"], "x": x, "y": y, **about})
+    return drawn
+
+
+CHARTS = (
+    Chart(
+        "correlations",
+        "Correlations over sources",
+        table="correlations",
+        shape="matrix",
+        x="b",
+        y="a",
+        colour="r",
+        text="shown",
+        panel=("title", "said"),
+        titles={"r": "correlation"},
+        rows=_chart_squares,
+        says="One matrix for each facet and a pooled one: Pearson below the diagonal, Spearman "
+        "above it.",
+    ),
+    Chart(
+        "pairs",
+        "Pairs of values",
+        table="correlations",
+        shape="points",
+        x="x",
+        y="y",
+        colour="source",
+        panel=("title", "facet", "a", "b"),
+        titles={"x": "a", "y": "b"},
+        rows=_chart_points,
+        says="The sources of some pairs as points: what a coefficient rests on.",
+    ),
+)
 
 
 STUDY = Study(

@@ -10,7 +10,7 @@ those sentences, --policy cut), found.jsonl with the text of both, and a manifes
 known which items a model answered correctly (from --answers, or from the items themselves), a table
 has the accuracy with and without those that were found.
 
-\b
+
   rote decontaminate crawl/*.jsonl.zst --test-items mmlu.jsonl -o clean
   rote decontaminate train.parquet --test-items samples_*.jsonl --policy cut -o clean
   rote decontaminate train.jsonl --test-items winogrande.jsonl --policy report -o found
@@ -19,13 +19,14 @@ has the accuracy with and without those that were found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate.folded_words import fold_text
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, is_given, option
@@ -34,10 +35,9 @@ from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions, read_option
 from rote.corpus.items import Item
-from rote.curate.folder import FolderOptions
+from rote.curate.output_folder import FolderOptions, folder_findings
 from rote.search.part_matcher import MatchOptions
-from rote.studies._answers import right_answers, unanswered
-from rote.studies._items import Share
+from rote.studies._items import Share, read_correctness
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,76 +73,68 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Look through the corpus, and write what is left."""
-    from rote.curate.decontaminate_folder import decontaminate
+    from rote.curate.decontaminate import decontaminate
 
-    options, given = call.options, call.of(FolderOptions)
-    folder = given.folder("decontaminate")
+    options, folder_options = call.options, call.of(FolderOptions)
+    folder = folder_options.folder("decontaminate")
     skipped: list[InputError] = []
-    items = _read(call, "test_items", skipped, options.benchmark)
-    answers = _read(call, "answers", skipped) if is_given(options.answers) else []
-    right, lost = right_answers(items, answers)
+    items = _read_items(call, "test_items", skipped, options.benchmark)
+    answers = _read_items(call, "answers", skipped) if is_given(options.answers) else []
+    right, lost = match_answers(items, answers)
     if answers and lost == len(answers):
         raise OptionError(
             f"--answers: none of {lost:,} answers holds the question of an item of --test-items"
         )
     if lost:
         call.reporter.say(f"{lost:,} of {len(answers):,} answers belong to no item: left out")
-    if answers and (missing := unanswered(right)):
+    if answers and (missing := count_unanswered(right)):
         call.reporter.say(f"{missing:,} of {len(items):,} items have no answer")
-    made = decontaminate(
+    result = decontaminate(
         call.inputs,
         items,
         folder,
         call.of(MatchOptions),
         policy=options.policy,
-        jobs=given.jobs,
-        engine=given.engine,
+        jobs=folder_options.jobs,
+        engine=folder_options.engine,
         reporter=call.reporter,
     )
-    for problem in (*skipped, *made.problems):
+    for problem in (*skipped, *result.problems):
         call.reporter.say(f"left out: {problem}")
-    if not made.new:
-        call.reporter.say(f"{folder} holds this already: nothing was written")
-    held = made.manifest
-    found = sorted(made.rows, key=lambda row: (-row["score"], -row["bits"]))
-    tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": held["items"], "found": found}
-    found_items = {(row["task"], row["item"]) for row in made.rows}
-    not_judged = {(row["task"], row["item"]) for row in held["not_judged"]}
-    if rows := _accuracy(items, right, found_items, not_judged, options.interval):
+    manifest = result.manifest
+    matches = sorted(result.rows, key=lambda row: (-row["score"], -row["bits"]))
+    tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": manifest["items"], "found": matches}
+    found_items = {(row["task"], row["item"]) for row in result.rows}
+    not_judged = {(row["task"], row["item"]) for row in manifest["not_judged"]}
+    if rows := _accuracy_rows(items, right, found_items, not_judged, options.interval):
         tables["accuracy"] = rows
-    return Findings(
-        signed={
-            **held["settings"],
-            "texts": held["input"]["fingerprint"][:12],
-        },
-        method="Wilson intervals",
-        tables=tables,
-        about={"folder": str(folder), "manifest": held},
-    )
+    return folder_findings(call, folder, result, tables, method="Wilson intervals")
 
 
-def _read(call: Call, role: str, skipped: list[InputError], items: str | None = None) -> list[Item]:
+def _read_items(
+    call: Call, role: str, skipped: list[InputError], items: str | None = None
+) -> list[Item]:
     """The items that an option names."""
     from rote.corpus.items import fulfilling, read_records
 
     read = call.of(ReadOptions).beside(getattr(call.options, f"{role}_read"))
-    given = getattr(call.options, role)
-    records = list(read_records(given, items, read=read, skipped=skipped, role=role))
+    files = getattr(call.options, role)
+    records = list(read_records(files, items, read=read, skipped=skipped, role=role))
     return [record.item for record in fulfilling(records, read.where)]
 
 
-def _accuracy(
+def _accuracy_rows(
     items: Sequence[Item],
     right: Mapping[str, NDArray[np.float64]],
-    found: set[tuple[str, str]],
+    found_items: set[tuple[str, str]],
     not_judged: set[tuple[str, str]],
     level: float,
 ) -> list[dict[str, Any]]:
     """Correct answers of each source among all items of a task, those that were found, those that
     were not, and those that cannot be judged."""
-    held, unknown = (
+    is_found, unknown = (
         np.array([(item.task, item.id) in chosen for item in items], np.bool_)
-        for chosen in (found, not_judged - found)
+        for chosen in (found_items, not_judged - found_items)
     )
     tasks = np.array([item.task for item in items])
     numbers = {base: n for n, base in enumerate(dict.fromkeys(item.base for item in items))}
@@ -150,12 +142,16 @@ def _accuracy(
     out = []
     for source, values in right.items():
         for task in dict.fromkeys(tasks.tolist()):
-            own = (tasks == task) & ~np.isnan(values)
-            if not own.any():
+            answered = (tasks == task) & ~np.isnan(values)
+            if not answered.any():
                 continue
-            groups = {"all": own, "found": own & held, "not found": own & ~held & ~unknown}
-            if (own & unknown).any():
-                groups["not judged"] = own & unknown
+            groups = {
+                "all": answered,
+                "found": answered & is_found,
+                "not found": answered & ~is_found & ~unknown,
+            }
+            if (answered & unknown).any():
+                groups["not judged"] = answered & unknown
             for name, which in groups.items():
                 share = Share.of(values[which], bases[which])
                 row: dict[str, Any] = {
@@ -171,12 +167,12 @@ def _accuracy(
     return out
 
 
-def _account(made: Result, place: str) -> str:
-    held = made.about["manifest"]
-    found = sum(row["found"] for row in held["items"])
-    total = sum(row["items"] for row in held["items"])
-    judged = sum(row["judged"] for row in held["items"])
-    gone = len({(row["file"], row["line"]) for row in made.tables["found"]})
+def _account(result: Result, place: str) -> str:
+    manifest = result.about["manifest"]
+    count = sum(row["found"] for row in manifest["items"])
+    total = sum(row["items"] for row in manifest["items"])
+    judged = sum(row["judged"] for row in manifest["items"])
+    gone = len({(row["file"], row["line"]) for row in result.tables["found"]})
     policy = {"drop": "were dropped", "cut": "were cut", "report": "hold them, and stay"}
     which = "items" if judged == total else "items that can be judged"
     rest = (
@@ -185,9 +181,93 @@ def _account(made: Result, place: str) -> str:
         else ""
     )
     return (
-        f"{place}: {found:,} of {judged:,} {which} are in the corpus; {rest}{gone:,} of "
-        f"{held['input']['texts']:,} documents {policy[held['settings']['policy']]} "
+        f"{place}: {count:,} of {judged:,} {which} are in the corpus; {rest}{gone:,} of "
+        f"{manifest['input']['texts']:,} documents {policy[manifest['settings']['policy']]} "
         "(found.jsonl lists them, ledger.html shows them)"
+    )
+
+
+ITEMS_SOURCE = "items"
+"""The source of answers that the items hold themselves."""
+_TAIL = 8
+
+
+def match_answers(
+    items: Sequence[Item], answers: Sequence[Item]
+) -> tuple[dict[str, NDArray[np.float64]], int]:
+    """Of each source 1, 0 or nan for every item; and how many answers belong to no item."""
+    by_source: dict[str, NDArray[np.float64]] = {}
+    recorded = np.array([read_correctness(item, None) for item in items])
+    if not np.isnan(recorded).all():
+        by_source[ITEMS_SOURCE] = recorded
+    questions = _QuestionMatcher(items)
+    lost = 0
+    for answer in answers:
+        value, number = read_correctness(answer, None), questions.item(answer)
+        if number is None:
+            lost += 1
+            continue
+        source = str(answer.meta.get("source", answer.task))
+        by_source.setdefault(source, np.full(len(items), np.nan))[number] = value
+    return by_source, lost
+
+
+class _QuestionMatcher:
+    """Which item a text asks for."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = items
+        self._questions: list[tuple[str, ...]] = [()] * len(items)
+        self._tails: dict[tuple[str, ...], list[int]] = {}
+        for number, item in enumerate(items):
+            # A sentence with a gap is asked with its gap filled.
+            words = tuple(fold_text(item.question or next(iter(item.instances()), "")))
+            self._questions[number] = words
+            self._tails.setdefault(words[-_TAIL:], []).append(number)
+        self._lengths = sorted({len(tail) for tail in self._tails if tail}, reverse=True)
+
+    def item(self, answer: Item) -> int | None:
+        """The item that is asked last; none where it cannot be told."""
+        words = tuple(fold_text((answer.instances() or [answer.context])[0]))
+        best: dict[int, int] = {}
+        for number, end in self._ends(words):
+            size = len(self._questions[number])
+            if words[max(0, end - size) : end] == self._questions[number]:
+                best[number] = max(best.get(number, 0), end)
+        last = max(best.values(), default=0)
+        # A question may end with another one: the longer one was asked.
+        several = [number for number, end in best.items() if end == last]
+        longest = max((len(self._questions[number]) for number in several), default=0)
+        several = [n for n in several if len(self._questions[n]) == longest]
+        for tell in (_has_same_options, _has_same_id):
+            if len(several) > 1:
+                several = [n for n in several if tell(self._items[n], answer)] or several
+        return several[0] if len(several) == 1 else None
+
+    def _ends(self, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+        for length in self._lengths:
+            for start in range(len(words) - length + 1):
+                for number in self._tails.get(words[start : start + length], ()):
+                    yield number, start + length
+
+
+def _has_same_options(item: Item, answer: Item) -> bool:
+    def options(question: Item) -> set[tuple[str, ...]]:
+        return {tuple(fold_text(option)) for option in question.options}
+
+    return options(item) == options(answer)
+
+
+def _has_same_id(item: Item, answer: Item) -> bool:
+    return (item.task, item.id) == (answer.task, answer.id)
+
+
+def count_unanswered(answers: Mapping[str, NDArray[np.float64]]) -> int:
+    """Items to which no source has an answer."""
+    return (
+        int(np.all([np.isnan(column) for column in answers.values()], axis=0).sum())
+        if answers
+        else 0
     )
 
 

@@ -26,7 +26,7 @@ from rote.core.result import Result
 from rote.core.table import Column, Pivot, Rows, Table
 from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
-from rote.curate.folder import FolderOptions
+from rote.curate.output_folder import FolderOptions, folder_findings
 from rote.index.folders.options import parse_memory
 
 
@@ -61,7 +61,7 @@ def run(call: Call) -> Findings:
 
     options = call.of(FolderOptions)
     folder = options.folder("dedup")
-    made = dedup(
+    result = dedup(
         call.inputs,
         folder,
         call.of(DedupOptions),
@@ -71,33 +71,28 @@ def run(call: Call) -> Findings:
         engine=options.engine,
         reporter=call.reporter,
     )
-    for line in made.problems.listed():
+    for line in result.problems.listed():
         call.reporter.say(line)
-    if not made.new:
-        call.reporter.say(f"{folder} holds this already: nothing was written")
-    held = made.manifest
+    manifest = result.manifest
     rows = [
         {
             **row,
             "share": (row["words_removed_with_documents"] + row["words_cut"])
             / max(1, row["words"]),
         }
-        for row in held["sources"]
+        for row in manifest["sources"]
     ]
-    return Findings(
-        signed={**held["settings"], "texts": held["input"]["fingerprint"][:12]},
-        tables={"sources": rows, "shared": held["shared"], "passages": held["passages"]},
-        about={"folder": str(folder), "manifest": held},
-    )
+    tables = {"sources": rows, "shared": manifest["shared"], "passages": manifest["passages"]}
+    return folder_findings(call, folder, result, tables)
 
 
-def _account(made: Result, place: str) -> str:
-    held = made.about["manifest"]
-    gone = sum(row["documents_removed"] for row in held["sources"])
-    words = sum(row["words_cut"] for row in held["sources"])
-    left = sum(file["texts"] for file in held["files"])
+def _account(result: Result, place: str) -> str:
+    manifest = result.about["manifest"]
+    gone = sum(row["documents_removed"] for row in manifest["sources"])
+    words = sum(row["words_cut"] for row in manifest["sources"])
+    text_count = sum(file["texts"] for file in manifest["files"])
     return (
-        f"{place}: {left:,} of {held['input']['texts']:,} texts; removed as duplicates: "
+        f"{place}: {text_count:,} of {manifest['input']['texts']:,} texts; removed as duplicates: "
         f"{several(gone, 'document')}; cut from others: {several(words, 'word')} (removed.jsonl "
         "lists them, ledger.html shows them)"
     )
@@ -115,7 +110,7 @@ def _most_shared(rows: Rows, result: Result) -> Rows:
     return [row for row in rows if row["source"] in chosen and row["also_in"] in chosen]
 
 
-def _said_of_sets(rows: Rows, result: Result) -> str:
+def _note_sets(rows: Rows, result: Result) -> str:
     sets = len({row["source"] for row in result.tables["shared"]})
     more = f" The {_SETS} of {sets} sources that share most; manifest.json has all."
     return "As part of repeated runs of words." + (more if sets > _SETS else "")
@@ -187,7 +182,7 @@ STUDY = Study(
             "shared",
             "Words of each source that another document of these holds too",
             (Column("source"),),
-            said=_said_of_sets,
+            note=_note_sets,
             rows=_most_shared,
             limit=100,
             pivot=Pivot("also_in", Column("share", kind="share", decimals=2)),

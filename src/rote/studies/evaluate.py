@@ -2,11 +2,12 @@
 
 ITEMS are benchmarks (BLiMP, LAMBADA, COPA, PIQA, WinoGrande), sample logs of
 lm-evaluation-harness, or records with context, options and answer. Options are compared by
-log-likelihood, without examples before the question:
+log-likelihood, without examples before the question unless --shots asks for some:
 
 \b
   rote evaluate piqa.jsonl --model numpy:FOLDER -o answers.jsonl
   rote evaluate blimp.jsonl copa.jsonl --model small=transformers:gpt2,large=transformers:gpt2-xl
+  rote evaluate piqa.jsonl --model numpy:FOLDER --shots 5 --train piqa.train.jsonl
   rote popularity answers.jsonl --corpus IDX -n 4
 
 Answers are kept: a run that was interrupted goes on where it stopped.
@@ -18,19 +19,29 @@ and items.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, handle, is_given, option, unsigned
+from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.corpus.items import ItemOptions, Record, fingerprint
+from rote.corpus.items import ItemOptions, ItemRecord, fingerprint, take_items
 from rote.models.options import ModelOptions
-from rote.studies._evaluate import tables
-from rote.studies._evaluate.answers import ANSWERED, SOURCE, VERSION, answer_all, row
-from rote.studies._evaluate.tables import CHARTS, LAYOUT
-from rote.studies._items import check_by, described, groups_of
+from rote.studies import _evaluation
+from rote.studies._evaluation import (
+    ANSWER_FIELDS,
+    CHARTS,
+    LAYOUT,
+    SEED,
+    SOURCE,
+    VERSION,
+    answer_all,
+    answer_record,
+    draw_examples,
+)
+from rote.studies._items import check_by, describe_values, items_by_group
 
 METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins belong together"
 
@@ -53,6 +64,16 @@ class Options:
     limit: int = option(
         0, "Take the first items of each task, at most this many; 0: all", least=0, sign=unsigned
     )
+    shots: int = option(
+        0, "Answered examples before each item, of its task", least=0, most=100, sign=unsigned
+    )
+    train: tuple[Path, ...] = handle(
+        (),
+        "Items that examples are drawn from, such as the training split; default: the other items",
+        "FILE,...",
+        takes="items",
+    )
+    seed: int = option(SEED, "The seed of that draw", least=0, sign=unsigned)
     write: Path | None = option(
         None,
         "Write the answers there, a record for each model and item (JSON Lines); -o with the "
@@ -72,43 +93,67 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Put every item to every model; models are told apart by the names that they are given."""
-    from rote.measure._speaking import open_models
+    from rote.search.model.open_models import open_models
 
     options, by = call.options, call.options.by
-    records = list(_first(call.inputs, options.limit))
+    records = list(_limit_records(call.inputs, options.limit))
     items = [record.item for record in records]
     # What is wrong with the groups is said before anybody is asked.
-    own = [field for field in by if field != SOURCE]
-    if told := [field for field in own if field in ANSWERED]:
-        raise OptionError(f"--by {told[0]}: items are grouped by what they are, not by answers")
-    groups_of(items, own)
+    item_fields = [field for field in by if field != SOURCE]
+    if answer_fields := [field for field in item_fields if field in ANSWER_FIELDS]:
+        raise OptionError(
+            f"--by {answer_fields[0]}: items are grouped by what they are, not by answers"
+        )
+    items_by_group(items, item_fields)
+    examples: list[str] = []
+    pool: list[ItemRecord] = []
+    if options.shots:
+        # Which items are asked says nothing about where examples come from.
+        chosen = replace(call.of(ItemOptions), where=())
+        if is_given(options.train):
+            pool = take_items(options.train, chosen, call.reporter, called="train")
+        examples = draw_examples(records, pool, options.shots, options.seed)
+    elif is_given(options.train):
+        raise OptionError("--train names examples: --shots says how many")
     models = open_models(options.model, call.of(ModelOptions), call.reporter)
     rows = [
-        row(answer, name, model.signature)
+        answer_record(answer, name, model.signature)
         for name, model in models.items()
-        for answer in answer_all(records, model, call.reporter, title=f"answering ({name})")
+        for answer in answer_all(
+            records, model, call.reporter, title=f"answering ({name})", examples=examples
+        )
     ]
     if len(models) > 1 and SOURCE not in by:
         by = (SOURCE, *by)
-    groups = tables.grouped_rows(rows, by)
-    sources = {name: tables.source(group, options.interval) for name, group in groups.items()}
+    groups = _evaluation.rows_by_group(rows, by)
+    sources = {
+        name: _evaluation.source_result(group, options.interval) for name, group in groups.items()
+    }
     signatures = [model.signature for model in models.values()]
     return Findings(
         sources=sources,
-        values=described(
+        values=describe_values(
             {
                 n: t
-                for n, t in tables.TITLES.items()
+                for n, t in _evaluation.TITLES.items()
                 if any(n in s.values for s in sources.values())
             },
-            higher=tables.HIGHER,
+            higher=_evaluation.HIGHER,
             shares=("accuracy",),
         ),
         by=by,
         signed={
             "by": by,
             "prompts": VERSION,
-            "shots": 0,
+            "shots": options.shots,
+            **(
+                {
+                    "seed": options.seed,
+                    "train": fingerprint([record.item for record in pool or records]),
+                }
+                if options.shots
+                else {}
+            ),
             "models": signatures,
             "forms": tuple(dict.fromkeys(record.form for record in records)),
             "items": fingerprint(items),
@@ -121,22 +166,27 @@ def run(call: Call) -> Findings:
                 {"group": name, **{field: group[0][field] for field in by}}
                 for name, group in groups.items()
             ],
-            "tests": tables.tests(rows, by),
-            "unanswered": tables.unanswered(rows),
+            "tests": _evaluation.compare_models(rows, by),
+            "unanswered": _evaluation.unanswered_rows(rows),
         },
         method=METHOD,
-        notes=tuple(tables.notes(rows)),
+        notes=tuple(_evaluation.notes(rows)),
         records=rows,
     )
 
 
-def _first(records: Sequence[Record], limit: int) -> Iterator[Record]:
+def _limit_records(records: Sequence[ItemRecord], limit: int) -> Iterator[ItemRecord]:
     """So many of each task; all where there is no limit."""
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for record in records:
-        taken[record.item.task] += 1
-        if not limit or taken[record.item.task] <= limit:
+        counts[record.item.task] += 1
+        if not limit or counts[record.item.task] <= limit:
             yield record
+
+
+def _say_shots(settings: Mapping[str, str]) -> str:
+    shots = int(settings.get("shots", 0))
+    return f"with {several(shots, 'example')}" if shots else "without examples"
 
 
 STUDY = Study(
@@ -153,8 +203,8 @@ STUDY = Study(
     layout=LAYOUT,
     charts=CHARTS,
     method=lambda settings: (
-        "Each model answers by the option with the highest log-likelihood, without examples before "
-        f"the question (prompts: {settings['prompts']})"
+        "Each model answers by the option with the highest log-likelihood, "
+        f"{_say_shots(settings)} before the question (prompts: {settings['prompts']})"
     ),
-    report=lambda asked: asked.lacks("model") or {"model": asked.model},
+    report=lambda context: context.lacks("model") or {"model": context.model},
 )

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rote.compare.levels import ordered_levels
 from rote.compare.permutation import holm
 from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
@@ -27,29 +26,43 @@ from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends
-from rote.studies._correlate_layout import short
-from rote.studies._factors import WIDE, Scale, Trends, factor_parts, reference_field
-from rote.studies._joined import table_of
-from rote.studies._mixed import TABLES, Effects
-from rote.studies._source_table import TableOptions, if_given, length_remarks, without
+from rote.studies._factors import (
+    MIXED_TABLES,
+    WIDE,
+    FactorTrends,
+    MixedEffects,
+    Scale,
+    ordered_levels,
+    reference_field,
+    split_by_facet,
+)
+from rote.studies._source_table import (
+    TableOptions,
+    drop_sources,
+    note_lengths,
+    read_source_table,
+    short_name,
+    sign_if_given,
+)
 
 _EVERY = 1000
 
 
-def _lines(rows: Rows, result: Result) -> list[dict[str, Any]]:
+def _value_lines(rows: Rows, result: Result) -> list[dict[str, Any]]:
     """Of every facet and value each source with its estimates by level and its trend; the
     reference comes last."""
     trends = {(t["facet"], t["column"], t["source"]): t for t in result.tables["trends"]}
     levels = [row["level"] for row in result.tables["levels"]]
-    found: dict[tuple[str, str, bool, str], dict[str, Row]] = {}
+    by_line: dict[tuple[str, str, bool, str], dict[str, Row]] = {}
     for cell in rows:
         key = (cell["facet"], cell["column"], cell["reference"], cell["source"])
-        found.setdefault(key, {})[cell["level"]] = cell
+        by_line.setdefault(key, {})[cell["level"]] = cell
     values = [row["value"] for row in result.tables["values"]]
     facets = list(dict.fromkeys(cell["facet"] for cell in rows))
     lines = []
     for (facet, column, reference, source), cells in sorted(
-        found.items(), key=lambda one: (facets.index(one[0][0]), values.index(one[0][1]), one[0][2])
+        by_line.items(),
+        key=lambda entry: (facets.index(entry[0][0]), values.index(entry[0][1]), entry[0][2]),
     ):
         if reference and not set(cells) & set(levels):
             # One value for all levels: shown under the first.
@@ -71,7 +84,7 @@ def _sign(trend: Row) -> str:
     return "▼" if defined(trend.get("change_high")) and trend["change_high"] < 0 else ""
 
 
-def _columns(rows: Rows, result: Result) -> list[Column]:
+def _level_columns(rows: Rows, result: Result) -> list[Column]:
     per = next((row["per"] for row in rows if row.get("per")), "unit")
     # Two levels have a change and no trend.
     rising = any(defined(row.get("spearman")) for row in rows)
@@ -91,51 +104,51 @@ def _columns(rows: Rows, result: Result) -> list[Column]:
 def _title(rows: Rows, result: Result) -> str:
     titles = {row["value"]: row["title"] for row in result.tables["values"]}
     column = rows[0]["column"]
-    named = " ".join(filter(None, (rows[0]["facet"], short(column))))
+    label = " ".join(filter(None, (rows[0]["facet"], short_name(column))))
     title = str(titles.get(column, column))
-    return named + (f": {title}" if title not in named else "")
+    return label + (f": {title}" if title not in label else "")
 
 
-def _said(rows: Rows, result: Result) -> str:
+def _explain_values(rows: Rows, result: Result) -> str:
     signs = any(row["sign"] for row in rows)
-    said = ["▲ ▼ the interval of the change does not hold 0"] if signs else []
+    notes = ["▲ ▼ the interval of the change does not hold 0"] if signs else []
     if any(defined(row.get("spearman")) for row in rows):
-        said.append(
+        notes.append(
             "per unit (doubling): slope of a straight line; rho: Spearman of value and level "
             "within a source (its p)"
         )
-    return "; ".join(said)
+    return "; ".join(notes)
 
 
-def _agreement(rows: Rows, result: Result) -> list[Row]:
+def _agreement_rows(rows: Rows, result: Result) -> list[Row]:
     neighbours: dict[tuple[str, str], list[float]] = {}
     for row in result.tables["neighbours"]:
         if defined(row["spearman"]):
             neighbours.setdefault((row["facet"], row["column"]), []).append(row["spearman"])
     return [
         {
-            **_named(row),
+            **_facet_and_column(row),
             "w": row["w"],
             "p": row["p"],
             "sources": len(row["sources"]),
             "levels": len(row["levels"]),
-            "next": _range(neighbours.get((row["facet"], row["column"]), [])),
+            "next": _format_range(neighbours.get((row["facet"], row["column"]), [])),
         }
         for row in rows
     ]
 
 
-def _named(row: Row) -> dict[str, Any]:
-    return {"facet": row["facet"] or None, "column": short(row["column"])}
+def _facet_and_column(row: Row) -> dict[str, Any]:
+    return {"facet": row["facet"] or None, "column": short_name(row["column"])}
 
 
-def _range(found: list[float]) -> str:
-    if not found:
+def _format_range(values: list[float]) -> str:
+    if not values:
         return "–"
-    low, high = min(found), max(found)
+    low, high = min(values), max(values)
     return (
         format_number(low, ".2f")
-        if len(found) == 1
+        if len(values) == 1
         else f"{format_number(low, '.2f')} to {format_number(high, '.2f')}"
     )
 
@@ -145,9 +158,9 @@ LAYOUT = (
     Table(
         "cells",
         _title,
-        _columns,
-        said=_said,
-        rows=_lines,
+        _level_columns,
+        note=_explain_values,
+        rows=_value_lines,
         split=("facet", "column"),
         limit=_EVERY,
     ),
@@ -160,9 +173,9 @@ LAYOUT = (
             *(Column("sources", kind="count"), Column("levels", kind="count")),
             Column("next", "next levels"),
         ),
-        said="W: Kendall's, 1 where every level puts the sources into the same order; next levels: "
+        note="W: Kendall's, 1 where every level puts the sources into the same order; next levels: "
         "Spearman between neighbours, smallest to largest",
-        rows=_agreement,
+        rows=_agreement_rows,
         limit=_EVERY,
     ),
     Table(
@@ -175,15 +188,15 @@ LAYOUT = (
             *(Column("p_sign", "sign test", "p"), Column("p_wilcoxon", "Wilcoxon", "p")),
             Column("p_corrected", "corrected", "p"),
         ),
-        said="corrected: Wilcoxon's p-value by Holm over the values",
-        rows=lambda rows, result: [{**row, **_named(row)} for row in rows],
+        note="corrected: Wilcoxon's p-value by Holm over the values",
+        rows=lambda rows, result: [{**row, **_facet_and_column(row)} for row in rows],
         limit=_EVERY,
     ),
-    *TABLES,
+    *MIXED_TABLES,
 )
 
 
-def _cells(rows: Rows, result: Result) -> Rows:
+def _chart_cells(rows: Rows, result: Result) -> Rows:
     """Numbers to scale, other levels side by side; a reference of one value is a line across."""
     first = result.tables["levels"][0]
     over = dict(result.signature.settings).get("over", "")
@@ -194,22 +207,27 @@ def _cells(rows: Rows, result: Result) -> Rows:
     groups: dict[tuple[str, str], list[Row]] = {}
     for facet in dict.fromkeys(row["facet"] for row in rows):
         for column in about:
-            own = [row for row in rows if (row["facet"], row["column"]) == (facet, column)]
-            groups[facet, column] = sorted(own, key=lambda row: order.get(row["level"], -1))
+            group_rows = [row for row in rows if (row["facet"], row["column"]) == (facet, column)]
+            groups[facet, column] = sorted(group_rows, key=lambda row: order.get(row["level"], -1))
     drawn = []
-    for (facet, column), own in groups.items():
-        held = [row for row in own if row["reference"]]
-        level = len(held) == 1 or any(not defined(row["number"]) for row in held)
-        said = _below_title(about[column], agreement.get((facet, column)), held)
-        for row in [*held[: 1 if level else None], *(row for row in own if not row["reference"])]:
+    for (facet, column), group_rows in groups.items():
+        reference_rows = [row for row in group_rows if row["reference"]]
+        level = len(reference_rows) == 1 or any(
+            not defined(row["number"]) for row in reference_rows
+        )
+        caption = _panel_caption(about[column], agreement.get((facet, column)), reference_rows)
+        for row in [
+            *reference_rows[: 1 if level else None],
+            *(row for row in group_rows if not row["reference"]),
+        ]:
             across = row["number"] if numeric else row["level"]
             drawn.append(
                 {
                     "source": row["source"] or "",
                     "level": None if row["reference"] and level else across,
                     **{name: row[name] for name in ("estimate", "low", "high")},
-                    "title": " ".join(filter(None, (facet, short(column)))),
-                    "said": said,
+                    "title": " ".join(filter(None, (facet, short_name(column)))),
+                    "said": caption,
                     "over": f"{over} ({first['unit']})" if first["unit"] else over,
                     "scale": first["scale"] or "",
                 }
@@ -217,10 +235,10 @@ def _cells(rows: Rows, result: Result) -> Rows:
     return drawn
 
 
-def _below_title(about: Row, judged: Row | None, held: Rows) -> str:
+def _panel_caption(about: Row, judged: Row | None, reference_rows: Rows) -> str:
     lines = [] if about["higher"] == "neither" else [f"higher: more {about['higher']}"]
     more = [f"W = {format_number(judged['w'], '.2f')}"] if judged and defined(judged["w"]) else []
-    more += [f"dashed: {held[0]['source']}"] if held else []
+    more += [f"dashed: {reference_rows[0]['source']}"] if reference_rows else []
     return "\n".join([*lines, ", ".join(more)])
 
 
@@ -237,7 +255,7 @@ CHARTS = (
         ends=("low", "high"),
         titles={"level": "over"},
         scales={"level": "scale"},
-        rows=_cells,
+        rows=_chart_cells,
         says="Each value over the levels, one line for each source, with intervals; the reference "
         "is dashed.",
     ),
@@ -252,22 +270,13 @@ class Options(TableOptions):
     """The factor, its order, and which sources count."""
 
     over: str | None = option(
-        None,
-        "Field of the sources that is the factor",
-        metavar="FIELD",
-        common=True,
+        None, "Field of the sources that is the factor", metavar="FIELD", common=True
     )
     order: tuple[str, ...] = option(
-        (),
-        "The levels in order, where they are not numbers",
-        sign=unsigned,
-        common=True,
+        (), "The levels in order, where they are not numbers", sign=unsigned, common=True
     )
     pair: tuple[str, ...] = option(
-        (),
-        "Two levels to compare, such as base,instruct",
-        sign=unsigned,
-        common=True,
+        (), "Two levels to compare, such as base,instruct", sign=unsigned, common=True
     )
     scale: Scale = option(
         "auto",
@@ -280,7 +289,7 @@ class Options(TableOptions):
         "several together (doc_id:source); to the values of single texts, in results of `rote "
         "lexical --per-text` and the like",
         metavar="FIELD,...",
-        sign=if_given,
+        sign=sign_if_given,
     )
 
     def __post_init__(self) -> None:
@@ -297,7 +306,7 @@ class Options(TableOptions):
 def run(call: Call) -> Findings:
     """Trends, changes and agreement of every column over the levels of the factor."""
     options: Options = call.options
-    table = table_of(call)
+    table = read_source_table(call)
     if options.factor not in table.by:
         raise UnknownName("field of the sources", options.factor, table.by)
     if len(table.by) < 2:
@@ -306,31 +315,31 @@ def run(call: Call) -> Findings:
             f"it: make them --by source,{options.factor}"
         )
     place = reference_field(table)
-    kept = without(
+    chosen = drop_sources(
         table,
         options.without,
         reference=options.with_reference or place == options.factor,
         inputs=options.with_inputs,
     )
-    found = [
+    seen_levels = [
         fields[options.factor]
-        for fields in map(kept.fields, kept.sizes)
+        for fields in map(chosen.fields, chosen.sizes)
         # The reference is drawn as a line of its own, and may have no level at all.
         if place == options.factor or table.reference not in fields.values()
     ]
-    levels = ordered_levels(found, options.factor, order=options.order, pair=options.pair)
+    levels = ordered_levels(seen_levels, options.factor, order=options.order, pair=options.pair)
     if len(levels.names) < 2:
         raise OptionError(
             f"'{options.factor}' has only the level {', '.join(levels.names) or 'none'}: a factor "
             "needs two"
         )
-    rows = Trends(kept, levels, options)
-    parts = factor_parts(table, kept, place, over=options.factor, facet=options.facet)
+    rows = FactorTrends(chosen, levels, options)
+    parts = split_by_facet(table, chosen, place, over=options.factor, facet=options.facet)
     cells, trends, changes, agreements, neighbours = [], [], [], [], []
     for part in parts:
         of_part: list[dict[str, Any]] = []
-        for column, whole in zip(kept.columns, table.columns):
-            cells += list(rows.cells(part, column, whole))
+        for column, full_column in zip(chosen.columns, table.columns):
+            cells += list(rows.cells(part, column, full_column))
             trends += list(rows.trends(part, column))
             of_part += list(rows.change(part, column))
             agreements += list(rows.agreement(part, column))
@@ -339,13 +348,7 @@ def run(call: Call) -> Findings:
             changes.append({**row, "p_corrected": p})
     tables: dict[str, list[dict[str, Any]]] = {
         "levels": [
-            {
-                "level": n,
-                "number": x,
-                "kind": levels.kind,
-                "unit": levels.unit,
-                "scale": rows.scale,
-            }
+            {"level": n, "number": x, "kind": levels.kind, "unit": levels.unit, "scale": rows.scale}
             for n, x in zip(levels.names, levels.numbers)
         ],
         "cells": cells,
@@ -356,13 +359,13 @@ def run(call: Call) -> Findings:
     }
     remarks = list[str]()
     if options.random:
-        effects = Effects(call.inputs, rows, options.factor)
+        effects = MixedEffects(call.inputs, rows, options.factor)
         tables |= effects.tables(parts)
         remarks = effects.notes()
-    groups = [[g for held in part.groups.values() for g in held.values()] for part in parts]
-    notes = length_remarks(kept, groups, matched=options.matched)
-    notes += [*rows.remarks(parts, found), *remarks]
-    described = replace(table, notes=kept.notes)
+    groups = [[g for by_level in part.groups.values() for g in by_level.values()] for part in parts]
+    notes = note_lengths(chosen, groups, matched=options.matched)
+    notes += [*rows.remarks(parts, seen_levels), *remarks]
+    described = replace(table, notes=chosen.notes)
     signed = {"levels": levels.names, "kind": levels.kind, "scale": rows.scale}
     return described.findings(tables, method=METHOD, notes=notes, signed=signed)
 

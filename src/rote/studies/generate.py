@@ -1,9 +1,10 @@
 """Texts by language models: prompts times settings times models, into one file.
 
 PROMPTS are files of texts (the field `prompt`, else the text), `start` (the start token; start:20
-for twenty texts), `prefix:INPUT` (the first words of texts, what follows is the reference), or
-prompts of a study: set:cnn-dm, set:cochrane, set:rotten-tomatoes. Models are index:FOLDER,
-transformers:NAME, numpy:FOLDER, openai:URL#NAME, openai-chat:URL#NAME:
+for twenty texts), `prefix:INPUT` (the first words of texts, what follows is the reference),
+`sample:INPUT` (words from a random place of each), or prompts of a study: set:cnn-dm, set:cochrane,
+set:rotten-tomatoes, set:writing-prompts, set:xsum, set:wmt-14, set:daily-dialog. Models are
+index:FOLDER, transformers:NAME, numpy:FOLDER, gguf:FILE, openai:URL#NAME, openai-chat:URL#NAME:
 
 \b
   rote generate start:20 --model index:IDX --temperature 0.7 -o texts.jsonl
@@ -11,6 +12,8 @@ transformers:NAME, numpy:FOLDER, openai:URL#NAME, openai-chat:URL#NAME:
       --temperature 0,0.7,1 --top-p 0.9,1 --samples 3 -o texts.jsonl
   rote generate prefix:bible:asv --words 50 --model index:IDX --constraint 1,3,4 \\
       --temperature 1 -o continued.jsonl
+  rote generate sample:corpus.jsonl --sample 1000 --words 100 --model transformers:gpt2 \\
+      --vary temperature=0.8,0.9 --vary top_p=0.8,0.9 -o open-ended.jsonl
   rote generate set:cnn-dm --about articles.jsonl --model openai-chat:gpt-4o -o summaries.jsonl
 
 The same command goes on after an interruption. Each record holds text, source, doc_id, prompt,
@@ -35,9 +38,9 @@ from rote.curate.generate import GenerateOptions
 from rote.models.options import ModelOptions
 
 if TYPE_CHECKING:
-    from rote.curate._generate.plan import Plan
+    from rote.curate.generate import GenerationPlan
 
-_COUNTED: dict[str, Callable[[dict[str, Any]], int]] = {
+_COUNTERS: dict[str, Callable[[dict[str, Any]], int]] = {
     "texts": lambda record: 1,
     "tokens": lambda record: record["tokens"],
     "words": lambda record: len((record["text"] or "").split()),
@@ -70,102 +73,105 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Make what the file does not hold yet."""
-    from rote.curate._generate.prompts import gather
-    from rote.curate.generate import generate, plan_of
-    from rote.measure._speaking import Named, named, open_model
+    from rote.curate.generate import build_plan, generate
+    from rote.curate.prompts import gather_prompts
+    from rote.search.model.open_models import NamedModel, name_models, open_model
 
     target, options, reporter = call.options, call.of(GenerateOptions), call.reporter
-    given = target.model if isinstance(target.model, Mapping) else {}
-    who = [Named(name, name) for name in given] or named(target.model)
+    opened_models = target.model if isinstance(target.model, Mapping) else {}
+    who = [NamedModel(name, name) for name in opened_models] or name_models(target.model)
     options.decodings()  # a contradiction is noticed before anything is read
-    found = gather(call.inputs, options.prompts(), call.of(ReadOptions))
-    for line in dict.fromkeys(found.remarks):
+    prompts = gather_prompts(call.inputs, options.prompts(), call.of(ReadOptions))
+    for line in dict.fromkeys(prompts.remarks):
         reporter.say(line)
-    for reason, count in found.left_out.items():
+    for reason, count in prompts.left_out.items():
         reporter.say(f"{several(count, 'prompt')} left out: {reason}")
-    plan = plan_of(found.asked, who, options)
-    reporter.say(_announced(plan))
-    if alike := _alike(plan):
+    plan = build_plan(prompts.requests, who, options)
+    reporter.say(_announce_plan(plan))
+    if alike := _note_repeated_prompts(plan):
         reporter.say(alike)
-    how = _agreed(plan, call.of(ModelOptions), reporter)
+    how = _confirm_costs(plan, call.of(ModelOptions), reporter)
     models: dict[str, Model] = {
-        one.name: given[one.name] if given else open_model(one.spec, how, reporter) for one in who
+        entry.name: opened_models[entry.name]
+        if opened_models
+        else open_model(entry.spec, how, reporter)
+        for entry in who
     }
-    made = generate(plan, models, target.output, reporter)
-    if made.before == made.texts:
+    result = generate(plan, models, target.output, reporter)
+    if result.before == result.texts:
         reporter.say(f"{target.output} holds these texts already: nothing was written")
-    rows = _rows(target.output)
+    rows = _count_sources(target.output)
     if filtered := sum(row["filtered"] for row in rows):
         reporter.say(
-            f"endpoints filtered {filtered:,} of {several(made.texts, 'text')}: `ended` is "
+            f"endpoints filtered {filtered:,} of {several(result.texts, 'text')}: `ended` is "
             "'filtered' there, and `text` is null where nothing came (measures: --on-error skip)"
         )
     return Findings(
-        signed={"models": [model.signature for model in models.values()], "texts": made.texts},
+        signed={"models": [model.signature for model in models.values()], "texts": result.texts},
         tables={"sources": rows},
         about={
             "file": str(target.output),
-            "texts": made.texts,
-            "before": made.before,
+            "texts": result.texts,
+            "before": result.before,
             "sources": rows,
         },
     )
 
 
-def _announced(plan: Plan) -> str:
+def _announce_plan(plan: GenerationPlan) -> str:
     settings, models = len(plan.decodings), len(plan.models)
     parts = [several(len(plan.prompts), "prompt")]
     parts += [f"{settings} settings"] if settings > 1 else []
     parts += [f"{models} models"] if models > 1 else []
-    if any(plan.times(one) > 1 for one in plan.decodings):
+    if any(plan.times(decoding) > 1 for decoding in plan.decodings):
         parts.append(f"{plan.samples} samples")
-    once = [one for one in plan.decodings if plan.times(one) < plan.samples]
-    kept = " (one sample where nothing is drawn)" if once else ""
+    once = [decoding for decoding in plan.decodings if plan.times(decoding) < plan.samples]
+    note = " (one sample where nothing is drawn)" if once else ""
     texts = several(len(plan), "text")
-    return f"{' x '.join(parts)}{kept}: {texts}, at most {several(plan.tokens, 'token')}"
+    return f"{' x '.join(parts)}{note}: {texts}, at most {several(plan.tokens, 'token')}"
 
 
-def _alike(plan: Plan) -> str | None:
+def _note_repeated_prompts(plan: GenerationPlan) -> str | None:
     """A remark on prompts that are the same where nothing is drawn."""
-    from rote.curate._generate.plan import is_certain, label
+    from rote.curate.generate import decoding_label, is_certain
 
-    certain = next((one for one in plan.decodings if is_certain(one)), None)
-    same = len(plan.prompts) - len({one.text for one in plan.prompts}) + 1
+    certain = next((decoding for decoding in plan.decodings if is_certain(decoding)), None)
+    same = len(plan.prompts) - len({prompt.text for prompt in plan.prompts}) + 1
     if certain is None or same == 1:
         return None
     return (
-        f"{same:,} prompts are the same, and {label(certain)} writes the same after them: "
+        f"{same:,} prompts are the same, and {decoding_label(certain)} writes the same after them: "
         "--temperature 1 draws"
     )
 
 
-def _agreed(plan: Plan, how: ModelOptions, reporter: Reporter) -> ModelOptions:
+def _confirm_costs(plan: GenerationPlan, how: ModelOptions, reporter: Reporter) -> ModelOptions:
     """Ask whoever sits there about the costs; where nobody does, --yes has to be given."""
-    from rote.models.endpoint.model import Estimate, check_price
+    from rote.models.endpoint.model import CostEstimate, check_price
 
     price = check_price(how.price)
-    paid = sum(one.spec.startswith("openai") for one in plan.models)
+    paid = sum(model.spec.startswith("openai") for model in plan.models)
     if price is None or how.yes or not paid or not isinstance(reporter, Asking):
         return how
     share = paid / len(plan.models)
     read = sum(
-        max(1, len(one.text) // 4) * plan.times(decoding)
-        for one in plan.prompts
+        max(1, len(prompt.text) // 4) * plan.times(decoding)
+        for prompt in plan.prompts
         for decoding in plan.decodings
     )
     requests = round(share * len(plan))
-    estimate = Estimate(requests, paid * read, round(share * plan.tokens), price)
+    estimate = CostEstimate(requests, paid * read, round(share * plan.tokens), price)
     return replace(how, yes=reporter.ask(f"{estimate}. Go on?"))
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _count_sources(path: Path) -> list[dict[str, Any]]:
     """For each source of the file: texts, tokens, and how they ended."""
     rows: dict[str, dict[str, Any]] = {}
     for _, record in read_json_lines(path):
         record.check({"source": str, "tokens": int, "text?": str, "ended": str})
-        source, nothing = record.text("source"), dict.fromkeys(_COUNTED, 0)
+        source, nothing = record.text("source"), dict.fromkeys(_COUNTERS, 0)
         row = rows.setdefault(source, {"source": source, **nothing})
-        for name, count in _COUNTED.items():
+        for name, count in _COUNTERS.items():
             row[name] += count(dict(record.values))
     return list(rows.values())
 
@@ -181,7 +187,7 @@ STUDY = Study(
     without=("strip_prompt",),
     run=run,
     output="data",
-    account=lambda made, place: f"{place}: {several(made.about['texts'], 'text')}",
+    account=lambda result, place: f"{place}: {several(result.about['texts'], 'text')}",
     layout=(
         Table(
             "sources",

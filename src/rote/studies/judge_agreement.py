@@ -1,8 +1,8 @@
 """What judges said of summaries: relevance, consistency, pairwise wins, and how far they agree.
 
-ANSWERS are what the page of `rote judge page` gives, a file for each judge or sitting; of a summary
-that a judge judged twice the last answer counts. --key is the file beside the page that says whose
-each summary is:
+ANSWERS are what the page of `rote judge page` gives, a file for each judge or sitting, or what
+`rote judge model` writes; of what a judge judged twice the last answer counts. --key is the file
+beside the page that says whose each summary is:
 
 \b
   rote judge page summaries.jsonl -o page.html
@@ -12,7 +12,8 @@ Relevance is the share of a judge's own highlights that a summary covers, consis
 facts that are made up. Of two systems the better one on a document is that with more highlights,
 or with fewer facts made up, by the same judge. Agreement is Krippendorff's alpha of these
 shares and numbers, of the counts of highlights and of summaries with nothing made up beside them,
-and of which of two systems is better; its interval leaves out one document at a time.
+and of which of two systems is better; its interval leaves out one document at a time. The table of
+judges has that agreement for every two of them: people among themselves, a model with each.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from typing import Any
 import numpy as np
 
 from rote.compare.agreement import LEVELS, alpha, alpha_interval
-from rote.compare.clusters import mean_of, numbered, share_interval
+from rote.compare.clusters import clustered_mean, number_clusters, share_interval
 from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import JsonObject, parse_json, read_json
 from rote.core.metric import check_options, option, unsigned
+from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
 from rote.core.table import VALUES, Column, Rows, Table, ends, value_ends
@@ -57,7 +59,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class JudgeAnswer:
     """What one judge says of one summary."""
 
     judge: str
@@ -72,7 +74,23 @@ class Answer:
         return self.covered / self.highlights if self.highlights else float("nan")
 
 
-_RATED: Mapping[str, Mapping[str, Callable[[Answer], float]]] = {
+@dataclass(frozen=True, slots=True)
+class JudgePair:
+    """Which of two summaries a model finds better: a, b, alike, inconsistent or unreadable."""
+
+    judge: str
+    doc_id: str
+    of: str
+    a: str
+    b: str
+    better: str
+
+
+_PAIR_FIELDS = ("judge", "doc_id", "of", "a", "b", "better")
+_BETTER = {"a": 1, "b": -1, "alike": 0, "inconsistent": 0, "unreadable": None}
+Better = Mapping[tuple[str, str], int]
+"""By judge and document: 1 where a is better, -1 where b is, 0 where both are alike."""
+_RATED: Mapping[str, Mapping[str, Callable[[JudgeAnswer], float]]] = {
     "relevance": {
         "highlights covered": lambda answer: answer.relevance,
         "count of highlights covered": lambda answer: answer.covered,
@@ -85,165 +103,275 @@ _RATED: Mapping[str, Mapping[str, Callable[[Answer], float]]] = {
 """What judges rate, as the table of systems shows it, and as it can be seen otherwise."""
 
 
-def read_answers(given: Sequence[str | Path | Mapping[str, Any]], key: Path | None) -> list[Answer]:
-    """The last answer of each judge to each summary, of files or records."""
+@dataclass(frozen=True, slots=True)
+class JudgeAnswers:
+    """What judges say of single summaries, and what models say of two."""
+
+    ratings: list[JudgeAnswer]
+    pairs: list[JudgePair]
+
+    @property
+    def judges(self) -> list[str]:
+        rating = {answer.judge for answer in self.ratings}
+        return sorted(rating | {pair.judge for pair in self.pairs})
+
+    @property
+    def sources(self) -> list[str]:
+        sources = {answer.source for answer in self.ratings}
+        return sorted(sources.union(*({pair.a, pair.b} for pair in self.pairs)))
+
+    @property
+    def questions(self) -> list[str]:
+        """What the better of two is told of."""
+        rated = list(_RATED) if self.ratings else []
+        return [*rated, *sorted({pair.of for pair in self.pairs}.difference(rated))]
+
+    def better(self, a: str, b: str, of: str) -> Better:
+        """Which is better by each judge: by counts of highlights or facts, or as it says."""
+        labels: dict[tuple[str, str], int] = {}
+        if of in _RATED:
+            labels = _better_labels(self.ratings, a, b, of)
+        for pair in self.pairs:
+            sign = _BETTER[pair.better]
+            if pair.of == of and {pair.a, pair.b} == {a, b} and sign is not None:
+                labels[pair.judge, pair.doc_id] = sign if pair.a == a else -sign
+        return labels
+
+
+def read_answers(
+    inputs: Sequence[str | Path | Mapping[str, Any]], key: Path | None
+) -> JudgeAnswers:
+    """The last answer of each judge to each summary or pair, of files or records."""
     names: Mapping[str, str] = {}
     if key is not None:
         try:
-            held = JsonObject.of(read_json(key, regular=False), str(key)).object("sources")
-            names = {name: held.text(name) for name in held.values}
+            record = JsonObject.of(read_json(key, regular=False), str(key)).object("sources")
+            names = {name: record.text(name) for name in record.values}
         except (OSError, InputError):
             raise InputError("it is no key of a page", file=str(key)) from None
-    found: dict[tuple[str, str, str], Answer] = {}
-    for file, number, line in _lines(given):
+    answers: dict[tuple[str, str, str], JudgeAnswer] = {}
+    pairs: dict[tuple[str, ...], JudgePair] = {}
+    for file, number, line in _read_lines(inputs):
         try:
-            held = parse_json(line) if isinstance(line, str) else line
-            if held.get("kind") == "highlights":
+            record = parse_json(line) if isinstance(line, str) else line
+            if record.get("kind") == "highlights":
                 continue
-            said = str(held["summary"] if "summary" in held else held["source"])
-            covered = held["covered"]
-            one = Answer(
-                str(held["judge"]),
-                str(held["doc_id"]),
-                said,
-                int(held["highlights"]),
+            if record.get("kind") == "pair":
+                pair = JudgePair(*(_text_field(record, name) for name in _PAIR_FIELDS))
+                if pair.better not in _BETTER or pair.a == pair.b:
+                    raise ValueError
+                both = sorted((pair.a, pair.b))
+                pairs[(pair.judge, pair.doc_id, pair.of, *both)] = pair
+                continue
+            summary = str(record["summary"] if "summary" in record else record["source"])
+            covered = record["covered"]
+            answer = JudgeAnswer(
+                str(record["judge"]),
+                str(record["doc_id"]),
+                summary,
+                int(record["highlights"]),
                 len(covered) if isinstance(covered, list) else int(covered),
-                int(held["made_up"]),
+                int(record["made_up"]),
             )
-            if not 0 <= one.covered <= one.highlights or one.made_up < 0:
+            if not 0 <= answer.covered <= answer.highlights or answer.made_up < 0:
                 raise ValueError
         except (InputError, ValueError, KeyError, TypeError, AttributeError):
             raise InputError(
                 "no answer of a judge: it needs judge, doc_id, summary, highlights, covered "
-                "(at most as many), made_up",
+                "(at most as many), made_up; one of a model judge, doc_id, of, a, b, better "
+                f"({', '.join(_BETTER)})",
                 file=file,
                 line=number,
             ) from None
-        if key is not None and said not in names:
-            raise UnknownName("summary", said, names)
-        source = names.get(said, said)
-        found[one.judge, one.doc_id, source] = Answer(
-            one.judge, one.doc_id, source, one.highlights, one.covered, one.made_up
+        if key is not None and summary not in names:
+            raise UnknownName("summary", summary, names)
+        source = names.get(summary, summary)
+        answers[answer.judge, answer.doc_id, source] = JudgeAnswer(
+            answer.judge, answer.doc_id, source, answer.highlights, answer.covered, answer.made_up
         )
-    if not found:
-        raise InputError("there are no answers", remedy="Give files that the page has made")
-    return list(found.values())
+    if not answers and not pairs:
+        raise InputError(
+            "there are no answers", remedy="Give files of the page, or of `rote judge model`"
+        )
+    return JudgeAnswers(list(answers.values()), list(pairs.values()))
 
 
-def _lines(given: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tuple[str, int, Any]]:
+def _text_field(record: Mapping[str, Any], name: str) -> str:
+    if not isinstance(record[name], str):
+        raise TypeError
+    return str(record[name])
+
+
+def _read_lines(inputs: Sequence[str | Path | Mapping[str, Any]]) -> Iterator[tuple[str, int, Any]]:
     """What may be an answer, with its place: lines of files, records as they are."""
-    for place, one in enumerate(given, 1):
-        if isinstance(one, Mapping):
-            yield "answers", place, one
+    for place, entry in enumerate(inputs, 1):
+        if isinstance(entry, Mapping):
+            yield "answers", place, entry
             continue
         try:
-            lines = Path(one).read_text("utf-8").splitlines()
+            lines = Path(entry).read_text("utf-8").splitlines()
         except OSError as error:
-            raise InputError(str(error.strerror), file=str(one), remedy="Check the path") from None
+            raise InputError(
+                str(error.strerror), file=str(entry), remedy="Check the path"
+            ) from None
         except UnicodeDecodeError:
-            raise InputError("not UTF-8: no answers of a judge", file=str(one)) from None
-        yield from ((str(one), n, line) for n, line in enumerate(lines, 1) if line.strip())
+            raise InputError("not UTF-8: no answers of a judge", file=str(entry)) from None
+        yield from ((str(entry), n, line) for n, line in enumerate(lines, 1) if line.strip())
 
 
 def run(call: Call) -> Findings:
     options: Options = call.options
     answers = read_answers(call.inputs, options.key)
     level = options.interval
-    sources = sorted({one.source for one in answers})
-    judges = sorted({one.judge for one in answers})
-    found = {}
-    for source in sources:
-        own = [one for one in answers if one.source == source]
-        documents = numbered([one.doc_id for one in own])
+    sources, judges = answers.sources, answers.judges
+    results = {}
+    for source in sorted({answer.source for answer in answers.ratings}):
+        source_answers = [answer for answer in answers.ratings if answer.source == source]
+        documents = number_clusters([answer.doc_id for answer in source_answers])
         values, reaches = {}, {}
         for name, column in (
-            ("relevance", [one.relevance for one in own]),
-            ("made_up", [float(one.made_up) for one in own]),
+            ("relevance", [answer.relevance for answer in source_answers]),
+            ("made_up", [float(answer.made_up) for answer in source_answers]),
         ):
-            made = mean_of(np.array(column), documents)
-            values[name] = made.value
-            reaches[name] = made.interval(level, share=name == "relevance")
-        clean = np.array([float(one.made_up == 0) for one in own])
+            average = clustered_mean(np.array(column), documents)
+            values[name] = average.value
+            reaches[name] = average.interval(level, share=name == "relevance")
+        clean = np.array([float(answer.made_up == 0) for answer in source_answers])
         values["consistent"] = float(clean.mean())
         reaches["consistent"] = share_interval(clean, documents, level)
         clusters = int(documents.max()) + 1
-        found[source] = SourceResult(
-            len(own), 0, values, reaches if level else {}, clusters=clusters
+        results[source] = SourceResult(
+            len(source_answers), 0, values, reaches if level else {}, clusters=clusters
         )
-    wins = [row for pair in combinations(sources, 2) for row in _wins(answers, *pair, level)]
+    wins = [
+        {"of": of} | win_row(labels, a, b, level)
+        for a, b in combinations(sources, 2)
+        for of in answers.questions
+        if (labels := answers.better(a, b, of))
+    ]
     notes = [] if len(judges) > 1 else ["one judge alone: no agreement"]
+    if unreadable := sum(pair.better == "unreadable" for pair in answers.pairs):
+        notes.append(f"{several(unreadable, 'answer')} of models cannot be read: left out")
     return Findings(
         signed={"judges": len(judges), "answers": _fingerprint(answers)},
-        sources=found,
+        sources=results,
         values=[
             {"value": "relevance", "title": "highlights covered", **_PLAIN},
             {"value": "made_up", "title": "facts made up", **_PLAIN},
             {"value": "consistent", "title": "summaries with none made up", **_PLAIN},
         ],
         by=("source",),
-        tables={"wins": wins, "agreement": _agreement(answers, sources, level)},
+        tables={
+            "wins": wins,
+            "agreement": _agreement_rows(answers, sources, level),
+            "judges": _judge_rows(answers, sources, level),
+        },
         method="clusters of documents",
         notes=notes,
     )
 
 
-def _fingerprint(answers: Sequence[Answer]) -> str:
-    lines = sorted(repr(one) for one in answers)
+def _fingerprint(answers: JudgeAnswers) -> str:
+    lines = sorted(
+        repr(answer).removeprefix("Judge") for answer in (*answers.ratings, *answers.pairs)
+    )
     return blake2b("\n".join(lines).encode(), digest_size=6).hexdigest()
 
 
-def _counted(one: Answer, what: str) -> int:
-    """More is better."""
-    return one.covered if what == "relevance" else -one.made_up
-
-
-def _labels(answers: Sequence[Answer], a: str, b: str, what: str) -> dict[tuple[str, str], int]:
-    """By judge and document: 1 where a is better, -1 where b is, 0 where both are alike."""
-    held = {(one.judge, one.doc_id, one.source): _counted(one, what) for one in answers}
+def _better_labels(
+    answers: Sequence[JudgeAnswer], a: str, b: str, what: str
+) -> dict[tuple[str, str], int]:
+    counts = {
+        (answer.judge, answer.doc_id, answer.source): answer.covered
+        if what == "relevance"
+        else -answer.made_up
+        for answer in answers
+    }
     return {
-        (judge, document): int(np.sign(said - held[judge, document, b]))
-        for (judge, document, source), said in held.items()
-        if source == a and (judge, document, b) in held
+        (judge, document): int(np.sign(count - counts[judge, document, b]))
+        for (judge, document, source), count in counts.items()
+        if source == a and (judge, document, b) in counts
     }
 
 
-def _wins(answers: Sequence[Answer], a: str, b: str, level: float) -> list[dict[str, Any]]:
+def win_row(labels: Better, a: str, b: str, level: float) -> dict[str, Any]:
+    """How often each of two systems is better, or none."""
+    signs = np.array(list(labels.values()))
+    documents = number_clusters([document for _, document in labels])
+    row: dict[str, Any] = {"a": a, "b": b, "judgements": len(signs)}
+    for name, sign in (("a_better", 1), ("b_better", -1), ("alike", 0)):
+        right = (signs == sign).astype(np.float64)
+        low, high = share_interval(right, documents, level)
+        row |= {name: float(right.mean()), f"{name}_low": low, f"{name}_high": high}
+    return row
+
+
+def _better_by_unit(answers: JudgeAnswers, sources: Sequence[str], of: str) -> dict[Rated, float]:
+    return {
+        (judge, (document, f"{a} {b}")): label
+        for a, b in combinations(sources, 2)
+        for (judge, document), label in answers.better(a, b, of).items()
+    }
+
+
+def _judge_rows(
+    answers: JudgeAnswers, sources: Sequence[str], level: float
+) -> list[dict[str, Any]]:
+    """Which of two systems is better, by every two judges: how often the same, and alpha."""
     rows = []
-    for what in _RATED:
-        labels = _labels(answers, a, b, what)
-        if not labels:
-            continue
-        said = np.array(list(labels.values()))
-        documents = numbered([document for _, document in labels])
-        row: dict[str, Any] = {"of": what, "a": a, "b": b, "judgements": len(said)}
-        for name, sign in (("a_better", 1), ("b_better", -1), ("alike", 0)):
-            right = (said == sign).astype(np.float64)
-            low, high = share_interval(right, documents, level)
-            row |= {name: float(right.mean()), f"{name}_low": low, f"{name}_high": high}
-        rows.append(row)
+    for of in answers.questions:
+        by_unit = _better_by_unit(answers, sources, of)
+        for a, b in combinations(answers.judges, 2):
+            units = [{unit for judge, unit in by_unit if judge == name} for name in (a, b)]
+            common = units[0] & units[1]
+            if not common:
+                continue
+            ratings, documents = _rating_table(
+                {
+                    (judge, unit): label
+                    for (judge, unit), label in by_unit.items()
+                    if judge in (a, b) and unit in common
+                }
+            )
+            same = (ratings[0] == ratings[1]).astype(np.float64)
+            same_low, same_high = share_interval(same, documents, level)
+            low, high = alpha_interval(ratings, "nominal", level, documents)
+            rows.append(
+                {
+                    "of": of,
+                    "a": a,
+                    "b": b,
+                    "units": len(common),
+                    "same": float(same.mean()),
+                    "same_low": same_low,
+                    "same_high": same_high,
+                    "alpha": alpha(ratings, "nominal"),
+                    "alpha_low": low,
+                    "alpha_high": high,
+                }
+            )
     return rows
 
 
-def _agreement(
-    answers: Sequence[Answer], sources: Sequence[str], level: float
+def _agreement_rows(
+    answers: JudgeAnswers, sources: Sequence[str], level: float
 ) -> list[dict[str, Any]]:
     """Alpha of what the table of systems shows, of the other way to see it, and of which of two
     systems is better."""
     rows = []
-    for what, kinds in _RATED.items():
+    for what in answers.questions:
         rated: dict[str, dict[Rated, float]] = {
-            kind: {(one.judge, (one.doc_id, one.source)): rating(one) for one in answers}
-            for kind, rating in kinds.items()
+            kind: {
+                (answer.judge, (answer.doc_id, answer.source)): rating(answer)
+                for answer in answers.ratings
+            }
+            for kind, rating in _RATED.get(what, {}).items()
         }
-        rated["better of two"] = {
-            (judge, (document, f"{a} {b}")): label
-            for a, b in combinations(sources, 2)
-            for (judge, document), label in _labels(answers, a, b, what).items()
-        }
-        for kind, held in rated.items():
-            if not held:
+        rated["better of two"] = _better_by_unit(answers, sources, what)
+        for kind, by_unit in rated.items():
+            if not by_unit:
                 continue
-            ratings, documents = _ratings(held)
+            ratings, documents = _rating_table(by_unit)
             for measured in LEVELS:
                 low, high = alpha_interval(ratings, measured, level, documents)
                 rows.append(
@@ -266,21 +394,22 @@ Rated = tuple[str, tuple[str, str]]
 """A judge, and the unit that was rated: a document, and which summary of it, or which two."""
 
 
-def _ratings(held: Mapping[Rated, float]) -> tuple[Floats, Integers]:
+def _rating_table(by_unit: Mapping[Rated, float]) -> tuple[Floats, Integers]:
     """A table of judges by units, and the document of each unit."""
-    judges = {name: place for place, name in enumerate(sorted({judge for judge, _ in held}))}
-    units = {name: place for place, name in enumerate(sorted({unit for _, unit in held}))}
+    judges = {name: place for place, name in enumerate(sorted({judge for judge, _ in by_unit}))}
+    units = {name: place for place, name in enumerate(sorted({unit for _, unit in by_unit}))}
     table = np.full((len(judges), len(units)), np.nan)
-    for (judge, unit), rating in held.items():
+    for (judge, unit), rating in by_unit.items():
         table[judges[judge], units[unit]] = rating
-    return table, numbered([document for document, _ in units])
+    return table, number_clusters([document for document, _ in units])
 
 
-def _drawn(rows: Rows, result: Result) -> list[dict[str, Any]]:
+def _chart_wins(rows: Rows, result: Result) -> list[dict[str, Any]]:
     """A bar for each of the three outcomes."""
-    named = {"a_better": "first", "b_better": "second", "alike": "alike"}
+    choices = {"a_better": "first", "b_better": "second", "alike": "alike"}
     return [
         {
+            "judge": row.get("judge"),
             "of": row["of"],
             "pair": f"{row['a']} / {row['b']}",
             "who": who,
@@ -289,14 +418,39 @@ def _drawn(rows: Rows, result: Result) -> list[dict[str, Any]]:
             "high": row[f"{name}_high"],
         }
         for row in rows
-        for name, who in named.items()
+        for name, who in choices.items()
     ]
 
 
+def win_chart(*panel: str) -> Chart:
+    """Who is better, with a panel for each value of these fields."""
+    return Chart(
+        "wins",
+        "Who is better",
+        table="wins",
+        shape="bars",
+        x="pair",
+        y="share",
+        colour="who",
+        panel=panel,
+        ends=("low", "high"),
+        share=True,
+        rows=_chart_wins,
+        says="How often the first, the second or neither of two systems is better.",
+    )
+
+
+WINS = (
+    Column("of"),
+    Column("a"),
+    Column("b"),
+    Column("judgements", kind="count"),
+    *(Column(name, kind="share", ends=ends(name)) for name in ("a_better", "b_better", "alike")),
+)
 STUDY = Study(
     name="judge-agreement",
     title="Human judgement",
-    says="What people said of summaries, and how far they agree.",
+    says="What judges said of summaries, and how far they agree.",
     takes="prompts",
     metavar="ANSWERS...",
     options=Options,
@@ -321,16 +475,7 @@ STUDY = Study(
         Table(
             "wins",
             "Better of two",
-            (
-                Column("of"),
-                Column("a"),
-                Column("b"),
-                Column("judgements", kind="count"),
-                *(
-                    Column(name, kind="share", ends=ends(name))
-                    for name in ("a_better", "b_better", "alike")
-                ),
-            ),
+            WINS,
             limit=1000,
         ),
         Table(
@@ -347,21 +492,19 @@ STUDY = Study(
             ),
             limit=1000,
         ),
-    ),
-    charts=(
-        Chart(
-            "wins",
-            "Who is better",
-            table="wins",
-            shape="bars",
-            x="pair",
-            y="share",
-            colour="who",
-            panel=("of",),
-            ends=("low", "high"),
-            share=True,
-            rows=_drawn,
-            says="How often the first, the second or neither of two systems is better.",
+        Table(
+            "judges",
+            "Judges two by two: better of two",
+            (
+                Column("of"),
+                Column("a", "judge"),
+                Column("b", "judge"),
+                Column("units", kind="count"),
+                Column("same", kind="share", ends=ends("same")),
+                Column("alpha", kind="number", ends=ends("alpha")),
+            ),
+            limit=1000,
         ),
     ),
+    charts=(win_chart("of"),),
 )

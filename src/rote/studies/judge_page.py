@@ -37,12 +37,7 @@ class Options:
 
     SECTION: ClassVar[str] = "Page"
     output: Path = option(
-        Path("judge.html"),
-        "The page",
-        short="-o",
-        metavar="FILE",
-        writes=(".html",),
-        sign=unsigned,
+        Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",), sign=unsigned
     )
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
@@ -54,7 +49,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class JudgePage:
     """The page itself, and whose each summary on it is."""
 
     html: str
@@ -62,53 +57,75 @@ class Page:
     documents: int
 
 
-def page_of(texts: Sequence[Any], options: Options) -> Page:
-    """From documents of `corpus`; each has a document, a source and a doc_id."""
-    items: dict[str, dict[str, Any]] = {}
-    for one in texts:
-        for name in (options.document_field, options.by, "doc_id"):
-            if not str(one.meta.get(name, "")).strip():
+@dataclass(frozen=True, slots=True)
+class JudgedDocument:
+    """A document, and its summary by each source."""
+
+    document: str
+    texts: dict[str, str]
+
+
+def group_summaries(
+    texts: Sequence[Any], document_field: str, by: str
+) -> dict[str, JudgedDocument]:
+    """Summaries with the same doc_id, which are judged together."""
+    items: dict[str, JudgedDocument] = {}
+    for summary in texts:
+        for name in (document_field, by, "doc_id"):
+            if not str(summary.meta.get(name, "")).strip():
                 raise InputError(
-                    f"'{one.id}' has none",
+                    f"'{summary.id}' has none",
                     field=name,
                     remedy="A summary needs its document, its doc_id and whose it is",
                 )
-        about, source = str(one.meta["doc_id"]), str(one.meta[options.by])
-        document = str(one.meta[options.document_field])
-        held = items.setdefault(about, {"document": document, "texts": {}})
-        if held["document"] != document:
+        about, source = str(summary.meta["doc_id"]), str(summary.meta[by])
+        document = str(summary.meta[document_field])
+        item = items.setdefault(about, JudgedDocument(document, {}))
+        if item.document != document:
             raise InputError(f"'{about}' has two different documents", field="doc_id")
-        if source in held["texts"]:
+        if source in item.texts:
             raise InputError(
                 f"'{about}' has two summaries of '{source}'", remedy="Give one of each"
             )
-        held["texts"][source] = one.text
+        item.texts[source] = summary.text
+    return items
+
+
+def draw_documents(items: Mapping[str, JudgedDocument], sample: int | None, seed: int) -> list[str]:
+    """Ids of those that are judged, the same for people and models: all, or so many at random."""
     names = sorted(items)
-    if options.sample and options.sample < len(names):
-        random = np.random.default_rng(options.seed)
-        names = [names[i] for i in sorted(random.choice(len(names), options.sample, replace=False))]
+    if sample and sample < len(names):
+        random = np.random.default_rng(seed)
+        names = [names[i] for i in sorted(random.choice(len(names), sample, replace=False))]
+    return names
+
+
+def build_page(texts: Sequence[Any], options: Options) -> JudgePage:
+    """From documents of `corpus`; each has a document, a source and a doc_id."""
+    items = group_summaries(texts, options.document_field, options.by)
+    names = draw_documents(items, options.sample, options.seed)
     sources: dict[str, str] = {}
-    shown = []
+    blocks = []
     for about in names:
-        own = []
-        for source, text in items[about]["texts"].items():
+        summaries = []
+        for source, text in items[about].texts.items():
             salt = json.dumps([options.seed, about, source, text]).encode()
             key = hashlib.blake2b(salt, digest_size=5).hexdigest()
             sources[key] = source
-            own.append({"key": key, "text": text})
+            summaries.append({"key": key, "text": text})
         # Sorted by what is drawn from a hash: the page itself does not say whose they are.
-        own.sort(key=lambda one: one["key"])
-        shown.append({"doc_id": about, "document": items[about]["document"], "summaries": own})
-    page = hashlib.blake2b(json.dumps(shown).encode(), digest_size=6).hexdigest()
+        summaries.sort(key=lambda summary: summary["key"])
+        blocks.append({"doc_id": about, "document": items[about].document, "summaries": summaries})
+    page = hashlib.blake2b(json.dumps(blocks).encode(), digest_size=6).hexdigest()
     # "</script>" in a text would end the data.
-    data = json.dumps({"page": page, "items": shown}, ensure_ascii=False).replace("<", "\\u003c")
-    template = (files("rote.studies._judge") / "page.html").read_text("utf-8")
-    return Page(template.replace("DATA", data, 1), sources, len(names))
+    data = json.dumps({"page": page, "items": blocks}, ensure_ascii=False).replace("<", "\\u003c")
+    template = (files("rote.studies") / "judge_page.html").read_text("utf-8")
+    return JudgePage(template.replace("DATA", data, 1), sources, len(names))
 
 
 def run(call: Call) -> Findings:
     options: Options = call.options
-    page = page_of(list(call.inputs), options)
+    page = build_page(list(call.inputs), options)
     key = options.output.with_suffix(".key.json")
     write_atomically(options.output, page.html)
     write_atomically(key, json.dumps({"made_by": "rote judge", "sources": page.sources}, indent=1))
@@ -123,8 +140,8 @@ def run(call: Call) -> Findings:
     )
 
 
-def _account(made: Result, place: str) -> str:
-    about = made.about
+def _account(result: Result, place: str) -> str:
+    about = result.about
     return (
         f"{place}: {several(about['summaries'], 'summary')} of "
         f"{several(about['documents'], 'document')}; "

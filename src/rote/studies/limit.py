@@ -20,8 +20,8 @@ from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
-from rote.curate.folder import FolderOptions
 from rote.curate.limit import LimitOptions
+from rote.curate.output_folder import FolderOptions, folder_findings
 
 _SHOWN = 3
 
@@ -32,8 +32,7 @@ def run(call: Call) -> Findings:
 
     chosen, options = call.options, call.of(FolderOptions)
     folder = options.folder("limit")
-    chosen.check()
-    made = limit(
+    result = limit(
         call.inputs,
         folder,
         chosen,
@@ -41,18 +40,12 @@ def run(call: Call) -> Findings:
         engine=options.engine,
         reporter=call.reporter,
     )
-    for line in made.problems.listed():
+    for line in result.problems.listed():
         call.reporter.say(line)
-    if not made.new:
-        call.reporter.say(f"{folder} holds these subsets already: nothing was written")
-    return Findings(
-        signed={**made.manifest["settings"], "texts": made.manifest["input"]["fingerprint"][:12]},
-        tables={"subsets": list(_rows(made.manifest))},
-        about={"folder": str(folder), "manifest": made.manifest},
-    )
+    return folder_findings(call, folder, result, {"subsets": list(_subset_rows(result.manifest))})
 
 
-def _rows(manifest: dict[str, Any]) -> Iterator[dict[str, str]]:
+def _subset_rows(manifest: dict[str, Any]) -> Iterator[dict[str, str]]:
     """A row for each kind of subset, the seeds taken together."""
     kinds: dict[tuple[int, str], list[dict[str, Any]]] = {}
     for each in manifest["subsets"]:
@@ -64,20 +57,20 @@ def _rows(manifest: dict[str, Any]) -> Iterator[dict[str, str]]:
         yield {
             "max": f"{most:,}",
             "subset": kind,
-            "texts": _range([f"{n:,}" for n in sorted(each["texts"] for each in seeds)]),
-            "share": _range([f"{share:.1%}" for share in sorted(shares)]),
-            "words": _range([f"{n:,}" for n in sorted(each["words"] for each in seeds)]),
+            "texts": _format_range([f"{n:,}" for n in sorted(each["texts"] for each in seeds)]),
+            "share": _format_range([f"{share:.1%}" for share in sorted(shares)]),
+            "words": _format_range([f"{n:,}" for n in sorted(each["words"] for each in seeds)]),
             "blocked": "; ".join(f"{each['ngram']} ({each['texts']:,})" for each in blockers),
         }
 
 
-def _range(ordered: list[str]) -> str:
+def _format_range(ordered: list[str]) -> str:
     return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0]} to {ordered[-1]}"
 
 
-def _account(made: Result, place: str) -> str:
-    held = made.about["manifest"]
-    about, settings, count = held["input"], held["settings"], len(held["subsets"])
+def _account(result: Result, place: str) -> str:
+    manifest = result.about["manifest"]
+    about, settings, count = manifest["input"], manifest["settings"], len(manifest["subsets"])
     return (
         f"{place}: {several(count, 'subset')} of {about['texts']:,} texts ('"
         f"{settings['field']}', {settings['n']}-grams of {settings['layer']}, "

@@ -29,27 +29,34 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rote.compare.clusters import numbered
+from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError, UnknownName
+from rote.core.facets import sort_groups
 from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned
 from rote.core.model import Decoding, Model
 from rote.core.progress import Reporter
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Row
 from rote.corpus.items import ItemOptions, fingerprint
-from rote.measure._groups import in_order
 from rote.models.endpoint.answers import CannotScore
 from rote.models.options import ModelOptions
 from rote.search.backends import Backend, BackendOptions
-from rote.studies._items import check_by, correctness, groups_of
-from rote.studies._memorization import extraction, samples, tables, unasked
-from rote.studies._memorization import scores as known
-from rote.studies._memorization.layout import CHARTS, LAYOUT
-from rote.studies._memorization.scores import score
-from rote.studies._memorization.tables import Scoring
-from rote.studies._style import study as style
-from rote.studies._style.tables import CHARTS as STYLE_CHARTS
-from rote.studies._style.tables import LAYOUT as STYLE_LAYOUT
+from rote.studies import (
+    _memorization_extraction,
+    _memorization_output,
+    _memorization_style,
+    _memorization_unprompted,
+)
+from rote.studies._items import check_by, items_by_group, read_correctness
+from rote.studies._memorization_output import CHARTS, LAYOUT, MemorizationScoring
+from rote.studies._memorization_scores import (
+    corpus_frequencies,
+    instance_numbers,
+    read_member,
+    score_attacks,
+    undefined_scores,
+)
+from rote.studies._memorization_style import STYLE_CHARTS, STYLE_LAYOUT
 
 _METHOD = (
     "Memorization is scored on the instance with the right option: whether its second half is "
@@ -111,8 +118,8 @@ class Options:
     )
     correct: str | None = option(
         None,
-        "Field that says whether an item was answered rightly; results of `rote evaluate` have it "
-        "as acc",
+        "Field that says whether an item was answered correctly; results of `rote evaluate` have "
+        "it as acc",
         metavar="FIELD",
         sign=lambda name: name or "acc",
     )
@@ -221,8 +228,11 @@ class Options:
     def __post_init__(self) -> None:
         check_options(self)
         check_by(self.by)
-        given = self.unasked is not None and unasked.count_of(self.unasked) is None
-        if not self.model and not given:
+        has_texts = (
+            self.unasked is not None
+            and _memorization_unprompted.count_to_draw(self.unasked) is None
+        )
+        if not self.model and not has_texts:
             raise OptionError("who is asked? --model names one or more models")
         if self.layer is not None:
             _check_style(self)
@@ -241,39 +251,46 @@ def _check_style(options: Options) -> None:
         raise UnknownName("layer", str(options.layer), annotators.get().gives)
 
 
-def _drawn(options: Options) -> dict[str, str]:
+def _draw_settings(options: Options) -> dict[str, str]:
     """What the signature says of windows and draws."""
     windows = options.extraction is not None or options.samples
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
-    said = {
+    settings = {
         "extraction": "" if options.extraction is None else f"{options.extraction:g}",
         "near": f"{options.near}-{options.beams}" if options.near else "",
         "samples": str(options.samples or ""),
-        "unasked": unasked.said_of(options.unasked, options.run, options.tokens),
+        "unasked": _memorization_unprompted.unprompted_signature(
+            options.unasked, options.run, options.tokens
+        ),
         "windows": f"{options.prefix}-{options.suffix}-{options.stride}" if windows else "",
     }
-    said["drawing"] = drawing.signature.removesuffix("-max1") if any(said.values()) else ""
-    return {name: value for name, value in said.items() if value}
+    settings["drawing"] = drawing.signature.removesuffix("-max1") if any(settings.values()) else ""
+    return {name: value for name, value in settings.items() if value}
 
 
 def run(call: Call) -> Findings:
     """Score every item by every attack; with a layer, what is recalled in words and in style."""
     if call.options.layer is not None:
-        return style.run(call)
+        return _memorization_style.run(call)
     from rote.curate.neighbours import neighbour_maker
-    from rote.measure._speaking import open_model, open_models
     from rote.search.backends import open_backend
+    from rote.search.model.open_models import open_model, open_models
 
     options, reporter = call.options, call.reporter
-    if options.unasked is not None and unasked.count_of(options.unasked) is None:
-        texts = unasked.written(options.unasked, call.of(ItemOptions).read, reporter)
+    if (
+        options.unasked is not None
+        and _memorization_unprompted.count_to_draw(options.unasked) is None
+    ):
+        texts = _memorization_unprompted.read_texts(
+            options.unasked, call.of(ItemOptions).read, reporter
+        )
         options = replace(options, unasked=texts)
     items = [record.item for record in call.inputs]
     # What is wrong with the items is said before a model is asked.
-    groups = in_order(groups_of(items, options.by))
-    correct = np.array([correctness(item, options.correct) for item in items])
+    groups = sort_groups(items_by_group(items, options.by))
+    correct = np.array([read_correctness(item, options.correct) for item in items])
     member = np.array(
-        [known.member(item, options.member) if options.member else np.nan for item in items]
+        [read_member(item, options.member) if options.member else np.nan for item in items]
     )
     backend = None
     if is_given(options.corpus):
@@ -283,51 +300,57 @@ def run(call: Call) -> Findings:
     )
     wanted = None
     if options.extraction is not None or options.samples:
-        wanted = extraction.cuts(items, options.prefix, options.suffix, options.stride)
+        wanted = _memorization_extraction.cut_windows(
+            items, options.prefix, options.suffix, options.stride
+        )
     how = call.of(ModelOptions)
     models = open_models(options.model, how, reporter)
     reference = None
     if options.reference_model is not None:
-        given = options.reference_model
-        reference = open_model(given, how, reporter) if isinstance(given, str) else given
+        spec = options.reference_model
+        reference = open_model(spec, how, reporter) if isinstance(spec, str) else spec
     scores, silent = {}, []
     for name, model in models.items():
         try:
-            scores[name] = score(items, model, options.k, near, reporter, reference)
+            scores[name] = score_attacks(items, model, options.k, near, reporter, reference)
         except CannotScore:
             # What it draws can be looked at all the same.
             draws = options.samples or options.unasked is not None
             if not draws or options.extraction is not None:
                 raise
-            scores[name] = known.unscored(items)
+            scores[name] = undefined_scores(items)
             silent.append(name)
     windows = drawn = None
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
     if wanted is not None and options.extraction is not None:
         bound = (options.near, options.beams)
-        windows = extraction.extract(
+        windows = _memorization_extraction.score_windows(
             items, models, wanted, drawing, options.extraction, bound, reporter
         )
     if wanted is not None and options.samples:
-        asked = extraction.continuations(items, wanted)
-        drawn = samples.draw(models, asked, drawing, options.samples, options.n, backend, reporter)
-    right = known.places(items)[0]
-    frequencies = known.frequencies(items, right, backend, options.n, reporter) if backend else None
+        requests = _memorization_extraction.window_requests(items, wanted)
+        drawn = _memorization_extraction.draw_samples(
+            models, requests, drawing, options.samples, options.n, backend, reporter
+        )
+    right = instance_numbers(items)[0]
+    frequencies = (
+        corpus_frequencies(items, right, backend, options.n, reporter) if backend else None
+    )
     names = [(item.base, item.id, *item.instances()) for item in items]
     order = np.empty(len(items), np.int64)
     order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
-    bases = numbered([item.base for item in items])
-    scored = Scoring(
+    bases = number_clusters([item.base for item in items])
+    scored = MemorizationScoring(
         *(items, groups, scores, correct, member, frequencies, bases, order, options),
         *(wanted or (), windows, drawn),
     )
-    found = tables.all_tables(scored)
+    rows = _memorization_output.build_tables(scored)
     if options.unasked is not None:
-        found |= _recited(scored, models, backend, reporter)
+        rows |= _recitation_tables(scored, models, backend, reporter)
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
-        sources=tables.sources(scored),
-        values=tables.values(scored),
+        sources=_memorization_output.source_results(scored),
+        values=_memorization_output.value_rows(scored),
         by=("model", *options.by),
         signed={
             "models": [model.signature for model in models.values()],
@@ -335,9 +358,9 @@ def run(call: Call) -> Findings:
             "neighbours": f"{made_by}-{options.neighbour_count}" if near else "none",
             "corpus": backend.signature if backend else "none",
             "items": fingerprint(items),
-            **_drawn(options),
+            **_draw_settings(options),
         },
-        tables=found,
+        tables=rows,
         method=METHOD,
         notes=(
             *(
@@ -345,23 +368,32 @@ def run(call: Call) -> Findings:
                 "and nothing else"
                 for name in silent
             ),
-            *tables.notes(scored, found),
+            *_memorization_output.notes(scored, rows),
         ),
     )
 
 
-def _recited(
-    scored: Scoring, models: Mapping[str, Model], backend: Backend | None, reporter: Reporter
+def _recitation_tables(
+    scored: MemorizationScoring,
+    models: Mapping[str, Model],
+    backend: Backend | None,
+    reporter: Reporter,
 ) -> dict[str, list[Row]]:
     """What the models, or the texts that were given, recite of the passages."""
     options = scored.options
-    count = unasked.count_of(options.unasked)
+    count = _memorization_unprompted.count_to_draw(options.unasked)
     how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
-    some = [options.unasked] if count is None else unasked.drawn(models, count, how, reporter)
+    some = (
+        [options.unasked]
+        if count is None
+        else _memorization_unprompted.draw_texts(models, count, how, reporter)
+    )
     if scored.samples is not None:
-        some += unasked.prefixes(scored.samples.texts, [one.item for one in scored.cuts])
+        some += _memorization_unprompted.prefix_texts(
+            scored.samples.texts, [cut.item for cut in scored.cuts]
+        )
     corpus = (backend, options.n) if backend is not None else None
-    return unasked.tables(
+    return _memorization_unprompted.recitation_tables(
         *(scored.items, scored.groups, scored.bases, some, options.run, options.interval),
         *(corpus, reporter),
     )
@@ -377,7 +409,7 @@ STUDY = Study(
     more=(ItemOptions, BackendOptions, ModelOptions),
     run=run,
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
-    "Pre-training for LLM Performance; " + style.CITATION,
+    "Pre-training for LLM Performance; " + _memorization_style.CITATION,
     cited_with={"layer": "Shaib"},
     section="corpus",
     charts=(*CHARTS, *STYLE_CHARTS),
@@ -385,5 +417,7 @@ STUDY = Study(
     method=lambda settings: (_STYLE_METHOD if "layer" in settings else _METHOD).format_map(
         settings
     ),
-    report=lambda asked: asked.lacks("model") or {"model": asked.model, "corpus": asked.corpus},
+    report=lambda context: (
+        context.lacks("model") or {"model": context.model, "corpus": context.corpus}
+    ),
 )

@@ -29,25 +29,34 @@ by how many documents hold both. It needs the answers that `rote evaluate --writ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from rote.compare.clusters import numbered
+from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
 from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
-from rote.core.record import Asked, Call, Findings, Study
+from rote.core.numbers import format_interval, format_number, format_percent, format_points
+from rote.core.record import Asked, Call, Finding, Findings, Study
+from rote.core.result import Result
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
-from rote.studies._items import Floats, Groups, check_by, correctness, groups_of, halves
-from rote.studies._popularity import pairs as task_grams
-from rote.studies._popularity import tables
-from rote.studies._popularity.layout import CHARTS, LAYOUT
-from rote.studies._popularity.scores import Scale, Scored, score
-from rote.studies._popularity.tables import Scoring
+from rote.studies import _popularity_output
+from rote.studies import _popularity_scores as task_grams
+from rote.studies._items import (
+    Floats,
+    Groups,
+    check_by,
+    items_by_group,
+    read_correctness,
+    split_halves,
+)
+from rote.studies._popularity_output import CHARTS, LAYOUT, PopularityScoring
+from rote.studies._popularity_scores import DecileScale, PopularityScores, score_popularity
 
 _LONGEST, _SHORTEST = 7, 2
 """N-grams that a report may look at: those of the paper first."""
@@ -68,7 +77,7 @@ class Options:
     n: int = option(7, "Tokens in an n-gram", short="-n", most=LONGEST_NGRAM)
     correct: str | None = option(
         None,
-        "Field that says whether an item was answered rightly (true or 1, false or 0); logs of "
+        "Field that says whether an item was answered correctly (true or 1, false or 0); logs of "
         "lm-evaluation-harness have it as acc",
         metavar="FIELD",
         sign=lambda name: name or "acc",
@@ -145,80 +154,87 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     items = [record.item for record in call.inputs]
-    groups = groups_of(items, options.by)
-    correct = np.array([correctness(item, options.correct) for item in items])
-    given = Scale.read(options.deciles) if options.deciles else None
+    groups = items_by_group(items, options.by)
+    correct = np.array([read_correctness(item, options.correct) for item in items])
+    scale = DecileScale.read(options.deciles) if options.deciles else None
     assert options.corpus is not None
     backend = open_backend(options.corpus, call.of(BackendOptions), call.reporter)
-    index = task_grams.checked(items, backend) if options.pairs is not None else None
-    instances = score(
+    index = task_grams.check_pairs(items, backend) if options.pairs is not None else None
+    instances = score_popularity(
         [instance for item in items for instance in item.instances()],
         [item.task for item in items for _ in item.options],
         backend,
         options.n,
-        scale=given,
+        scale=scale,
         max_undefined=options.max_undefined,
         reporter=call.reporter,
     )
     if options.save_deciles:
         instances.scale.write(options.save_deciles)
-    scored = _scored(items, instances, correct, groups, options)
-    made, added, said = tables.all_tables(scored), {}, list(tables.notes(scored))
+    scored = _score_items(items, instances, correct, groups, options)
+    output, added, notes = (
+        _popularity_output.build_tables(scored),
+        {},
+        list(_popularity_output.notes(scored)),
+    )
     if index is not None:
         pairs = task_grams.count_pairs(items, index, options, call.reporter)
-        made["pairs"] = list(task_grams.table(pairs, scored.bases, groups, options))
-        made["items"] = [{**row, **own} for row, own in zip(made["items"], task_grams.rows(pairs))]
-        added = task_grams.signed(options)
-        said += task_grams.notes(pairs, options)
+        output["pairs"] = list(task_grams.correlation_rows(pairs, scored.bases, groups, options))
+        output["items"] = [
+            {**row, **pair_row}
+            for row, pair_row in zip(output["items"], task_grams.pair_columns(pairs))
+        ]
+        added = task_grams.pair_signature(options)
+        notes += task_grams.pair_notes(pairs, options)
     return Findings(
-        sources=tables.sources(scored),
-        values=tables.values(scored),
+        sources=_popularity_output.source_results(scored),
+        values=_popularity_output.value_rows(scored),
         by=options.by,
         signed={
             "backend": backend.name,
             "tokenizer": backend.tokenizer,
             "index": backend.index,
             "count": backend.count,
-            "deciles": "own" if given is None else given.fingerprint,
+            "deciles": "own" if scale is None else scale.fingerprint,
             "items": fingerprint(items),
             **added,
         },
-        tables=made,
+        tables=output,
         method=METHOD + (_INFLUENCE if options.pairs else ""),
-        notes=tuple(said),
+        notes=tuple(notes),
     )
 
 
-def _scored(
+def _score_items(
     items: Sequence[Item],
-    instances: Scored,
+    instances: PopularityScores,
     correct: Floats,
     groups: Groups,
     options: Options,
-) -> Scoring:
+) -> PopularityScoring:
     sizes = np.array([len(item.options) for item in items])
     first = np.concatenate(([0], np.cumsum(sizes)))[:-1]
     right = np.full(len(items), np.nan)
     wrong = np.full(len(items), np.nan)
     for number, item in enumerate(items):
         if item.answer is not None:
-            own = instances.ips[first[number] : first[number] + sizes[number]]
-            right[number] = own[item.answer]
-            if len(own) > 1:
-                wrong[number] = np.delete(own, item.answer).mean()
+            item_scores = instances.ips[first[number] : first[number] + sizes[number]]
+            right[number] = item_scores[item.answer]
+            if len(item_scores) > 1:
+                wrong[number] = np.delete(item_scores, item.answer).mean()
     gap = (right - wrong) / right if options.variant == "paper" else right - wrong
     scores = np.where(sizes > 1, gap, right)
     tasks = np.unique([item.task for item in items], return_inverse=True)[1]
-    return Scoring(
+    return PopularityScoring(
         items=items,
         instances=instances,
         first=first,
         right=right,
         wrong=wrong,
-        bases=numbered([item.base for item in items]),
+        bases=number_clusters([item.base for item in items]),
         scores=scores,
-        half=halves(scores, tasks),
-        tenth=tables.tenths(scores, tasks),
+        half=split_halves(scores, tasks),
+        tenth=_popularity_output.split_tenths(scores, tasks),
         correct=correct,
         groups=groups,
         options=options,
@@ -235,15 +251,46 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-def report(asked: Asked) -> dict[str, Any] | str:
-    if asked.corpus is None:
+def report(context: Asked) -> dict[str, Any] | str:
+    if context.corpus is None:
         return "no corpus: --corpus names the index in which n-grams of the items are counted"
-    return {"corpus": asked.corpus, "n": _LONGEST}
+    return {"corpus": context.corpus, "n": _LONGEST}
 
 
-def shorter(given: Mapping[str, Any]) -> dict[str, Any] | None:
+def with_shorter_ngrams(keywords: Mapping[str, Any]) -> dict[str, Any] | None:
     """Words are fewer than subwords, so a report may need shorter n-grams than the paper."""
-    return {**given, "n": given["n"] - 1} if given["n"] > _SHORTEST else None
+    return {**keywords, "n": keywords["n"] - 1} if keywords["n"] > _SHORTEST else None
+
+
+def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
+    """Whether items that are popular in the corpus are answered better."""
+    level = result.interval.level if result.interval else None
+    for name in sources:
+        at_source = result.by_source[name]
+        gap = at_source.values.get("accuracy_difference", math.nan)
+        popular = at_source.values.get("ips", math.nan)
+        if math.isnan(gap):
+            text = (
+                f"{name}: the right instances have a mean popularity of "
+                f"{format_number(popular, '.2f')} (1 to 10)"
+                if not math.isnan(popular)
+                else f"{name}: no item has a popularity"
+            )
+            text += "; no item has a recorded answer."
+            yield Finding(text, "ips", name)
+            continue
+        low, high = at_source.ends("accuracy_difference")
+        apart = low > 0 or high < 0
+        ends = format_interval(level, (low, high), format_points)
+        ends = f", {ends[2:-1]}" if ends else ""
+        text = (
+            f"{name}: accuracy is {format_percent(at_source.values['accuracy_high'])} on the more "
+            f"popular half and {format_percent(at_source.values['accuracy_low'])} on the less "
+            f"popular one ({format_points(gap)}{ends})"
+            + ("." if apart or math.isnan(low) else ": no difference was found.")
+        )
+        state = "" if math.isnan(low) else "differs" if apart else "not found"
+        yield Finding(text, "accuracy_difference", name, state, gap)
 
 
 STUDY = Study(
@@ -257,10 +304,11 @@ STUDY = Study(
     run=run,
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
     "Pre-training for LLM Performance",
+    findings=findings,
     section="items",
     layout=LAYOUT,
     method=method,
     report=report,
-    lesser=shorter,
+    lesser=with_shorter_ngrams,
     charts=CHARTS,
 )

@@ -2,12 +2,16 @@
 
 Every maximal span of a text that occurs in the corpus, with the documents, authors and places
 that hold it. Kinds: verbatim (the same words; capitals and line breaks may differ), lemma (the
-same words in other forms), gapped (near-verbatim: words added, left out or exchanged).
+same words in other forms), gapped (near-verbatim: words added, left out or exchanged). Where it is
+named, meaning: sentences that say the same, consecutive ones that lead to consecutive places as one
+match, with the probability that chance does as well, and with the facts (numbers, names, negation)
+in which both sides differ.
 
 \b
   rote trace story.txt --corpus IDX
   rote trace answers.jsonl --corpus IDX --sort unlikely -o trace.html
   rote trace essay.txt --corpus sources.jsonl --kinds verbatim --json
+  rote trace essay.txt --corpus IDX --kinds verbatim,gapped,meaning -o trace.html
 """
 
 from __future__ import annotations
@@ -16,11 +20,19 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import MOST_JOBS, check_options, engine_option, handle, option, unsigned
+from rote.core.metric import (
+    MOST_JOBS,
+    check_options,
+    engine_option,
+    handle,
+    is_given,
+    option,
+    unsigned,
+)
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Column, Table
-from rote.corpus import ReadOptions, read_option
-from rote.search.trace.options import TraceOptions
+from rote.corpus import Corpus, ReadOptions, open_corpus, read_option
+from rote.search.trace.options import MEANING, TraceOptions
 
 if TYPE_CHECKING:
     from rote.search.trace.evidence import Span
@@ -29,6 +41,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     *("kind", "id", "source", "words", "bits", "edit_rate", "start", "end", "text"),
     *("occurrences", "documents", "authors", "recased", "document", "author"),
+    *("similarity", "p", "differing"),
 )
 
 
@@ -41,26 +54,39 @@ class Options:
         None, "The corpus: an index, or a file of texts if they are few", "IDX", takes="corpus"
     )
     corpus_read: tuple[str, ...] = read_option("the corpus")
+    unrelated: str | None = handle(
+        None,
+        "Texts that have nothing to do with the corpus: how probable matches of meaning are is "
+        "estimated from them, not from the corpus's own sentences held against its other documents",
+        "FILE",
+        takes="texts",
+    )
+    unrelated_read: tuple[str, ...] = read_option("the unrelated texts")
     jobs: int = option(
         1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
     )
     engine: str | None = engine_option()
 
     def __post_init__(self) -> None:
-        from rote.measure._against import WITHOUT
+        from rote.search.reference_corpus import NO_CORPUS
 
         check_options(self)
         if self.corpus is None:
-            raise OptionError(WITHOUT)
+            raise OptionError(NO_CORPUS)
 
 
 def run(call: Call) -> Findings:
     """Match the texts, and list the best spans with their sources."""
-    from rote.measure._against import name_of, open_against, signed_against
+    from rote.search.reference_corpus import (
+        open_reference_index,
+        reference_name,
+        reference_signature,
+    )
     from rote.search.trace.trace import trace
 
     options, texts = call.options, call.inputs
-    index = open_against(options.corpus, ("lower", "lemma"), call.reporter)
+    layers = ("lower", "lemma", *([MEANING] if MEANING in call.of(TraceOptions).kinds else ()))
+    index = open_reference_index(options.corpus, layers, call.reporter)
     traced = trace(
         index,
         texts,
@@ -68,18 +94,19 @@ def run(call: Call) -> Findings:
         jobs=options.jobs,
         engine=options.engine,
         reporter=call.reporter,
+        unrelated=_open_unrelated(call),
     )
     return Findings(
         signed={
             **asdict(traced.options),
             "annotator": traced.signature,
-            "corpus": signed_against(options.corpus),
+            "corpus": reference_signature(options.corpus),
             "texts": texts.fingerprint[:12],
         },
         tables={"spans": [_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
-            "corpus": name_of(options.corpus),
+            "corpus": reference_name(options.corpus),
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),
@@ -91,6 +118,16 @@ def run(call: Call) -> Findings:
         listing="spans",
         detail=traced,
     )
+
+
+def _open_unrelated(call: Call) -> Corpus | None:
+    options = call.options
+    if not is_given(options.unrelated):
+        return None
+    if MEANING not in call.of(TraceOptions).kinds:
+        raise OptionError(f"--unrelated is for matches of meaning: add --kinds {MEANING}")
+    read = call.of(ReadOptions).beside(options.unrelated_read)
+    return open_corpus(options.unrelated, read, role="unrelated")
 
 
 def _row(span: Span, traced: Trace) -> dict[str, Any]:
@@ -114,6 +151,9 @@ def _row(span: Span, traced: Trace) -> dict[str, Any]:
         # The first place once more, for those who want one line per span.
         "document": places[0]["document"],
         "author": places[0]["author"],
+        "similarity": span.match.similarity,
+        "p": span.match.p,
+        "differing": span.differing,
         "places": places,
     }
 

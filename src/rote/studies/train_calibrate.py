@@ -24,7 +24,6 @@ from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
-from rote.core.result import Result
 from rote.core.table import Column, Table
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
@@ -62,38 +61,38 @@ class Options:
 
 def run(call: Call) -> Findings:
     from rote.curate.pairs import (
-        chosen,
-        fingerprint,
-        of_split,
+        pairs_fingerprint,
         read_pairs,
+        select_split,
+        select_subset,
         subset_file,
         subset_name,
     )
-    from rote.studies._calibration import Calibration, calibrate
+    from rote.studies._training import Calibration, calibrate
 
     options: Options = call.options
     pairs = call.of(PairOptions)
-    every = of_split(read_pairs(call.inputs, pairs, call.reporter), pairs.split)
+    every = select_split(read_pairs(call.inputs, pairs, call.reporter), pairs.split)
     options.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
         path = subset_file(call.of(SubsetOptions), seed)
-        some = chosen(every, path)
-        own = {k: v for k, v in asdict(options).items() if k not in ("output", "seeds", "model")}
-        wanted = Calibration(**own, training=call.of(TrainOptions), running=call.of(ModelOptions))
+        some = select_subset(every, path)
+        parameters = {
+            k: v for k, v in asdict(options).items() if k not in ("output", "seeds", "model")
+        }
+        wanted = Calibration(
+            **parameters, training=call.of(TrainOptions), running=call.of(ModelOptions)
+        )
         folder = options.output / f"seed-{seed}"
-        made = calibrate(wanted, options.model, some, seed, folder, call.reporter)
+        result = calibrate(wanted, options.model, some, seed, folder, call.reporter)
         subset = subset_name(path)
-        rows.append({"seed": seed, "subset": subset, "pairs": len(some), **made})
+        rows.append({"seed": seed, "subset": subset, "pairs": len(some), **result})
     return Findings(
-        signed={**asdict(call.of(TrainOptions)), "pairs": fingerprint(every)},
+        signed={**asdict(call.of(TrainOptions)), "pairs": pairs_fingerprint(every)},
         tables={"models": rows},
         about={"folder": str(options.output), "models": rows},
     )
-
-
-def _account(made: Result, place: str) -> str:
-    return f"{place}: {several(len(made.about['models']), 'model')}"
 
 
 STUDY = Study(
@@ -104,14 +103,10 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(
-        *NOT_OF_TRAINING,
-        "evaluate_every",
-        "patience",
-    ),
+    without=(*NOT_OF_TRAINING, "evaluate_every", "patience"),
     run=run,
     output="data",
-    account=_account,
+    account=lambda result, place: f"{place}: {several(len(result.about['models']), 'model')}",
     citation="Liu et al. (2022), BRIO: Bringing Order to Abstractive Summarization",
     layout=(
         Table(
@@ -124,7 +119,7 @@ STUDY = Study(
                 *(Column(name, kind="number") for name in ("best", "worst", "first_loss", "loss")),
                 Column("model"),
             ),
-            said="best, worst: mean ROUGE of the best and the worst candidate",
+            note="best, worst: mean ROUGE of the best and the worst candidate",
             limit=1000,
         ),
     ),

@@ -9,6 +9,7 @@ weights and a tokenizer learned from the data. Each seed gives a model of its ow
   rote limit pairs.jsonl --max 2,10 --random -o limited
   rote train finetune pairs.jsonl --model facebook/bart-base --subset limited --theta 2 -o models-2
   rote train finetune pairs.jsonl --from-config tiny --subset ids.txt --steps 500 -o tiny
+  rote train finetune pairs.jsonl --model facebook/bart-base --lora 8 -o adapted
 
 The folder holds a model for each seed (seed-0, ...), which `rote generate --model
 transformers:models/seed-0` takes. The same command goes on after a kill, and ends in the same
@@ -33,14 +34,14 @@ from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies._training import (
     NOT_OF_TRAINING,
-    Fit,
+    FitSettings,
     StartOptions,
+    batch_tokens,
     check_seeds,
     fit,
     folder_option,
     longest_option,
     max_tokens_option,
-    room_of,
 )
 
 _DRAWN = "no validation split: a tenth of the pairs, drawn at random, is held out to validate on"
@@ -59,52 +60,62 @@ class Options(StartOptions):
     )
     longest: int = longest_option()
     max_tokens: int = max_tokens_option()
+    lora: int = option(
+        0,
+        "Train adapters of this rank beside the linear layers (LoRA), and add them to the weights "
+        "at the end; 0: train all weights",
+        metavar="RANK",
+        least=0,
+        most=4096,
+    )
 
     def __post_init__(self) -> None:
         StartOptions.__post_init__(self)
         check_seeds(self.seeds)
+        if self.lora and self.from_config:
+            raise OptionError("--lora adapts a model that has learned: give --model")
 
 
 def run(call: Call) -> Findings:
     from rote.curate.pairs import (
         VALIDATION,
-        chosen,
-        fingerprint,
         hold_out,
-        of_split,
+        pairs_fingerprint,
         read_pairs,
+        select_split,
+        select_subset,
         subset_file,
         subset_name,
     )
 
     options: Options = call.options
-    how = call.of(TrainOptions).settled(options.from_config)
-    room = room_of(options.tokens, options.from_config)
+    how = call.of(TrainOptions).settled(options.from_config, lora=bool(options.lora))
+    room = batch_tokens(options.tokens, options.from_config)
     pairs, subset = call.of(PairOptions), call.of(SubsetOptions)
     every = read_pairs(call.inputs, pairs, call.reporter)
-    training = of_split(every, pairs.split)
-    held_out = of_split(every, *VALIDATION) if pairs.split not in VALIDATION else []
+    training = select_split(every, pairs.split)
+    held_out = select_split(every, *VALIDATION) if pairs.split not in VALIDATION else []
     if not training:
         raise OptionError(f"no record is of the split '{pairs.split}': --split names another")
     drawn = not held_out and how.validates
-    kept, held_out = hold_out(training) if drawn else (training, held_out)
-    trained_on = {one.id for one in kept}
+    remaining, held_out = hold_out(training) if drawn else (training, held_out)
+    trained_on = {pair.id for pair in remaining}
     options.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
         path = subset_file(subset, seed)
-        some = [one for one in chosen(training, path) if one.id in trained_on]
+        some = [pair for pair in select_subset(training, path) if pair.id in trained_on]
         if not some:
             raise OptionError(
                 "all pairs of the subset are held out to validate on: leave out --patience and "
                 f"--evaluate-every, or give records with the split '{VALIDATION[0]}'"
             )
         settings = {
-            "data": fingerprint(every),
-            "pairs": fingerprint(some),
+            "data": pairs_fingerprint(every),
+            "pairs": pairs_fingerprint(some),
             "subset": subset_name(path),
         }
-        wanted = Fit(
+        wanted = FitSettings(
             options.model,
             options.from_config,
             room,
@@ -112,40 +123,32 @@ def run(call: Call) -> Findings:
             options.max_tokens,
             how,
             call.of(ModelOptions),
+            options.lora,
         )
         folder = options.output / f"seed-{seed}"
-        made = fit(wanted, kept, some, held_out, seed, folder, settings, call.reporter)
+        result = fit(wanted, remaining, some, held_out, seed, folder, settings, call.reporter)
         rows.append(
             {
                 "seed": seed,
                 "subset": settings["subset"],
                 "pairs": len(some),
-                "updates": made["updates"],
-                "loss": sum(made["loss"][-20:]) / max(1, len(made["loss"][-20:])),
-                "validation": min((loss for _, loss in made["validation"]), default=None),
+                "updates": result["updates"],
+                "loss": sum(result["loss"][-20:]) / max(1, len(result["loss"][-20:])),
+                "validation": min((loss for _, loss in result["validation"]), default=None),
                 "held_out": len(held_out),
                 "model": str(folder),
             }
         )
     return Findings(
-        signed={
-            **asdict(subset),
-            **asdict(how),
-            "tokens": room,
-            "data": fingerprint(every),
-        },
+        signed={**asdict(subset), **asdict(how), "tokens": room, "data": pairs_fingerprint(every)},
         tables={"models": rows},
-        about={
-            "folder": str(options.output),
-            "models": rows,
-            "notes": [_DRAWN] if drawn else [],
-        },
+        about={"folder": str(options.output), "models": rows, "notes": [_DRAWN] if drawn else []},
     )
 
 
-def _account(made: Result, place: str) -> str:
+def _account(result: Result, place: str) -> str:
     return "\n".join(
-        [f"{place}: {several(len(made.about['models']), 'model')}", *made.about["notes"]]
+        [f"{place}: {several(len(result.about['models']), 'model')}", *result.about["notes"]]
     )
 
 

@@ -5,7 +5,7 @@ test document by another of the same type, or, where the document does not hold 
 another is added at its end, in the words of the reference. A summary of the edited document is
 correct (the new fact, not the old), skipped (neither) or incorrect (it keeps the old one):
 
-\b
+
   rote train intervene pairs.jsonl --model all=all/seed-0,2=theta-2/seed-0 -o edited.jsonl
 
 NAME=MODEL gives a model a name; models with the same name are taken together (several seeds).
@@ -14,25 +14,33 @@ Choubey et al. (2023), appendix C, where people made the edits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rote.compare.clusters import numbered, share_interval
+from rote.compare.clusters import number_clusters, share_interval
 from rote.core.chart import Chart
+from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.core.result import Result
 from rote.core.table import Column, Table, ends
 from rote.corpus import ReadOptions
-from rote.curate.interventions import OUTCOMES, Edit, edits, frequent, outcome
-from rote.curate.pairs import VALIDATION, PairOptions, fingerprint, of_split, read_pairs
+from rote.curate.pairs import (
+    VALIDATION,
+    PairOptions,
+    TrainingPair,
+    pairs_fingerprint,
+    read_pairs,
+    select_split,
+)
 from rote.models.options import ModelOptions
 from rote.studies._training import NOT_OF_TRAINING, longest_option, max_tokens_option
 
@@ -68,109 +76,113 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        if any(not one.partition("=")[2] for one in self.model if "=" in one):
+        if any(not model.partition("=")[2] for model in self.model if "=" in model):
             raise OptionError("--model takes NAME=FOLDER, or a folder")
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.reading import write_lines
+    from rote.curate.corpus_reader import write_lines
 
     options: Options = call.options
     pairs = call.of(PairOptions)
     every = read_pairs(call.inputs, pairs, call.reporter)
-    names = {one.fields.get("split") for one in every}
+    names = {pair.fields.get("split") for pair in every}
     wanted = [options.test] if options.test else ["test", *VALIDATION]
-    split = next((one for one in wanted if one in names), None)
-    training = of_split(every, pairs.split)
+    split = next((name for name in wanted if name in names), None)
+    training = select_split(every, pairs.split)
     if split is None or not training:
         raise InputError(
             f"no pairs of the split {' or '.join(wanted)} beside those of '{pairs.split}'",
             field="split",
         )
     with call.reporter.stage("finding entities", None):
-        known = frequent([one.reference for one in training], _ENTITIES)
-        made = edits(of_split(every, split), known, options.sample, _EDITS, options.seed)
-    if not made:
+        known = frequent_entities([pair.reference for pair in training], _ENTITIES)
+        edited = edit_documents(
+            select_split(every, split), known, options.sample, _EDITS, options.seed
+        )
+    if not edited:
         raise InputError("no test reference holds a frequent entity of the training references")
-    summaries = _summaries(made, options, call)
+    summaries = _write_summaries(edited, options, call)
     records = [
-        {**one.record, "summaries": {name: own[place] for name, own in summaries.items()}}
-        for place, one in enumerate(made)
+        {**edit.record, "summaries": {name: texts[place] for name, texts in summaries.items()}}
+        for place, edit in enumerate(edited)
     ]
     write_lines(options.output, records)
-    rows = outcomes(made, summaries, options.interval)
+    rows = outcome_rows(edited, summaries, options.interval)
     return Findings(
-        signed={"pairs": fingerprint(every), "models": sorted(summaries)},
+        signed={"pairs": pairs_fingerprint(every), "models": sorted(summaries)},
         tables={"outcomes": rows},
-        about={"file": str(options.output), "edits": len(made), "outcomes": rows},
+        about={"file": str(options.output), "edits": len(edited), "outcomes": rows},
     )
 
 
-def _summaries(made: Sequence[Edit], options: Options, call: Call) -> dict[str, list[list[str]]]:
+def _write_summaries(
+    edited: Sequence[Edit], options: Options, call: Call
+) -> dict[str, list[list[str]]]:
     """By name of a model the summaries of each edit, one for each model of that name."""
-    from rote.curate.generate import record_in
-    from rote.models.training.writing import Searching
-    from rote.studies._calibration import write_resumed
-    from rote.studies._training import opened
+    from rote.curate.generate import parse_record
+    from rote.models.training.summarizer import Searching
+    from rote.studies._training import open_trainable, write_resumed
 
     how = Searching(options.beams, options.max_tokens, options.longest)
-    found: dict[str, list[list[str]]] = {}
-    for number, named in enumerate(options.model):
-        name, is_named, place = named.rpartition("=")
-        loaded = opened(place, call.of(ModelOptions), call.reporter)
-        said = f"{loaded.signature} {how}"
+    summaries: dict[str, list[list[str]]] = {}
+    for number, model_name in enumerate(options.model):
+        name, is_named, place = model_name.rpartition("=")
+        loaded = open_trainable(place, call.of(ModelOptions), call.reporter)
+        writer = f"{loaded.signature} {how}"
         path = options.output.with_suffix(f".{number}.summaries.jsonl")
         write_resumed(
             loaded,
-            [one.document for one in made],
+            [edit.document for edit in edited],
             how,
             path,
             call.of(ModelOptions).batch * 4,
-            lambda i, own, said=said: {
-                "id": made[i].record["id"],
-                "by": said,
-                "new": made[i].new,
-                "text": own[0],
+            lambda i, texts, writer=writer: {
+                "id": edited[i].record["id"],
+                "by": writer,
+                "new": edited[i].new,
+                "text": texts[0],
             },
-            lambda i, line, said=said: (
+            lambda i, line, writer=writer: (
                 None
-                if record_in(line).get("by") == said and record_in(line).get("new") == made[i].new
+                if parse_record(line).get("by") == writer
+                and parse_record(line).get("new") == edited[i].new
                 else "another model or edit"
             ),
             call.reporter,
         )
         texts = [row.text("text") for _, row in read_json_lines(path)]
-        own = found.setdefault(name if is_named else place, [[] for _ in made])
+        model_texts = summaries.setdefault(name if is_named else place, [[] for _ in edited])
         for place_of, text in enumerate(texts):
-            own[place_of].append(text)
-    return found
+            model_texts[place_of].append(text)
+    return summaries
 
 
-def outcomes(
-    made: Sequence[Edit], summaries: Mapping[str, Sequence[Sequence[str]]], level: float
+def outcome_rows(
+    edited: Sequence[Edit], summaries: Mapping[str, Sequence[Sequence[str]]], level: float
 ) -> list[dict[str, Any]]:
     """Shares of the outcomes for each model and kind of edit; documents are clusters."""
     rows = []
     for name, texts in summaries.items():
         for how in ("all", "substituted", "added"):
-            said = [
-                (one.pair.id, outcome(text, one.old, one.new))
-                for one, own in zip(made, texts)
-                for text in own
-                if how in ("all", one.how)
+            cases = [
+                (edit.pair.id, judge_outcome(text, edit.old, edit.new))
+                for edit, edit_texts in zip(edited, texts)
+                for text in edit_texts
+                if how in ("all", edit.how)
             ]
-            if not said:
+            if not cases:
                 continue
-            documents = numbered([document for document, _ in said])
+            documents = number_clusters([document for document, _ in cases])
             for what in OUTCOMES:
-                right = np.array([float(own == what) for _, own in said])
+                right = np.array([float(verdict == what) for _, verdict in cases])
                 low, high = share_interval(right, documents, level)
                 rows.append(
                     {
                         "source": name,
                         "edit": how,
                         "outcome": what,
-                        "cases": len(said),
+                        "cases": len(cases),
                         "share": float(right.mean()),
                         "share_low": low,
                         "share_high": high,
@@ -179,8 +191,142 @@ def outcomes(
     return rows
 
 
-def _account(made: Result, place: str) -> str:
-    return f"{place}: {several(made.about['edits'], 'edited document')}"
+Outcome = Literal["correct", "skipped", "incorrect"]
+OUTCOMES: tuple[Outcome, ...] = ("correct", "skipped", "incorrect")
+_BEFORE, _AFTER = 4, 3
+"""Words of the reference around a fact that is added."""
+_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity in a text."""
+
+    type: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A test pair whose document says something else now."""
+
+    pair: TrainingPair
+    number: int
+    how: Literal["substituted", "added"]
+    type: str
+    old: str
+    new: str
+    document: str
+
+    @property
+    def record(self) -> dict[str, Any]:
+        return {
+            "id": f"{self.pair.id}/{self.number}",
+            "doc_id": self.pair.id,
+            "document": self.document,
+            "text": self.document,
+            "original": self.pair.document,
+            "reference": self.pair.reference,
+            "how": self.how,
+            "type": self.type,
+            "old": self.old,
+            "new": self.new,
+        }
+
+
+def find_mentions(texts: Sequence[str]) -> Iterator[list[Mention]]:
+    """The entities of each text, by rote's own annotator."""
+    from rote.annotate import annotators
+
+    annotate = annotators.get("rote")
+    for first in range(0, len(texts), _AT_ONCE):
+        some = texts[first : first + _AT_ONCE]
+        annotation = annotate([Document(str(i), text) for i, text in enumerate(some)], ("entity",))
+        word, entity = annotation.word, annotation.layers["entity"]
+        begin = 0
+        for text, end in zip(some, word.text_ends.tolist()):
+            entities: list[Mention] = []
+            for at in range(begin, end):
+                mark, _, kind = entity.vocabulary[entity.ids[at]].partition("-")
+                a, b = int(word.starts[at]), int(word.ends[at])
+                if mark == "B":
+                    entities.append(Mention(kind, text[a:b], a, b))
+                elif mark == "I" and entities:
+                    last = entities[-1]
+                    entities[-1] = Mention(last.type, text[last.start : b], last.start, b)
+            yield entities
+            begin = end
+
+
+def frequent_entities(references: Sequence[str], most: int) -> dict[str, str]:
+    """The entities that most training references mention, each with its usual type."""
+    often: Counter[str] = Counter()
+    types: dict[str, Counter[str]] = defaultdict(Counter)
+    for entities in find_mentions(references):
+        for name in {entity.text for entity in entities}:
+            often[name] += 1
+        for entity in entities:
+            types[entity.text][entity.type] += 1
+    return {name: types[name].most_common(1)[0][0] for name, _ in often.most_common(most)}
+
+
+def edit_documents(
+    test: Sequence[TrainingPair], known: dict[str, str], items: int, each: int, seed: int
+) -> list[Edit]:
+    """So many documents, each edited so often, in an order drawn by the seed."""
+    random = np.random.default_rng(seed)
+    by_type: dict[str, list[str]] = defaultdict(list)
+    for name, kind in known.items():
+        by_type[kind].append(name)
+    all_edits: list[Edit] = []
+    count = 0
+    mentions = list(find_mentions([pair.reference for pair in test]))
+    for place in random.permutation(len(test)).tolist():
+        if count == items:
+            break
+        pair = test[place]
+        candidates = [
+            mention
+            for mention in dict.fromkeys(mentions[place])
+            if known.get(mention.text) == mention.type
+        ]
+        if not candidates:
+            continue
+        count += 1
+        for number in range(each):
+            old = candidates[int(random.integers(len(candidates)))]
+            both = f"{pair.document} {pair.reference}".lower()
+            others = [name for name in by_type[old.type] if name.lower() not in both]
+            if not others:
+                continue
+            new = others[int(random.integers(len(others)))]
+            all_edits.append(_edit(pair, number, old, new))
+    return all_edits
+
+
+def _edit(pair: TrainingPair, number: int, old: Mention, new: str) -> Edit:
+    pattern = _as_words(old.text)
+    if pattern.search(pair.document):
+        document = pattern.sub(lambda _: new, pair.document)
+        return Edit(pair, number, "substituted", old.type, old.text, new, document)
+    before = pair.reference[: old.start].split()[-_BEFORE:]
+    after = pair.reference[old.end :].split()[:_AFTER]
+    fact = " ".join([*before, new, *after]).strip()
+    document = f"{pair.document.rstrip()} {fact[:1].upper()}{fact[1:].rstrip('.,;:')}."
+    return Edit(pair, number, "added", old.type, old.text, new, document)
+
+
+def judge_outcome(summary: str, old: str, new: str) -> Outcome:
+    """Incorrect if the old fact is there, correct if only the new one is, else skipped."""
+    if _as_words(old).search(summary):
+        return "incorrect"
+    return "correct" if _as_words(new).search(summary) else "skipped"
+
+
+def _as_words(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
 
 
 STUDY = Study(
@@ -194,7 +340,7 @@ STUDY = Study(
     without=NOT_OF_TRAINING,
     run=run,
     output="data",
-    account=_account,
+    account=lambda result, place: f"{place}: {several(result.about['edits'], 'edited document')}",
     citation="Choubey et al. (2023), Lexical Repetitions Lead to Rote Learning, appendix C",
     layout=(
         Table(

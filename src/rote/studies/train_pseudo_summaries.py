@@ -48,29 +48,31 @@ def run(call: Call) -> Findings:
     from rote.curate.pseudo_summaries import pseudo_summaries
 
     options, reporter = call.options, call.reporter
-    made = pseudo_summaries(
+    result = pseudo_summaries(
         call.inputs, options.output, jobs=options.jobs, engine=options.engine, reporter=reporter
     )
-    for line in made.problems.listed():
+    for line in result.problems.listed():
         reporter.say(line)
-    for name, count in sorted(made.replaced.items()):
+    for name, count in sorted(result.replaced.items()):
         reporter.say(f"{several(count, 'document')} had a field '{name}', which the pairs replace")
     return Findings(
         signed={"texts": call.inputs.fingerprint[:12]},
         about={
             "file": str(options.output),
-            "pairs": made.pairs,
-            "left_out": {reason: made.left_out[reason] for reason in sorted(made.left_out)},
-            "unrelated": made.unrelated,
-            "skipped": len(made.problems),
+            "pairs": result.pairs,
+            "left_out": {reason: result.left_out[reason] for reason in sorted(result.left_out)},
+            "unrelated": result.unrelated,
+            "skipped": len(result.problems),
         },
     )
 
 
-def _account(made: Result, place: str) -> str:
-    lines = [f"{place}: {several(made.about['pairs'], 'pair')}"]
-    lines += [f"left out, {reason}: {count:,}" for reason, count in made.about["left_out"].items()]
-    if unrelated := made.about["unrelated"]:
+def _account(result: Result, place: str) -> str:
+    lines = [f"{place}: {several(result.about['pairs'], 'pair')}"]
+    lines += [
+        f"left out, {reason}: {count:,}" for reason, count in result.about["left_out"].items()
+    ]
+    if unrelated := result.about["unrelated"]:
         lines.append(f"no sentence shares a word with the rest, so the first: {unrelated:,}")
     return "\n".join(lines)
 

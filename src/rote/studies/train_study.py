@@ -8,6 +8,8 @@ close the test items are to the training set, normalized to the lowest theta:
   rote train study pairs.jsonl --model facebook/bart-base --theta 2,10,50,all -o study
   rote train study pairs.jsonl --from-config tiny --theta 1,3,all --steps 1500 \\
       --equal-size --without-neighbours --calibrate -o study
+  rote train study pseudo.jsonl --test samsum.jsonl,dialogsum.jsonl --model facebook/bart-base \\
+      --theta 2,all -o zero-shot
 
 Fewer texts and fewer updates change scores too: --equal-size also trains on as many texts at random
 and on those that repeat most, --steps gives all models as many updates. Items close to any text of
@@ -21,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from rote.core.errors import OptionError
 from rote.core.metric import option
@@ -51,6 +53,9 @@ class Options(StartOptions):
     theta: tuple[str, ...] = option(
         ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
     )
+    variant: Literal["exact", "paper"] = option(
+        "exact", "Limit repetition among kept texts, or among all texts seen, as `rote limit` does"
+    )
     seeds: tuple[int, ...] = option(
         (0, 1, 2), "Seeds of subsets and models, one after another", least=0
     )
@@ -64,7 +69,12 @@ class Options(StartOptions):
     placebo: float = option(
         0.1, "Share of the training pairs that is never trained on: the placebo", least=0, below=1
     )
-    test: str = option("", "Split to test on; default: test, else validation", metavar="NAME")
+    test: str = option(
+        "",
+        "Split to test on (default: test, else validation), or files of other pairs: then all "
+        "pairs of DATA are trained on (zero-shot)",
+        metavar="NAME|FILE,...",
+    )
     sample: int | None = option(None, "At most this many test items, drawn at random", least=1)
     candidates: int = option(
         16, "Candidates of each document to calibrate on", least=2, most=10_000
@@ -78,34 +88,35 @@ class Options(StartOptions):
     def __post_init__(self) -> None:
         StartOptions.__post_init__(self)
         limits = self.limits
-        if not limits and not self.whole:
+        if not limits and not self.has_all:
             raise OptionError("--theta names no subset")
-        if any(not one.isdigit() or int(one) < 1 for one in self.theta if one != "all"):
+        if any(not limit.isdigit() or int(limit) < 1 for limit in self.theta if limit != "all"):
             raise OptionError(f"--theta takes whole numbers and all, not {', '.join(self.theta)}")
         if not self.seeds or self.seeds != tuple(range(self.seeds[0], self.seeds[-1] + 1)):
             raise OptionError("--seeds are numbers that follow each other, such as 0,1,2")
-        if (self.calibrate or self.without_neighbours) and not self.whole:
+        if (self.calibrate or self.without_neighbours) and not self.has_all:
             raise OptionError("--calibrate and --without-neighbours begin with --theta ...,all")
+        if self.without_neighbours and "," in self.test:
+            raise OptionError("--without-neighbours takes the neighbours of one test set")
         if self.equal_size and not limits:
             raise OptionError("--equal-size is the size of a subset: --theta names none")
 
     @property
     def limits(self) -> tuple[int, ...]:
-        return tuple(sorted({int(one) for one in self.theta if one.isdigit()}))
+        return tuple(sorted({int(limit) for limit in self.theta if limit.isdigit()}))
 
     @property
-    def whole(self) -> bool:
+    def has_all(self) -> bool:
         return "all" in self.theta
 
 
 def run(call: Call) -> Findings:
     from rote.curate.pairs import read_pairs
-    from rote.studies._repetition.arms import trained
-    from rote.studies._repetition.tables import scored
+    from rote.studies._repetition import score_arms, train_arms
 
     options: Options = call.options
     every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
-    made = trained(
+    study = train_arms(
         options,
         every,
         call.of(PairOptions),
@@ -113,28 +124,28 @@ def run(call: Call) -> Findings:
         call.of(ModelOptions),
         call.reporter,
     )
-    tables, sources, notes = scored(made, options, call.reporter)
+    tables, sources, notes = score_arms(study, options, call.reporter)
     return Findings(
-        signed={**asdict(made.training), "tokens": made.room, "pairs": made.fingerprint},
+        signed={**asdict(study.training), "tokens": study.room, "pairs": study.fingerprint},
         sources=sources,
         by=("source",),
         tables=tables,
         notes=notes,
         about={
             "folder": str(options.output),
-            "models": len(made.texts),
+            "models": len(study.texts),
             "notes": list(notes),
             **{name: list(rows) for name, rows in tables.items()},
         },
     )
 
 
-def _account(made: Result, place: str) -> str:
-    lines = [f"{place}: {several(made.about['models'], 'model')}; tables and figures are in it"]
-    return "\n".join([*lines, *made.about["notes"]])
+def _account(result: Result, place: str) -> str:
+    lines = [f"{place}: {several(result.about['models'], 'model')}; tables and figures are in it"]
+    return "\n".join([*lines, *result.about["notes"]])
 
 
-def _named(name: str) -> Column:
+def _interval_column(name: str) -> Column:
     return Column(name, kind="number", ends=ends(name), optional=True)
 
 
@@ -146,13 +157,10 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(
-        *NOT_OF_TRAINING,
-        "split",
-    ),
+    without=(*NOT_OF_TRAINING, "split"),
     run=run,
     output="data",
-    kept=True,
+    saves_result=True,
     account=_account,
     effort="heavy",
     citation=(
@@ -170,21 +178,22 @@ STUDY = Study(
                 Column("loss", kind="number"),
                 Column("validation", kind="number", optional=True),
             ),
-            said="mean over seeds",
+            note="mean over seeds",
             limit=1000,
         ),
         Table(
             "averages",
             "Scores",
             (
+                Column("test", optional=True),
                 Column("source"),
                 Column("score"),
-                _named("mean"),
-                _named("nov"),
-                _named("sim"),
+                _interval_column("mean"),
+                _interval_column("nov"),
+                _interval_column("sim"),
                 Column("between_seeds", kind="number", optional=True),
             ),
-            said="all test items, the most novel (T_nov), and those closest to the training set "
+            note="all test items, the most novel (T_nov), and those closest to the training set "
             "(T_sim); between seeds: standard deviation of the mean",
             limit=1000,
         ),
@@ -192,16 +201,17 @@ STUDY = Study(
             "contrasts",
             "What repetition adds",
             (
+                Column("test", optional=True),
                 Column("source"),
                 Column("than"),
                 Column("score"),
-                _named("in_nov"),
-                _named("in_sim"),
-                _named("more_in_sim"),
+                _interval_column("in_nov"),
+                _interval_column("in_sim"),
+                _interval_column("more_in_sim"),
                 Column("between_seeds", kind="number", optional=True),
-                _named("more_in_placebo"),
+                _interval_column("more_in_placebo"),
             ),
-            said="the difference of two systems on the same items in T_nov and in T_sim, and how "
+            note="the difference of two systems on the same items in T_nov and in T_sim, and how "
             "much larger it is in T_sim (between seeds: its standard deviation); the same with "
             "bins by the placebo",
             limit=1000,
@@ -210,14 +220,15 @@ STUDY = Study(
             "neighbours",
             "With and without an item's neighbours",
             (
+                Column("test", optional=True),
                 Column("items"),
                 Column("score"),
                 Column("count", kind="count"),
-                _named("lost"),
-                _named("lost_by_others"),
-                _named("by_rote"),
+                _interval_column("lost"),
+                _interval_column("lost_by_others"),
+                _interval_column("by_rote"),
             ),
-            said="what items lose when the pairs that share a 4-gram with them are left out, what "
+            note="what items lose when the pairs that share a 4-gram with them are left out, what "
             "the others lose, and the difference",
             limit=1000,
         ),

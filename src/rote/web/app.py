@@ -1,32 +1,296 @@
-"""The app: pages, their API, and what keeps it safe. Callable without a server."""
+"""The app: the shapes of its API, its state, and `make_app`, callable without a server.
+
+Work that needs a core is done by a few threads, so that other pages stay quick. A request waits for
+its turn; where too many wait already, or an answer takes too long, the reader gets a sentence that
+says so, and the work of those who gave up is not begun.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from threading import Lock
+from typing import Any, Protocol, TypeVar, cast
 
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.web import errors
-from rote.web.api import REFUSED
-from rote.web.forms.compare import CompareForm, guessed
-from rote.web.indexes import Indexes, Recent
-from rote.web.jobs.queue import Jobs
-from rote.web.safety import Safety
-from rote.web.state import Pool
-from rote.web.store import database, uploads
-from rote.web.store.history import History
-from rote.web.workspace import Workspace
+from rote.web import database, errors, uploads
+from rote.web.compare_form import CompareForm, guess_settings
+from rote.web.errors import SafeJSONResponse
+from rote.web.history import History
+from rote.web.job_queue import JobQueue
+from rote.web.request_guard import RequestGuard
+from rote.web.workspace import IndexCache, OpenIndex, RecentAnswers, Workspace
 
-_ABOUT = """The functions of the app for other programs, with the same settings as its pages.
+
+class ApiQuestion(BaseModel):
+    """What a request sends as JSON: a name that is not known is refused, with the nearest one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ApiProblem(BaseModel):
+    kind: str = Field(examples=["OptionError", "UnknownName"])
+    message: str = Field(description="For people")
+
+
+class ApiError(BaseModel):
+    """What is wrong, and what to do about it."""
+
+    error: ApiProblem
+
+
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    "4XX": {
+        "model": ApiError,
+        "description": "Refused: 400 for a wrong value, 404 for an unknown name, 413 for too much",
+    }
+}
+"""FastAPI would say that wrong values are answered with 422, in a form of its own."""
+
+
+class IndexState(BaseModel):
+    """The index that was asked, as it was then."""
+
+    index: str = Field(description="Its key in this app")
+    generation: int = Field(description="Rises whenever documents are added or segments merged")
+    signature: str = Field(description="Of the annotator that cut it into words")
+    documents: int
+    words: int
+
+
+class IndexEntry(IndexState):
+    """An index that this app has opened."""
+
+    layers: list[str] = Field(description="Layers that can be searched")
+    sorted_layers: list[str] = Field(description="Layers that can be counted at once")
+    fields: list[str] = Field(description="Fields of documents that matches can be counted by")
+
+
+class MatchLine(BaseModel):
+    """A match with the text around it."""
+
+    document: str
+    author: str | None
+    source: str | None
+    item: int = Field(description="Number of its first item in the document, from 0")
+    start: int = Field(description="First character in the document")
+    end: int = Field(description="Character behind the last")
+    before: str
+    match: str
+    after: str
+
+
+class SearchAnswer(IndexState):
+    """One page of matches."""
+
+    query: str = Field(description="The canonical form of the query")
+    matches: int = Field(description="All that there are")
+    matched_documents: int | None = Field(
+        description="Documents with a match; null where counting them would take all matches"
+    )
+    limited: bool = Field(description="Whether only the first matches were put in order")
+    page: int
+    pages: int
+    lines: list[MatchLine]
+
+
+class MatchForm(BaseModel):
+    """What was matched, capitals folded."""
+
+    form: str
+    count: int
+
+
+class FormsAnswer(IndexState):
+    query: str
+    matches: int
+    tallied: int = Field(description="Matches that were looked at: the first of all")
+    forms: list[MatchForm]
+
+
+class MatchGroup(BaseModel):
+    """Matches in the documents with one value of a field."""
+
+    group: str
+    matches: int
+    documents: int
+    words: int = Field(description="Words of all documents of the group")
+    per_million: float
+
+
+class GroupsAnswer(IndexState):
+    query: str
+    matches: int
+    tallied: int
+    by: str
+    groups: list[MatchGroup]
+
+
+class Collocate(BaseModel):
+    """A word near matches, and how strongly it goes with them."""
+
+    word: str
+    near: int
+    count: int
+    expected: float
+    g2: float
+    pmi: float
+    t: float
+    log_dice: float
+
+
+class CollocatesAnswer(IndexState):
+    query: str
+    matches: int
+    tallied: int
+    collocates: list[Collocate]
+
+
+class Neighbour(BaseModel):
+    """What is next to matches."""
+
+    words: str
+    ends: bool = Field(description="Whether the document ends there")
+    count: int
+    share: float
+
+
+class NeighboursAnswer(IndexState):
+    query: str
+    matches: int
+    tallied: int
+    beside: list[Neighbour]
+
+
+class PhraseCount(BaseModel):
+    """A phrase or query in one layer."""
+
+    phrase: str
+    layer: str
+    items: list[str] | None
+    query: str | None
+    occurrences: int
+    documents: int | None
+    authors: int | None
+    per_million: float | None
+
+
+class CountAnswer(IndexState):
+    counts: list[PhraseCount]
+
+
+class FrequentNgram(BaseModel):
+    """A frequent n-gram and the text of its first place."""
+
+    rank: int
+    items: list[str]
+    count: int
+    documents: int | None
+    per_million: float
+    example: str | None
+
+
+class TopAnswer(IndexState):
+    layer: str
+    n: int
+    ngrams: list[FrequentNgram]
+
+
+async def answer_from_index(
+    request: Request, key: str, find: Callable[[OpenIndex], Mapping[str, Any]]
+) -> Response:
+    """The index that was asked, and what was found in it."""
+
+    def work() -> dict[str, Any]:
+        opened = open_index_of(request, key)
+        return {**opened.about(key), **find(opened)}
+
+    return SafeJSONResponse(await run_in_pool(request, work))
+
+
+T = TypeVar("T")
+ANSWER_SECONDS = 60.0
+"""What one answer may take, waiting included."""
+MAX_QUEUED = 200
+"""Requests that may wait for their turn."""
+
+
+@dataclass(slots=True)
+class WorkPool:
+    """A few threads, and how many pieces of work they have or wait for."""
+
+    threads: ThreadPoolExecutor = field(
+        # As many as there are cores.
+        default_factory=lambda: ThreadPoolExecutor(max(2, os.cpu_count() or 1), "rote-web")
+    )
+    lock: Lock = field(default_factory=Lock)
+    queued: int = 0
+
+    def left(self, *_: Any) -> None:
+        with self.lock:
+            self.queued -= 1
+
+    def taken(self) -> bool:
+        """Take a place in the row; False if it is full."""
+        with self.lock:
+            if self.queued >= MAX_QUEUED:
+                return False
+            self.queued += 1
+            return True
+
+
+async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any) -> T:
+    """What `work(*arguments)` gives, from one of the app's threads."""
+    pool: WorkPool = request.app.state.pool
+    if not pool.taken():
+        raise HTTPException(503, "too many questions wait for an answer: ask again in a minute")
+    future = pool.threads.submit(work, *arguments)
+    # Called once, when the work has ended or was taken back before it began.
+    future.add_done_callback(pool.left)
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(future), ANSWER_SECONDS)
+    except asyncio.TimeoutError:
+        raise HTTPException(
+            503,
+            f"no answer within {ANSWER_SECONDS:.0f} seconds: ask for less (a narrower query, a "
+            "shorter text), or ask on the command line, which has no limit",
+        ) from None
+
+
+class AppState(Protocol):
+    """The attributes of `app.state`."""
+
+    workspace: Workspace
+    history: History
+    jobs: JobQueue
+    indexes: IndexCache
+    recent: RecentAnswers
+    pool: WorkPool
+
+
+def app_state(request: Request) -> AppState:
+    return cast(AppState, request.app.state)
+
+
+def open_index_of(request: Request, key: str) -> OpenIndex:
+    """The index that was opened under this key, as it is now."""
+    return app_state(request).indexes.current(app_state(request).workspace.index(key))
+
+
+_DESCRIPTION = """The functions of the app for other programs, with the same settings as its pages.
 
 Everything that changes something is a POST. Where the app was started with a token, send it as
 `Authorization: Bearer TOKEN`. Errors are `{"error": {"kind", "message"}}`.
@@ -39,47 +303,49 @@ def make_app(opened: Workspace) -> FastAPI:
     """An ASGI app over what was opened."""
     from rote.core.distribution import version
 
-    database.prepare(opened.store)
-    uploads.sweep(opened.store)
+    database.prepare_store(opened.store)
+    uploads.remove_partial(opened.store)
     opened.known.sweep()
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
     app = FastAPI(
         title="rote",
         version=version(),
-        description=_ABOUT,
+        description=_DESCRIPTION,
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_living,
-        routes=_routes(),
+        lifespan=_lifespan,
+        routes=_collect_routes(),
     )
     app.state.workspace = opened
     app.state.history = History(opened.store)
-    app.state.jobs = Jobs(opened)
-    app.state.indexes, app.state.recent, app.state.pool = Indexes(), Recent(), Pool()
-    errors.attach(app)
+    app.state.jobs = JobQueue(opened)
+    app.state.indexes, app.state.recent, app.state.pool = IndexCache(), RecentAnswers(), WorkPool()
+    errors.add_handlers(app)
     if opened.token is not None:
         described = app.openapi()
         described["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         described["security"] = [{"token": []}]
-    app.add_middleware(Head)
-    app.add_middleware(Safety, opened=opened)
+    app.add_middleware(HeadMiddleware)
+    app.add_middleware(RequestGuard, opened=opened)
     return app
 
 
 @cache
-def _routes() -> list[BaseRoute]:
+def _collect_routes() -> list[BaseRoute]:
     """All apps share them: FastAPI looks through their signatures for each app that has its own,
     which takes longer than most answers."""
-    every = FastAPI(default_response_class=errors.AnyJSON, responses=REFUSED, openapi_url=None)
+    every = FastAPI(
+        default_response_class=errors.SafeJSONResponse, responses=ERROR_RESPONSES, openapi_url=None
+    )
     for name in plugins.members("web.routes"):
         every.include_router(
-            plugins.load("web.routes", name).router, dependencies=[Depends(errors.known_parameters)]
+            plugins.load("web.routes", name).router, dependencies=[Depends(errors.check_parameters)]
         )
     return every.routes
 
 
-class Head:
+class HeadMiddleware:
     """ASGI middleware: HEAD is answered as GET is, without the body."""
 
     def __init__(self, app: Any) -> None:
@@ -102,17 +368,17 @@ class Head:
 
 
 @asynccontextmanager
-async def _living(app: FastAPI) -> AsyncIterator[None]:
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Work that runs ends with the app, and says so on its page when the app is back."""
-    jobs: Jobs = app.state.jobs
-    begin(app.state.workspace, app.state.history, jobs)
+    jobs: JobQueue = app.state.jobs
+    start_first_job(app.state.workspace, app.state.history, jobs)
     try:
         yield
     finally:
         jobs.stop()
 
 
-def begin(opened: Workspace, history: History, jobs: Jobs) -> None:
+def start_first_job(opened: Workspace, history: History, jobs: JobQueue) -> None:
     """Starts the work and does not wait for it.
 
     The user's own files are not measured unasked: they may be large.
@@ -120,20 +386,20 @@ def begin(opened: Workspace, history: History, jobs: Jobs) -> None:
     newest = next(iter(history.entries(limit=1)), None)
     if newest is not None:
         # One that was made on the shell has no pictures yet.
-        threading.Thread(target=_draw, args=(history, newest.id), daemon=True).start()
+        threading.Thread(target=_draw_newest, args=(history, newest.id), daemon=True).start()
         return
     key = next(iter(opened.files), None)
     if not opened.first or key is None or any(job.open for job in jobs.list()):
         return
-    settings = {**guessed([key], opened), "permutations": _PERMUTATIONS}
+    settings = {**guess_settings([key], opened), "permutations": _PERMUTATIONS}
     comparison = CompareForm((key,), settings=settings)
     jobs.ask(comparison)
 
 
-def _draw(history: History, id: str) -> None:
-    from rote.web.pages.sections import sections_of
+def _draw_newest(history: History, id: str) -> None:
+    from rote.web.stored_results import result_sections
 
     try:
-        sections_of(history, id)
+        result_sections(history, id)
     except RoteError as error:
         logging.getLogger("rote.web").warning("the last result cannot be drawn: %s", error)

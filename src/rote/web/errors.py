@@ -24,9 +24,9 @@ from rote.core.errors import (
     check_options_known,
 )
 from rote.core.result import plain
-from rote.web.files import in_words
-from rote.web.pages.render import page
-from rote.web.store.database import NotKept, full_disk
+from rote.web.database import NotStored, disk_full_message
+from rote.web.files import name_form_fields
+from rote.web.render import render_page
 
 _TITLES = {
     404: "Not found",
@@ -36,25 +36,25 @@ _TITLES = {
     507: "The disk is full",
 }
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
-_LONGEST = 2_000
+_MAX_MESSAGE = 2_000
 """Characters of a message: some quote what was asked for, and may be long."""
 _UNEXPECTED = "Something went wrong inside rote. The terminal in which it runs says what."
 
 
-def attach(app: FastAPI) -> None:
-    app.add_exception_handler(RoteError, _known)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(RequestValidationError, _invalid)
+def add_handlers(app: FastAPI) -> None:
+    app.add_exception_handler(RoteError, _answer_rote_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(RequestValidationError, _answer_invalid)
     # Not a handler for Exception: Starlette runs that one outside of all other middleware, and
     # its answer would lack the headers that keep a page safe.
-    app.add_middleware(_Unexpected)
+    app.add_middleware(_UnexpectedErrors)
 
 
 class Busy(RoteError):
     """Nothing is wrong with what was asked; there is too much of it at once."""
 
 
-class AnyJSON(JSONResponse):
+class SafeJSONResponse(JSONResponse):
     """JSON of whatever texts hold: half a surrogate pair has no UTF-8, but an escape.
 
     Undefined numbers are null.
@@ -64,7 +64,7 @@ class AnyJSON(JSONResponse):
         return json.dumps(plain(content), allow_nan=False, separators=(",", ":")).encode()
 
 
-def status_of(error: RoteError) -> int:
+def http_status(error: RoteError) -> int:
     if isinstance(error, Busy):
         return 503
     if isinstance(error, UnknownName):
@@ -72,59 +72,63 @@ def status_of(error: RoteError) -> int:
     return 501 if isinstance(error, MissingExtra) else 400
 
 
-def answer(request: Request, status: int, kind: str, message: str) -> Response:
-    message = message if len(message) <= _LONGEST else message[:_LONGEST] + "…"
+def error_response(request: Request, status: int, kind: str, message: str) -> Response:
+    message = message if len(message) <= _MAX_MESSAGE else message[:_MAX_MESSAGE] + "…"
     if request.url.path.startswith("/api/"):
-        return AnyJSON({"error": {"kind": kind, "message": message}}, status)
+        return SafeJSONResponse({"error": {"kind": kind, "message": message}}, status)
     title = _TITLES.get(status, "That did not work")
-    return page(request, "error.html", status, title=title, message=message)
+    return render_page(request, "error.html", status, title=title, message=message)
 
 
-def _known(request: Request, error: Any) -> Response:
+def _answer_rote_error(request: Request, error: Any) -> Response:
     # A result that was deleted leads to the work that made it, where it can be done again.
-    maker = request.app.state.jobs.maker(request.url.path) if isinstance(error, NotKept) else None
+    maker = request.app.state.jobs.maker(request.url.path) if isinstance(error, NotStored) else None
     if maker:
         return RedirectResponse(maker.address, 303)
-    told = str(error) if request.url.path.startswith("/api/") else in_words(error)
-    return answer(request, status_of(error), type(error).__name__, told)
+    message = str(error) if request.url.path.startswith("/api/") else name_form_fields(error)
+    return error_response(request, http_status(error), type(error).__name__, message)
 
 
-def _http(request: Request, error: Any) -> Response:
-    said = "There is no such page." if error.detail == "Not Found" else str(error.detail)
+def _answer_http_error(request: Request, error: Any) -> Response:
+    message = "There is no such page." if error.detail == "Not Found" else str(error.detail)
     kind = _KINDS.get(error.status_code, "Invalid")
-    response = answer(request, error.status_code, kind, said)
+    response = error_response(request, error.status_code, kind, message)
     response.headers.update(error.headers or {})
     return response
 
 
-def _invalid(request: Request, error: Any) -> Response:
+def _answer_invalid(request: Request, error: Any) -> Response:
     """A parameter that is no number, or is missing: named, with what is wrong about it."""
-    extra = [one["loc"][-1] for one in error.errors() if one["type"] == "extra_forbidden"]
+    extra = [
+        problem["loc"][-1] for problem in error.errors() if problem["type"] == "extra_forbidden"
+    ]
     try:
-        check_options_known(extra, _names(request.scope["route"].dependant))
+        check_options_known(extra, _parameter_names(request.scope["route"].dependant))
     except OptionError as unknown:
-        return _known(request, unknown)
-    problems = "; ".join(f"{one['loc'][-1]}: {one['msg']}" for one in error.errors())
-    return answer(request, 400, "Invalid", problems)
+        return _answer_rote_error(request, unknown)
+    problems = "; ".join(f"{problem['loc'][-1]}: {problem['msg']}" for problem in error.errors())
+    return error_response(request, 400, "Invalid", problems)
 
 
-def known_parameters(request: Request) -> None:
+def check_parameters(request: Request) -> None:
     """Refuse a parameter of the API's addresses that is not known: its page would be another."""
     route = request.scope["route"]
     if request.url.path.startswith("/api/") and not route.openapi_extra:
-        check_options_known(request.query_params, _names(route.dependant))
+        check_options_known(request.query_params, _parameter_names(route.dependant))
 
 
-def _names(needs: Dependant) -> Iterator[str]:
+def _parameter_names(needs: Dependant) -> Iterator[str]:
     """What a request may send: parameters of its address, and members of its body."""
-    for one in (*needs.query_params, *needs.body_params):
-        members = getattr(one.field_info.annotation, "model_fields", {one.alias: one.field_info})
+    for parameter in (*needs.query_params, *needs.body_params):
+        members = getattr(
+            parameter.field_info.annotation, "model_fields", {parameter.alias: parameter.field_info}
+        )
         yield from (about.alias or name for name, about in members.items())
     for further in needs.dependencies:
-        yield from _names(further)
+        yield from _parameter_names(further)
 
 
-class _Unexpected:
+class _UnexpectedErrors:
     """ASGI middleware: what nobody foresaw is logged, and the user is told where to look."""
 
     def __init__(self, app: Any) -> None:
@@ -147,7 +151,7 @@ class _Unexpected:
             if started:
                 raise
             store = scope["app"].state.workspace.store
-            full = full_disk(error, (store, Path(tempfile.gettempdir())))
+            full = disk_full_message(error, (store, Path(tempfile.gettempdir())))
             status, kind = (507, "DiskFull") if full else (500, "Unexpected")
-            response = answer(Request(scope), status, kind, full or _UNEXPECTED)
+            response = error_response(Request(scope), status, kind, full or _UNEXPECTED)
             await response(scope, receive, send)

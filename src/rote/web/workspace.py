@@ -1,52 +1,66 @@
-"""What the app was started with: indexes and files, each under a name; nothing else is read.
+"""What the app was started with: indexes and files, each under a key; nothing else is read.
 
 A page names an index or a file by its key, never by a path, so that no request can reach a path
 that was not given at the start or uploaded since.
+
+Indexes are opened once, shared by all requests, and opened anew when they grow. An index is mapped
+as its manifest was when it was opened, so a request sees one state from first to last, whatever is
+added, merged or removed meanwhile. The manifest's time and inode tell whether there is a newer
+state. While one request opens it the others go on with the old one.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
 
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
 from rote.core.saved import RESULT
-from rote.web.store.uploads import uploaded
+from rote.index.factory import open_index
+from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
+from rote.index.index import Index
+from rote.web.uploads import list_uploads
 
 _INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 
 
-class Known(Mapping[str, Path]):
+class KnownIndexes(Mapping[str, Path]):
     """Indexes by key: those of the start, then those that the app has built since."""
 
-    def __init__(self, given: Mapping[str, Path], folder: Path) -> None:
-        self.given: Mapping[str, Path] = given.given if isinstance(given, Known) else given
+    def __init__(self, indexes: Mapping[str, Path], folder: Path) -> None:
+        self.given: Mapping[str, Path] = (
+            indexes.given if isinstance(indexes, KnownIndexes) else indexes
+        )
         self._folder = folder
 
     @property
-    def own(self) -> dict[str, Path]:
+    def built(self) -> dict[str, Path]:
         """Those that were built here."""
         from rote.index.folders.manifest import is_index
 
-        found = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
+        folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return {
-            one.name: one
-            for one in found
-            if one.name not in self.given and is_index(one) and not one.is_symlink()
+            folder.name: folder
+            for folder in folders
+            if folder.name not in self.given and is_index(folder) and not folder.is_symlink()
         }
 
     def __getitem__(self, key: str) -> Path:
-        return self.given[key] if key in self.given else self.own[key]
+        return self.given[key] if key in self.given else self.built[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self.given, *self.own))
+        return iter((*self.given, *self.built))
 
     def __len__(self) -> int:
-        return len(self.given) + len(self.own)
+        return len(self.given) + len(self.built)
 
     def place(self, name: str) -> Path:
         """Where one of this name is, or would be, built here."""
@@ -57,9 +71,9 @@ class Known(Mapping[str, Path]):
         from rote.core.folder import is_left
         from rote.index.folders.manifest import is_index
 
-        for one in self._folder.iterdir() if self._folder.is_dir() else ():
-            if not is_index(one) and is_left(one):
-                shutil.rmtree(one, ignore_errors=True)
+        for folder in self._folder.iterdir() if self._folder.is_dir() else ():
+            if not is_index(folder) and is_left(folder):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +102,12 @@ class Workspace:
     """Whether an empty history begins with the first file: so it is with the bundled texts."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "indexes", Known(self.indexes, self.store / "indexes"))
+        object.__setattr__(self, "indexes", KnownIndexes(self.indexes, self.store / "indexes"))
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownIndexes:
         """The indexes, with what can be done to those that were built here."""
-        assert isinstance(self.indexes, Known)
+        assert isinstance(self.indexes, KnownIndexes)
         return self.indexes
 
     def index(self, key: str) -> Path:
@@ -108,10 +122,10 @@ class Workspace:
 
     def all_ledgers(self) -> dict[str, Path]:
         """Those of the start, then those that were made here."""
-        from rote.report.texts.ledger import ledger_of
+        from rote.report.texts.ledger import find_ledger
 
-        own = sorted(self.made.iterdir()) if self.made.is_dir() else []
-        return {**self.ledgers, **{path.name: path for path in own if ledger_of(path)}}
+        folders = sorted(self.made.iterdir()) if self.made.is_dir() else []
+        return {**self.ledgers, **{path.name: path for path in folders if find_ledger(path)}}
 
     def ledger(self, key: str) -> Path:
         known = self.all_ledgers()
@@ -129,7 +143,7 @@ class Workspace:
 
     def all_files(self) -> dict[str, Path]:
         """Those of the start, then those that were uploaded."""
-        return {**self.files, **uploaded(self.store)}
+        return {**self.files, **list_uploads(self.store)}
 
     def grounds(self) -> dict[str, str]:
         """What texts can be held against: its place -> how it is called."""
@@ -166,7 +180,7 @@ class Workspace:
         return self.speakers()[key]
 
 
-def keys_of(files: Sequence[str], places: Sequence[str]) -> tuple[list[str], list[str]]:
+def split_keys(files: Sequence[str], places: Sequence[str]) -> tuple[list[str], list[str]]:
     """Keys of all files and indexes that are read, with those that texts are held against."""
     extra = [place[len(_FILE) :] for place in places if place.startswith(_FILE)]
     indexes = [place[len(_INDEX) :] for place in places if place.startswith(_INDEX)]
@@ -174,7 +188,7 @@ def keys_of(files: Sequence[str], places: Sequence[str]) -> tuple[list[str], lis
 
 
 @dataclass(frozen=True, slots=True)
-class Recognized:
+class RecognizedInputs:
     """Paths by key; results have none, they go to the history."""
 
     indexes: dict[str, Path]
@@ -183,45 +197,47 @@ class Recognized:
     ledgers: dict[str, Path]
 
 
-def recognize(names: Sequence[str]) -> Recognized:
+def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
     """Every name is looked at; what cannot be used is an error before the app starts."""
     indexes: list[Path] = []
     files: list[Path] = []
     results: list[Path] = []
     ledgers: list[Path] = []
     for name in dict.fromkeys(names):
-        kind = _kind(name)
+        kind = _input_kind(name)
         # In full, so that work in other processes finds it; `bible:kjv` is no path.
         path = Path(name) if kind == "named" else Path(name).resolve()
         kinds = {"index": indexes, "results": results, "ledger": ledgers}
         kinds.get(kind, files).append(path)
     results += [path / RESULT for path in ledgers if (path / RESULT).is_file()]
-    return Recognized(_keyed(indexes), _keyed(files), tuple(results), _keyed(ledgers))
+    return RecognizedInputs(
+        _key_paths(indexes), _key_paths(files), tuple(results), _key_paths(ledgers)
+    )
 
 
-def _kind(name: str) -> str:
+def _input_kind(name: str) -> str:
     from rote.annotate.store import is_store
     from rote.corpus import open_corpus
     from rote.index.folders.manifest import is_index
-    from rote.report.texts.ledger import ledger_of
+    from rote.report.texts.ledger import find_ledger
 
     path = Path(name)
     if path.is_dir() and is_index(path):
         return "index"
     if path.is_dir() and is_store(path):
         return "store"
-    if path.is_dir() and ledger_of(path):
+    if path.is_dir() and find_ledger(path):
         return "ledger"
-    if path.suffix == ".json" and path.is_file() and _holds_results(path):
+    if path.suffix == ".json" and path.is_file() and _is_result_file(path):
         return "results"
     if name == "-":
         raise InputError("standard input cannot be served", remedy="Write it to a file first")
     # A pattern is looked up now, and again at every use.
     open_corpus([path])
-    return "file" if path.exists() or not _is_named(name) else "named"
+    return "file" if path.exists() or not _is_corpus_name(name) else "named"
 
 
-def _holds_results(path: Path) -> bool:
+def _is_result_file(path: Path) -> bool:
     """Results and studies are objects with a schema; a file of texts is not."""
     try:
         data = read_json(path)
@@ -230,14 +246,111 @@ def _holds_results(path: Path) -> bool:
     return isinstance(data, dict) and "schema" in data and ("panel" in data or "measure" in data)
 
 
-def _is_named(name: str) -> bool:
+def _is_corpus_name(name: str) -> bool:
     from rote.core import plugins
 
     reader, colon, _ = name.partition(":")
     return bool(colon) and reader in plugins.members("corpus")
 
 
-def _keyed(paths: Sequence[Path]) -> dict[str, Path]:
-    from rote.corpus._paths import short_names
+def _key_paths(paths: Sequence[Path]) -> dict[str, Path]:
+    from rote.corpus import short_names
 
     return dict(zip(short_names(paths, paths), paths))
+
+
+T = TypeVar("T")
+Stamp = tuple[int, int, int]
+MAX_RECENT = 32
+"""Answers that took a while and are kept: a reload, or another view of the same, is at once."""
+
+
+class RecentAnswers:
+    """Answers by what was asked; of too many the one goes that was not asked for longest."""
+
+    def __init__(self, most: int = MAX_RECENT) -> None:
+        self._held: OrderedDict[Hashable, Any] = OrderedDict()
+        self._most = most
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                cached: T = self._held[key]
+                return cached
+        # Not under the lock: others need not wait. The same may be made twice, and is the same.
+        value = make()
+        with self._lock:
+            self._held[key] = value
+            while len(self._held) > self._most:
+                self._held.popitem(last=False)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIndex:
+    """An index as one manifest describes it."""
+
+    index: Index
+    manifest: Manifest
+    recent: RecentAnswers = field(default_factory=RecentAnswers)
+    """Answers that depend on what was asked; those of this state go with it."""
+    _made: dict[Any, Any] = field(default_factory=dict)
+    _making: dict[Any, Lock] = field(default_factory=dict)
+
+    def once(self, name: Any, make: Callable[[], T]) -> T:
+        """What this state of the index needs once; who comes meanwhile waits for it."""
+        # Setting a default is one step, so that all get the same lock.
+        with self._making.setdefault(name, Lock()):
+            if name not in self._made:
+                self._made[name] = make()
+            value: T = self._made[name]
+        return value
+
+    def about(self, key: str) -> dict[str, Any]:
+        """What JSON says of the index that was asked."""
+        properties = ("generation", "signature", "documents", "words")
+        return {"index": key, **{name: getattr(self.manifest, name) for name in properties}}
+
+
+class IndexCache:
+    """The opened indexes by path."""
+
+    def __init__(self) -> None:
+        self._held: dict[Path, tuple[Stamp, OpenIndex]] = {}
+        self._doors: dict[Path, Lock] = {}
+        self._lock = Lock()
+
+    def current(self, path: Path) -> OpenIndex:
+        """The index as it is now, or as it was a moment ago while another request opens it."""
+        stamp, entry = _manifest_stamp(path), self._held.get(path)
+        if entry and entry[0] == stamp:
+            return entry[1]
+        with self._lock:
+            door = self._doors.setdefault(path, Lock())
+        # Whoever has something to read need not wait for something newer.
+        if not door.acquire(blocking=entry is None):
+            assert entry is not None
+            return entry[1]
+        try:
+            stamp, entry = _manifest_stamp(path), self._held.get(path)
+            if entry and entry[0] == stamp:
+                return entry[1]
+            index = open_index(path)
+            assert index.manifest is not None
+            opened = OpenIndex(index, index.manifest)
+            self._held[path] = stamp, opened
+            return opened
+        finally:
+            door.release()
+
+
+def _manifest_stamp(path: Path) -> Stamp:
+    """Of the manifest's file: another one whenever it was replaced."""
+    try:
+        status = os.stat(path / MANIFEST)
+    except OSError:
+        read_manifest(path)  # says what is wrong
+        raise
+    return status.st_mtime_ns, status.st_ino, status.st_size

@@ -18,7 +18,7 @@ import numpy as np
 
 from rote.annotate.layers import DERIVED, derive
 from rote.annotate.trees import CONSTITUENTS, DEPENDENCIES, Nodes, constituents, dep_bfs
-from rote.core.annotation import Annotation
+from rote.core.document import Annotation
 from rote.core.errors import InputError, UnknownName
 from rote.core.layer import Ids, Layer, Offsets, number
 
@@ -46,73 +46,75 @@ class Assembly:
     `missing` makes the error for a document (by number) that lacks what is asked for.
     """
 
-    given: Sequence[Given]
+    documents: Sequence[Given]
     missing: Callable[[int, str], InputError]
     labels: str = "label"
 
     def build(self, layers: Sequence[str]) -> Annotation:
         """The layers asked for, and `word`."""
         word = self._word()
-        made: dict[str, Layer] = {"word": word}
+        by_name: dict[str, Layer] = {"word": word}
         trees: dict[str, Layer] = {}
         heads = None
         if any(name in layers for name in ("dep", *DEPENDENCIES)):
             heads = self._heads(word.text_ends)
         for name in layers:
             if name in DERIVED:
-                made[name] = derive(word, name)
+                by_name[name] = derive(word, name)
             elif name in COLUMNS:
-                made[name] = self._column(word, name)
+                by_name[name] = self._column(word, name)
             elif name in CONSTITUENTS:
                 trees[name] = constituents(name, self._nodes(word.text_ends), word)
             elif name in DEPENDENCIES and heads is not None:
                 trees[name] = dep_bfs(self._column(word, "dep"), heads)
-        return Annotation(made, heads, trees)
+        return Annotation(by_name, heads, trees)
 
     def _word(self) -> Layer:
-        counts = [len(given["form"]) for given in self.given]
+        counts = [len(columns["form"]) for columns in self.documents]
         text_ends = np.cumsum(counts, dtype=np.int64)
-        vocabulary, ids = number(chain.from_iterable(given["form"] for given in self.given))
+        vocabulary, ids = number(chain.from_iterable(columns["form"] for columns in self.documents))
         return Layer(
             name="word",
             ids=ids,
             vocabulary=vocabulary,
-            starts=_joined(given["starts"] for given in self.given),
-            ends=_joined(given["ends"] for given in self.given),
+            starts=_joined(columns["starts"] for columns in self.documents),
+            ends=_joined(columns["ends"] for columns in self.documents),
             text_ends=text_ends,
-            sentence_ends=_shifted((g["sentence_ends"] for g in self.given), text_ends - counts),
+            sentence_ends=_shifted(
+                (g["sentence_ends"] for g in self.documents), text_ends - counts
+            ),
         )
 
     def _column(self, word: Layer, name: str) -> Layer:
         column = COLUMNS[name]
-        for place, given in enumerate(self.given):
-            if column not in given and given["form"]:
+        for place, columns in enumerate(self.documents):
+            if column not in columns and columns["form"]:
                 raise self.missing(place, _KINDS[name])
-        entries = chain.from_iterable(given.get(column, ()) for given in self.given)
+        entries = chain.from_iterable(columns.get(column, ()) for columns in self.documents)
         vocabulary, ids = number(entries)
         return Layer(
             name, ids, vocabulary, word.starts, word.ends, word.text_ends, word.sentence_ends
         )
 
     def _heads(self, text_ends: Offsets) -> Ids:
-        found = []
+        offsets = []
         base = 0
-        for place, (given, end) in enumerate(zip(self.given, text_ends.tolist())):
-            if "head" not in given and given["form"]:
+        for place, (columns, end) in enumerate(zip(self.documents, text_ends.tolist())):
+            if "head" not in columns and columns["form"]:
                 raise self.missing(place, _KINDS["dep"])
-            heads = np.array(given.get("head", ()), np.int32)
-            found.append(np.where(heads >= 0, heads + base, -1).astype(np.int32))
+            heads = np.array(columns.get("head", ()), np.int32)
+            offsets.append(np.where(heads >= 0, heads + base, -1).astype(np.int32))
             base = end
-        return np.concatenate(found) if found else np.zeros(0, np.int32)
+        return np.concatenate(offsets) if offsets else np.zeros(0, np.int32)
 
     def _nodes(self, text_ends: Offsets) -> Nodes:
         labels: list[str] = []
         parents, firsts, lasts = [], [], []
         base = 0
-        for place, (given, end) in enumerate(zip(self.given, text_ends.tolist())):
-            if "tree" not in given and given["form"]:
+        for place, (columns, end) in enumerate(zip(self.documents, text_ends.tolist())):
+            if "tree" not in columns and columns["form"]:
                 raise self.missing(place, "constituency trees")
-            tree = given.get("tree", {"parent": (), "first": (), "last": (), self.labels: ()})
+            tree = columns.get("tree", {"parent": (), "first": (), "last": (), self.labels: ()})
             parent = np.array(tree["parent"], np.int32)
             parents.append(np.where(parent >= 0, parent + len(labels), -1).astype(np.int32))
             firsts.append(np.array(tree["first"], np.int32) + base)
@@ -130,3 +132,14 @@ def _joined(columns: Iterable[Sequence[int]]) -> Ids:
 def _shifted(columns: Iterable[Sequence[int]], bases: Offsets) -> Offsets:
     shifted = [np.array(c, np.int64) + base for c, base in zip(columns, bases.tolist())]
     return np.concatenate(shifted) if shifted else np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`needs` is empty where the annotator can be used as it is."""
+
+    name: str
+    gives: tuple[str, ...]
+    licence: str
+    accuracy: str
+    needs: str = ""

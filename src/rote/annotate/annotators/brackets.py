@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from rote.annotate.annotators._columns import Assembly, check_layers
-from rote.annotate.annotators._entry import Entry
+from rote.annotate.annotators._columns import Assembly, Entry, check_layers
 from rote.annotate.glyphs import FOLDS
 from rote.annotate.layers import DERIVED
 from rote.annotate.trees import CONSTITUENTS
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
-from rote.corpus._shard import Origin
+from rote.corpus import Origin
 from rote.corpus.brackets import Spans, Tree, annotation, parse_trees
 
 VERSION = "1"
@@ -31,41 +29,35 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Brackets:
+class BracketsAnnotator:
     """Takes words, tags and constituents from the trees in a field."""
 
     field: str
+    language: ClassVar[None] = None
+    gives: ClassVar[tuple[str, ...]] = GIVES
 
     @property
     def name(self) -> str:
         return f"brackets:{self.field}"
 
     @property
-    def language(self) -> None:
-        return None
-
-    @property
     def signature(self) -> str:
         return f"{self.name}/{VERSION}"
 
-    @property
-    def gives(self) -> tuple[str, ...]:
-        return GIVES
-
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         check_layers(layers, self.gives, self.name)
-        given = [self._read(document) for document in documents]
+        columns = [self._read(document) for document in documents]
 
         def missing(place: int, what: str) -> InputError:
             return self._problem(documents[place], f"came without {what}")
 
-        return Assembly(given, missing).build(layers)
+        return Assembly(columns, missing).build(layers)
 
     def _read(self, document: Document) -> dict[str, Any]:
-        held = document.meta.get(self.field)
-        if held is None:
+        value = document.meta.get(self.field)
+        if value is None:
             raise self._problem(document, f"has no field '{self.field}'")
-        texts = [held] if isinstance(held, str) else held
+        texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, (list, tuple)) or not all(isinstance(t, str) for t in texts):
             raise self._problem(document, f"has no brackets in the field '{self.field}'")
         origin = Origin(f"the document '{document.id}'", document.id, document.id)
@@ -115,8 +107,8 @@ def entries() -> list[Entry]:
     return [Entry("brackets:FIELD", GIVES, "that of the input", "that of the input")]
 
 
-def annotator(rest: str) -> Brackets:
+def annotator(rest: str) -> BracketsAnnotator:
     """The annotator `brackets:REST`."""
     if not rest:
         raise OptionError("the annotator 'brackets' needs a field: write it as brackets:FIELD")
-    return Brackets(rest)
+    return BracketsAnnotator(rest)

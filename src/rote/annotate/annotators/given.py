@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rote.annotate.annotators._columns import LAYERS, Assembly, check_layers
-from rote.annotate.annotators._entry import Entry
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.annotate.annotators._columns import LAYERS, Assembly, Entry, check_layers
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, UnknownName
 
 VERSION = "1"
@@ -19,26 +18,20 @@ _LABELS = {"": "label", "functions": "function"}
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenAnnotator:
     """Takes the layers from `Document.meta["annotation"]`, which the readers put there."""
 
     labels: str = ""
+    language: ClassVar[None] = None
+    gives: ClassVar[tuple[str, ...]] = LAYERS
 
     @property
     def name(self) -> str:
         return f"given:{self.labels}" if self.labels else "given"
 
     @property
-    def language(self) -> None:
-        return None
-
-    @property
     def signature(self) -> str:
         return f"{self.name}/{VERSION}"
-
-    @property
-    def gives(self) -> tuple[str, ...]:
-        return LAYERS
 
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         check_layers(layers, self.gives, self.name)
@@ -53,16 +46,16 @@ class Given:
         for place, document in enumerate(documents):
             if "annotation" not in document.meta:
                 raise missing(place, "annotation")
-        given = [document.meta["annotation"] for document in documents]
-        return Assembly(given, missing, _LABELS[self.labels]).build(layers)
+        annotations = [document.meta["annotation"] for document in documents]
+        return Assembly(annotations, missing, _LABELS[self.labels]).build(layers)
 
 
 def entries() -> list[Entry]:
     return [Entry("given", LAYERS, "that of the input", "that of the input")]
 
 
-def annotator(rest: str) -> Given:
+def annotator(rest: str) -> GivenAnnotator:
     """The annotator `given` or `given:REST`."""
     if rest not in _LABELS:
         raise UnknownName("variant of the annotator 'given'", rest, filter(None, _LABELS))
-    return Given(rest)
+    return GivenAnnotator(rest)

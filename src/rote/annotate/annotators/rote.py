@@ -8,33 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rote.annotate.annotators._columns import check_layers
-from rote.annotate.annotators._entry import Entry
+from rote.annotate.annotators._columns import Entry, check_layers
 from rote.annotate.layers import DERIVED, derive
 from rote.annotate.trees import DEPENDENCIES, dep_bfs
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 
 _TOKENIZER = "ud"
 _TAGGED = ("pos", "upos")
 _PARSED = ("dep", *DEPENDENCIES)
+_GIVES = ("word", *DERIVED, *_TAGGED, "lemma", "dep", "entity", *DEPENDENCIES)
 _HEADLINES = ("xpos", "upos", "UAS", "LAS", "entity F")
 
 
 @dataclass(frozen=True, slots=True)
-class Rote:
+class RoteAnnotator:
     """The shipped models, one after the other."""
 
-    @property
-    def name(self) -> str:
-        return "rote"
-
-    @property
-    def language(self) -> str:
-        return "en"
+    name: ClassVar[str] = "rote"
+    language: ClassVar[str] = "en"
+    gives: ClassVar[tuple[str, ...]] = _GIVES
 
     @property
     def signature(self) -> str:
@@ -52,10 +48,6 @@ class Rote:
         }
         return "rote-en/" + "-".join(f"{part}{m.VERSION}" for part, m in parts.items())
 
-    @property
-    def gives(self) -> tuple[str, ...]:
-        return ("word", *DERIVED, *_TAGGED, "lemma", "dep", "entity", *DEPENDENCIES)
-
     def words(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         """Layers that follow from the words alone; nobody asks where sentences end."""
         from rote.annotate.words import get
@@ -69,32 +61,32 @@ class Rote:
         check_layers(layers, self.gives, self.name)
         texts = [document.text for document in documents]
         word = split(texts, get(_TOKENIZER)(texts))
-        made = _derived(word, layers)
+        layers_made = _derived(word, layers)
         if not any(name in layers for name in (*_TAGGED, *_PARSED, "lemma", "entity")):
-            return Annotation(made)
+            return Annotation(layers_made)
         from rote.annotate import tagging
 
         if not any(name in layers for name in ("upos", "lemma", *_PARSED)):
-            found = {"pos": tagging.penn(word)}
+            tags = {"pos": tagging.penn(word)}
         else:
-            found = dict(zip(_TAGGED, tagging.tag(word)))
+            tags = dict(zip(_TAGGED, tagging.tag(word)))
         heads = None
         trees: dict[str, Layer] = {}
         if any(name in layers for name in _PARSED):
             from rote.annotate import parsing
 
-            found["dep"], heads = parsing.parse(word, found["pos"], found["upos"])
-            trees = {name: dep_bfs(found["dep"], heads) for name in DEPENDENCIES if name in layers}
+            tags["dep"], heads = parsing.parse(word, tags["pos"], tags["upos"])
+            trees = {name: dep_bfs(tags["dep"], heads) for name in DEPENDENCIES if name in layers}
         if "entity" in layers:
             from rote.annotate import entities
 
-            found["entity"] = entities.find(word, found["pos"])
+            tags["entity"] = entities.find(word, tags["pos"])
         if "lemma" in layers:
             from rote.annotate import lemmas
 
-            found["lemma"] = lemmas.lemma(word, found["upos"])
-        made |= {name: layer for name, layer in found.items() if name in layers}
-        return Annotation(made, heads, trees)
+            tags["lemma"] = lemmas.lemma(word, tags["upos"])
+        layers_made |= {name: layer for name, layer in tags.items() if name in layers}
+        return Annotation(layers_made, heads, trees)
 
 
 def _derived(word: Layer, layers: Sequence[str]) -> dict[str, Layer]:
@@ -108,11 +100,13 @@ def entries() -> list[Entry]:
     licences = dict.fromkeys(model.licence for model in models)
     figures = {name: value for model in models for name, value in model.accuracy.items()}
     accuracy = ", ".join(f"{name} {figures[name]:.1f}" for name in _HEADLINES)
-    return [Entry("rote", Rote().gives, "; ".join(licences), f"{accuracy} (EWT dev, UNER dev)")]
+    return [
+        Entry("rote", RoteAnnotator().gives, "; ".join(licences), f"{accuracy} (EWT dev, UNER dev)")
+    ]
 
 
-def annotator(rest: str) -> Rote:
+def annotator(rest: str) -> RoteAnnotator:
     """The annotator `rote`, which has no variants."""
     if rest:
         raise OptionError(f"the annotator 'rote' has no variants, so 'rote:{rest}' is none")
-    return Rote()
+    return RoteAnnotator()

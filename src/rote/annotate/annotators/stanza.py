@@ -10,17 +10,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from rote.annotate import glyphs
-from rote.annotate.annotators._columns import LAYERS, Assembly, check_layers
-from rote.annotate.annotators._entry import Entry
+from rote.annotate.annotators._columns import LAYERS, Assembly, Entry, check_layers
 from rote.annotate.trees import CONSTITUENTS
-from rote.core.annotation import Annotation
 from rote.core.distribution import install_command
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, MissingExtra, OptionError
-from rote.corpus._shard import Origin
+from rote.corpus import Origin
 from rote.corpus.brackets import parse_trees
 
 # Stanza adds the splitter of multiword tokens by itself where a language has one.
@@ -39,10 +37,11 @@ _FIELDS = ("lemma", "upos", "xpos", "deprel")
 
 
 @dataclass(frozen=True, slots=True)
-class Stanza:
+class StanzaAnnotator:
     """The default models of one language."""
 
     language: str
+    gives: ClassVar[tuple[str, ...]] = LAYERS
 
     @property
     def name(self) -> str:
@@ -53,10 +52,6 @@ class Stanza:
         version = _package(self.language).__version__
         return f"stanza/{version}/{self.language}-glyphs{glyphs.VERSION}"
 
-    @property
-    def gives(self) -> tuple[str, ...]:
-        return LAYERS
-
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         check_layers(layers, self.gives, self.name)
         needed = {name for layer in layers for name in _PROCESSORS.get(layer, ())}
@@ -66,13 +61,13 @@ class Stanza:
         folded = glyphs.fold_texts([document.text for document in documents])
         texts = [text for text in folded.texts if text.strip()]
         done = iter(pipeline.bulk_process(texts) if texts else ())
-        given = [_given(next(done) if text.strip() else None) for text in folded.texts]
+        columns = [_document_columns(next(done) if text.strip() else None) for text in folded.texts]
 
         def missing(place: int, what: str) -> InputError:
             problem = f"Stanza's models of '{self.language}' give no {what}"
             return InputError(problem, remedy="Ask for other layers, or use another annotator")
 
-        return folded.restore_all(Assembly(given, missing).build(layers))
+        return folded.restore_all(Assembly(columns, missing).build(layers))
 
 
 def entries() -> list[Entry]:
@@ -83,12 +78,12 @@ def entries() -> list[Entry]:
     return [Entry("stanza:LANG", LAYERS, "by language", "by language", "downloaded models")]
 
 
-def annotator(rest: str) -> Stanza:
+def annotator(rest: str) -> StanzaAnnotator:
     """The annotator `stanza:REST`."""
     # Stanza makes a path of it, and loads what is there.
     if not _LANGUAGE.fullmatch(rest):
         raise OptionError("name the language behind the colon, by its code: stanza:en")
-    return Stanza(rest)
+    return StanzaAnnotator(rest)
 
 
 def _package(language: str) -> Any:
@@ -115,7 +110,7 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:100]
 
 
-def _given(document: Any) -> dict[str, Any]:
+def _document_columns(document: Any) -> dict[str, Any]:
     """Stanza's document in the form that _columns.py describes."""
     out: dict[str, Any] = {"starts": [], "ends": [], "form": [], "head": [], "sentence_ends": []}
     out |= {name: [] for name in _FIELDS} | {"entity": []}
@@ -189,11 +184,11 @@ def _entity(tag: str | None, place: int) -> str | None:
 
 def _add_tree(tree: dict[str, list[Any]], brackets: str, base: int) -> None:
     known = len(tree["label"])
-    for _, found in parse_trees(brackets, 1, Origin("Stanza", "stanza", "stanza")):
-        if isinstance(found, InputError):
-            raise found
-        tree["label"] += found.labels
-        tree["function"] += found.functions
-        tree["parent"] += [parent + known if parent >= 0 else -1 for parent in found.parents]
-        tree["first"] += [first + base for first in found.firsts]
-        tree["last"] += [last + base for last in found.lasts]
+    for _, parsed in parse_trees(brackets, 1, Origin("Stanza", "stanza", "stanza")):
+        if isinstance(parsed, InputError):
+            raise parsed
+        tree["label"] += parsed.labels
+        tree["function"] += parsed.functions
+        tree["parent"] += [parent + known if parent >= 0 else -1 for parent in parsed.parents]
+        tree["first"] += [first + base for first in parsed.firsts]
+        tree["last"] += [last + base for last in parsed.lasts]

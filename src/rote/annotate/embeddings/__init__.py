@@ -1,8 +1,9 @@
 """Embedders: texts to unit vectors, one file each, known by the file's name.
 
 `get("minilm")` is the default, all-MiniLM-L6-v2 from a package with its weights inside;
-`get("sentence-transformers:NAME")` any other model that sentence-transformers loads.
-Vectors are kept on disk by text and model, so that a text is embedded once.
+`get("sentence-transformers:NAME")` any other model that sentence-transformers loads;
+`get("static")` adds up vectors of words, which takes microseconds.
+Vectors of models are kept on disk by text and model, so that a text is embedded once.
 
 Vectors kept on disk: one SQLite file per model, a row per text.
 The key is a hash of the text; the file's name comes from the embedder's signature, so
@@ -60,10 +61,10 @@ class Cached:
         places: dict[bytes, list[int]] = {}
         for place, text in enumerate(texts):
             places.setdefault(_key(text), []).append(place)
-        with Kept("vectors", self.signature, reporter) as kept:
+        with Kept("vectors", self.signature, reporter) as cache:
             known = {
                 key: vector
-                for key, data in kept.read(list(places)).items()
+                for key, data in cache.read(list(places)).items()
                 if len(vector := np.frombuffer(data, "<f4")) == self.dimensions
             }
             for key, vector in known.items():
@@ -73,7 +74,7 @@ class Cached:
                 return
             wanted = [texts[places[key][0]] for key in missing]
             for numbers, vectors in self.embedder.batches(wanted, reporter):
-                kept.write(
+                cache.write(
                     (missing[number], vector.astype("<f4").tobytes())
                     for number, vector in zip(numbers, vectors)
                 )
@@ -124,5 +125,6 @@ def get(name: str = DEFAULT, *, cache: bool = True) -> Embedder:
     known = plugins.members(ROOM)
     if kind not in known:
         raise UnknownName("embedder", kind, known)
-    found = cast(Batched, plugins.load(ROOM, kind).embedder(rest))
-    return Cached(found) if cache else found
+    module = plugins.load(ROOM, kind)
+    embedder = cast(Batched, module.embedder(rest))
+    return Cached(embedder) if cache and getattr(module, "CACHED", True) else embedder

@@ -22,13 +22,13 @@ _ZERO = 64
 
 def arrays(model: bytes) -> dict[str, Array]:
     """The arrays that a model holds, by name, in the order of the file."""
-    found = {}
+    by_name = {}
     for number, graph in _fields(memoryview(model)):
         for inner, tensor in _fields(graph) if number == 7 else ():
             if inner == 5:
                 name, array = _array(tensor)
-                found[name] = array
-    return found
+                by_name[name] = array
+    return by_name
 
 
 def product(matrix: NDArray[np.int8]) -> Any:
@@ -74,11 +74,11 @@ def _field(number: int, value: int | bytes) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    found = bytearray()
+    data = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        data.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*data, value])
 
 
 def _array(tensor: memoryview) -> tuple[str, Array]:
@@ -113,11 +113,11 @@ def _fields(message: memoryview) -> Iterator[tuple[int, Any]]:
 
 
 def _varints(data: memoryview) -> list[int]:
-    found, at = [], 0
+    numbers, at = [], 0
     while at < len(data):
         value, at = _read(data, at)
-        found.append(value)
-    return found
+        numbers.append(value)
+    return numbers
 
 
 def _read(message: memoryview, at: int) -> tuple[int, int]:

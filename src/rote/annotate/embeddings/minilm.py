@@ -23,13 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate.embeddings._batches import (
-    Batches,
-    Flags,
-    Vectors,
-    check_installed,
-    collect,
-)
+from rote.annotate.embeddings._batches import Batches, Flags, Vectors, check_installed, collect
 from rote.annotate.embeddings._encoder import Encoder, encoder
 from rote.annotate.embeddings._onnx import arrays
 from rote.core.errors import InputError, MissingExtra, OptionError
@@ -127,8 +121,10 @@ class MiniLM:
         ids = [encoding.ids for encoding in encoded]
 
         def some(block: range) -> Vectors:
-            own = ids[block.start : block.stop]
-            return encode(np.concatenate(own), np.cumsum([len(pieces) for pieces in own]))
+            block_ids = ids[block.start : block.stop]
+            return encode(
+                np.concatenate(block_ids), np.cumsum([len(pieces) for pieces in block_ids])
+            )
 
         blocks = _blocks([len(pieces) for pieces in ids], self.batch)
         with (
@@ -159,13 +155,13 @@ def _clean(text: str) -> str:
 
 def _blocks(lengths: Sequence[int], pieces: int) -> list[range]:
     """Texts that follow each other, so many that they have some `pieces`; one text at least."""
-    found, first, held = [], 0, 0
+    blocks, first, tokens = [], 0, 0
     for place, length in enumerate(lengths):
-        if held and held + length > pieces:
-            found.append(range(first, place))
-            first, held = place, 0
-        held += length
-    return [*found, range(first, len(lengths))]
+        if tokens and tokens + length > pieces:
+            blocks.append(range(first, place))
+            first, tokens = place, 0
+        tokens += length
+    return [*blocks, range(first, len(lengths))]
 
 
 @cache

@@ -72,8 +72,8 @@ class SentenceTransformer:
             for start in range(0, len(order), BATCH):
                 places = order[start : start + BATCH]
                 some = [texts[place] for place in places]
-                found = model.encode(some, batch_size=BATCH, show_progress_bar=False)
-                yield places, unit(np.asarray(found, np.float32))
+                vectors = model.encode(some, batch_size=BATCH, show_progress_bar=False)
+                yield places, unit(np.asarray(vectors, np.float32))
                 advance(len(places))
 
 

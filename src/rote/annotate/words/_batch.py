@@ -7,6 +7,7 @@ distinct word. Words are told apart by their bytes, never by a hash alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -21,7 +22,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class EncodedTexts:
     """Texts as one run of UTF-8 bytes, with a NUL before and after each.
 
     `begins` and `stops` are the places of the texts in `data`; `first` are their
@@ -37,7 +38,7 @@ class Batch:
     stops: Offsets
 
 
-def batch(texts: Sequence[str]) -> Batch:
+def encode_texts(texts: Sequence[str]) -> EncodedTexts:
     """Lay the texts out for the kernels."""
     string = "\0" + "\0".join(texts) + "\0"
     encoded = string.encode("utf-8", "surrogatepass")
@@ -46,8 +47,8 @@ def batch(texts: Sequence[str]) -> Batch:
     last = np.cumsum(lengths + 1)
     first = last - lengths
     if string.isascii():
-        return Batch(encoded, data, True, first, first, last)
-    return Batch(encoded, data, False, first, bytes_of(data, first), bytes_of(data, last))
+        return EncodedTexts(encoded, data, True, first, first, last)
+    return EncodedTexts(encoded, data, False, first, bytes_of(data, first), bytes_of(data, last))
 
 
 @njit(cache=True, nogil=True)
@@ -104,7 +105,7 @@ def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids
     ids = np.empty(len(starts), np.int32)
     room = 1024
     first = np.empty(room, np.int64)
-    held = np.empty((room, 3), np.uint64)  # the first eight bytes, the length, a hash of all
+    keys = np.empty((room, 3), np.uint64)  # the first eight bytes, the length, a hash of all
     slots = np.full(2 * room, -1, np.int32)
     mask = np.uint64(len(slots) - 1)
     known = 0
@@ -122,7 +123,7 @@ def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids
             word = slots[slot]
             if word < 0:
                 break
-            if held[word, 0] == head and held[word, 1] == size and held[word, 2] == value:
+            if keys[word, 0] == head and keys[word, 1] == size and keys[word, 2] == value:
                 if b - a <= 8:
                     break
                 k, c = a + 8, starts[first[word]] + 8
@@ -136,16 +137,16 @@ def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids
             word = known
             slots[slot] = word
             first[word] = item
-            held[word, 0], held[word, 1], held[word, 2] = head, size, value
+            keys[word, 0], keys[word, 1], keys[word, 2] = head, size, value
             known += 1
             if known == room:
                 room *= 2
                 first = np.concatenate((first, np.empty(known, np.int64)))
-                held = np.concatenate((held, np.empty((known, 3), np.uint64)))
+                keys = np.concatenate((keys, np.empty((known, 3), np.uint64)))
                 slots = np.full(2 * room, -1, np.int32)
                 mask = np.uint64(len(slots) - 1)
                 for old in range(known):
-                    slot = held[old, 2] & mask
+                    slot = keys[old, 2] & mask
                     while slots[slot] >= 0:
                         slot = (slot + np.uint64(1)) & mask
                     slots[slot] = old
@@ -153,7 +154,7 @@ def intern(data: NDArray[np.uint8], starts: Offsets, ends: Offsets) -> tuple[Ids
     return ids, first[:known].copy()
 
 
-def layer_of_bytes(of: Batch, starts: Offsets, ends: Offsets, text_ends: Offsets) -> Layer:
+def layer_of_bytes(of: EncodedTexts, starts: Offsets, ends: Offsets, text_ends: Offsets) -> Layer:
     """The `word` layer of byte spans: `starts` and `ends` count from the start of `data`."""
     first, last = characters_of(of.data, of.begins, starts, ends, text_ends)
     return _layer(of, starts, ends, first, last, text_ends)
@@ -161,7 +162,7 @@ def layer_of_bytes(of: Batch, starts: Offsets, ends: Offsets, text_ends: Offsets
 
 def layer_of_spans(texts: Sequence[str], spans: Iterable[Sequence[tuple[int, int]]]) -> Layer:
     """The `word` layer of character spans, one list of `(start, end)` for each text."""
-    of = batch(texts)
+    of = encode_texts(texts)
     lists = list(spans)
     counts = np.fromiter(map(len, lists), np.int64, len(lists))
     text_ends = np.cumsum(counts)
@@ -176,7 +177,7 @@ def layer_of_spans(texts: Sequence[str], spans: Iterable[Sequence[tuple[int, int
 
 
 def _layer(
-    of: Batch, starts: Offsets, ends: Offsets, first: Ids, last: Ids, text_ends: Offsets
+    of: EncodedTexts, starts: Offsets, ends: Offsets, first: Ids, last: Ids, text_ends: Offsets
 ) -> Layer:
     """Spans in both measures, bytes of the batch and characters of a text, to a layer."""
     ids, examples = intern(of.data, starts, ends)
@@ -184,10 +185,11 @@ def _layer(
     encoded = of.encoded
     vocabulary = tuple([encoded[a:b].decode("utf-8", "surrogatepass") for a, b in places])
     return Layer(
-        name="word",
-        ids=ids,
-        vocabulary=vocabulary,
-        starts=first,
-        ends=last,
-        text_ends=text_ends,
+        name="word", ids=ids, vocabulary=vocabulary, starts=first, ends=last, text_ends=text_ends
     )
+
+
+def matches(pattern: re.Pattern[str], texts: Sequence[str]) -> Layer:
+    """The `word` layer of everything the pattern matches, left to right."""
+
+    return layer_of_spans(texts, ([m.span() for m in pattern.finditer(t)] for t in texts))

@@ -1,59 +1,357 @@
-"""Words of the `ud` machine that have a shape: addresses, numbers, faces, rules.
+"""What the `ud` tokenizer knows: kinds of characters, lists of words, words that have a shape
+(addresses, numbers, faces, rules).
 
-Each function is asked at the place where such a word would begin, and answers
+Kinds come from Python's own Unicode data on first use (some milliseconds), so that nothing has to
+be kept in step with it. A listed word of up to eight bytes is its lower-case bytes read as one
+number, so that a look-up compares the whole word exactly. English, after the guidelines of UD
+English EWT. A function for a shape is asked at the place where such a word would begin, and answers
 where it ends; the place itself means that there is none.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import string
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
 
-from rote.annotate.words._bytes import (
-    AT,
-    CARET,
-    CLOSE,
-    COLON,
-    COMMA,
-    CROOKED_MOUTHS,
-    DIGITS,
-    DOT,
-    DRAWN,
-    EQUALS,
-    EYES,
-    GREATER,
-    HYPHEN,
-    LESS,
-    LETTER_MOUTHS,
-    LETTERS,
-    MOUTHS,
-    NAME,
-    NOSES,
-    OPEN,
-    QUOTE,
-    SEMICOLON,
-    SLASH,
-    SMALL_S,
-    SPACE_BAR,
-    TAIL,
-    THREE,
-    UNDERSCORE,
-    UPPER,
-    Bits,
-    Data,
-    Keys,
-    Kinds,
-    alnum_at,
-    apostrophe_at,
-    bits_of,
-    digits_end,
-    follows_word,
-    kernel,
-    kind_at,
-    run_end,
-    seldom,
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.kernels import aside, part
+
+SPACE = 0  # white space, control characters, marks of direction: never part of a word
+LETTER = 1
+DIGIT = 2
+MARK = 3  # punctuation; the same mark again belongs to the same word
+SINGLE = 4  # brackets, symbols, emoji: each a word
+IDEOGRAPH = 5  # Han: no spaces between words, each a word
+HIRAGANA = 6
+KATAKANA = 7
+EXTEND = 8  # accents, joiners, skin tones: belongs to what stands before it
+FLAG = 9  # regional indicators: two make one
+
+SIZE = 0x20000  # what lies above is ideographs, then tags, then private use
+
+_BY_CATEGORY = {"L": LETTER, "M": EXTEND, "N": LETTER, "P": MARK, "S": SINGLE, "Z": SPACE}
+_BY_FULL_CATEGORY = {
+    "Nd": DIGIT,
+    "Pc": LETTER,
+    "Ps": SINGLE,
+    "Pe": SINGLE,
+    "Pi": SINGLE,
+    "Pf": SINGLE,
+    "Cc": SPACE,
+    "Cf": SPACE,
+    "Cs": SINGLE,
+    "Co": SINGLE,
+    "Cn": SINGLE,
+}
+_RANGES = (
+    (0x3040, 0x309F, HIRAGANA),
+    (0x30A1, 0x30FF, KATAKANA),
+    (0x3400, 0x4DBF, IDEOGRAPH),
+    (0x4E00, 0x9FFF, IDEOGRAPH),
+    (0xF900, 0xFAFF, IDEOGRAPH),
+    (0xFF66, 0xFF9F, KATAKANA),
+    (0x1F1E6, 0x1F1FF, FLAG),
+    (0x1F3FB, 0x1F3FF, EXTEND),
 )
-from rote.annotate.words._characters import SINGLE, SPACE
-from rote.annotate.words._lists import DOMAIN, FILE, LISTING, SCHEME, SITE, UNIT
+# Invisible, but inside words: soft hyphen, joiners; the Arabic number signs are not.
+_INSIDE_WORDS = (0x00AD, 0x200C, 0x200D, 0x2060, 0x180E)
+
+
+@lru_cache(maxsize=1)
+def kinds() -> NDArray[np.uint8]:
+    """The kind of every code point below SIZE."""
+    table = np.empty(SIZE, np.uint8)
+    for code in range(SIZE):
+        category = unicodedata.category(chr(code))
+        kind = _BY_FULL_CATEGORY.get(category)
+        table[code] = _BY_CATEGORY[category[0]] if kind is None else kind
+    for first, last, kind in _RANGES:
+        table[first : last + 1] = kind
+    for code in _INSIDE_WORDS:
+        table[code] = EXTEND
+    return table
+
+
+ABBREVIATION = 1  # keeps its full stop
+PREFIX = 2  # stays with what follows its hyphen
+UNIT = 4  # is cut off a number
+DOMAIN = 8  # ends the name of a site
+FILE = 16  # ends the name of a file
+CLITIC = 32  # is cut off with the apostrophe before it
+CLIPPED = 64  # begins with an apostrophe: 'em
+LISTING = 128  # begins the name of a news group: comp.lang.c
+WEAK = 256  # keeps its full stop only where no sentence can end
+SITE = 512  # begins the name of a site
+SCHEME = 1024  # begins a URL without slashes
+CUT = 2048  # times the place at which a word is cut: cannot, dont
+
+_LISTS = {
+    ABBREVIATION: """
+        dr drs mr mrs ms st mt ft jr sr prof rev gen gov sen rep reps lt col capt cmdr sgt maj hon
+        pres supt messrs mme mlle inc ltd pvt co corp bros dept univ assn assoc etc vs eg ie cf et
+        jan feb apr jun jul aug sep sept oct nov dec tue tues thu thur thurs fri blvd ave rd
+        vol vols nos pp figs eds ext tel attn approx esp que hrs yr yrs lb lbs oz viz incl
+        arr arrv adm resp""",
+    WEAK: """
+        no sat sun mon wed mar may al la va wa ca ed est fig min mins sec secs hr apt ste det
+        conf para ph sc mob lv rec spec info ps misc dep""",
+    PREFIX: """
+        e non mid pre anti re post over co pro multi ex sub semi cross neo psycho socio counter
+        intra inter micro un arch ultra super mini macro mega bi tri quasi pseudo trans proto
+        under electro geo bio eco tele hyper auto infra meta""",
+    UNIT: """
+        am pm m k b bn mm cm ft kg lb lbs hz khz mhz ghz kb mb gb tb hh f x mins min minutes hrs
+        hours days km kw kwh mw mwh mph oz ml mg sqft sq watt watts volt volts p percent yr yrs
+        years inch inches ppm bps kbps mbps px dpi rpm w v""",
+    DOMAIN: """
+        com org net edu gov mil int info biz uk ca de fr jp au ru ch nl es se eu cn br io tv
+        nz za pl""",
+    FILE: """
+        doc docx xls xlsx ppt pptx pdf txt rtf csv tsv json xml html htm php asp aspx jsp css js
+        jpg jpeg gif png bmp tif tiff svg mp3 mp4 avi mov wav wmv zip gz tar rar exe dll url py
+        java cpp md tex log dat ini cfg bat sh""",
+    SITE: "www",
+    SCHEME: "mailto tel",
+    CLITIC: "s m d re ve ll",
+    CLIPPED: "em n til till cause tis twas bout cuz round",
+    LISTING: "alt comp misc rec soc sci talk news ba",
+}
+_CUTS = """
+    can|not gon|na wan|na got|ta out|ta do|nt did|nt does|nt wo|nt ca|nt is|nt was|nt are|nt
+    have|nt has|nt had|nt would|nt could|nt should|nt were|nt ai|nt i|m i|ve that|s there|s
+    you|re they|re what|s he|s let|s here|s ar|nt gim|me lem|me du|nno n|no"""
+
+
+def pack(word: str) -> int:
+    """A word of up to eight bytes as a number."""
+    return int.from_bytes(word.encode(), "big")
+
+
+@lru_cache(maxsize=1)
+def table() -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    """Packed words and their bits, as an open hash table of a power of two."""
+    bits: dict[int, int] = {}
+    for bit, words in _LISTS.items():
+        for word in words.split():
+            bits[pack(word)] = bits.get(pack(word), 0) | bit
+    for cut in _CUTS.split():
+        key = pack(cut.replace("|", ""))
+        bits[key] = bits.get(key, 0) | CUT * cut.index("|")
+    size = 2048
+    keys, values = np.zeros(size, np.uint64), np.zeros(size, np.uint16)
+    for key, value in bits.items():
+        slot = slot_of(key, size)
+        while keys[slot]:
+            slot = (slot + 1) % size
+        keys[slot], values[slot] = key, value
+    return keys, values
+
+
+def slot_of(key: int, size: int) -> int:
+    """Where the search for a key begins; the kernel computes the same."""
+    return (key * 0x9E3779B97F4A7C15 % 2**64 >> 32) % size
+
+
+Data = NDArray[np.uint8]
+Kinds = NDArray[np.uint8]
+Keys = NDArray[np.uint64]
+Bits = NDArray[np.uint16]
+
+QUOTE = ord('"')
+HASH = ord("#")
+DOLLAR = ord("$")
+PERCENT = ord("%")
+AMPERSAND = ord("&")
+APOSTROPHE = ord("'")
+OPEN = ord("(")
+CLOSE = ord(")")
+STAR = ord("*")
+PLUS = ord("+")
+COMMA = ord(",")
+HYPHEN = ord("-")
+DOT = ord(".")
+SLASH = ord("/")
+COLON = ord(":")
+SEMICOLON = ord(";")
+LESS = ord("<")
+EQUALS = ord("=")
+GREATER = ord(">")
+AT = ord("@")
+CLOSE_SQUARE = ord("]")
+CARET = ord("^")
+UNDERSCORE = ord("_")
+BACKTICK = ord("`")
+SPACE_BAR = ord(" ")  # and every control character below it
+THREE = ord("3")
+CAPITAL_I = ord("I")
+SMALL_A = ord("a")
+SMALL_N = ord("n")
+SMALL_O = ord("o")
+SMALL_S = ord("s")
+SMALL_T = ord("t")
+SMALL_W = ord("w")
+
+
+def _set(marks: str) -> NDArray[np.bool_]:
+    table = np.zeros(256, np.bool_)
+    table[[ord(mark) for mark in marks]] = True
+    return table
+
+
+DIGITS = _set(string.digits)
+UPPER = _set(string.ascii_uppercase)
+LETTERS = _set(string.ascii_letters)
+PLAIN = _set(string.ascii_letters + string.digits + "_")
+STOPS = _set(".!?")
+# What file names, hosts and the local parts of addresses are made of.
+NAME = _set(string.ascii_letters + string.digits + "#%&+-._~")
+# What is not part of a URL that it follows.
+TAIL = _set("!'),*.:;?]}")
+# After a run of letters and digits: there may be more of an address or a file name.
+LINKS = _set(".:@-#~+&%")
+# What rules and arrows are drawn with.
+DRAWN = _set("-=*+|<>~_#^")
+# What faces are made of.
+EYES = _set(":;=")
+NOSES = _set("-'^")
+MOUTHS = _set(")(]")
+CROOKED_MOUTHS = _set("/\\|")
+LETTER_MOUTHS = _set("DPpO*")
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def kernel(function: Kernel) -> Kernel:
+    """A part of the machine; its types stay known."""
+    compiled: Kernel = part(function)
+    return compiled
+
+
+def seldom(function: Kernel) -> Kernel:
+    """A part of the machine that few words need, or that is asked at many places."""
+    compiled: Kernel = aside(function)
+    return compiled
+
+
+@kernel
+def decode(data: Data, i: int) -> tuple[int, int]:
+    """The code point at i and its number of bytes."""
+    c = int(np.int64(data[i]))
+    if c < 0x80:
+        return c, 1
+    second = int(np.int64(data[i + 1])) & 0x3F
+    if c < 0xE0:
+        return (c & 0x1F) << 6 | second, 2
+    third = int(np.int64(data[i + 2])) & 0x3F
+    if c < 0xF0:
+        return (c & 0x0F) << 12 | second << 6 | third, 3
+    fourth = int(np.int64(data[i + 3])) & 0x3F
+    return (c & 0x07) << 18 | second << 12 | third << 6 | fourth, 4
+
+
+@kernel
+def kind_at(data: Data, i: int, kinds: Kinds) -> tuple[int, int]:
+    """The kind of the character at i and its number of bytes."""
+    if data[i] < 0x80:
+        return int(np.int64(kinds[data[i]])), 1
+    code, size = decode(data, i)
+    if code < SIZE:
+        return int(np.int64(kinds[code])), size
+    if code < 0x40000:
+        return IDEOGRAPH, size
+    return EXTEND if 0xE0000 <= code < 0xE0200 else SINGLE, size
+
+
+@kernel
+def alnum_at(data: Data, i: int, kinds: Kinds) -> bool:
+    kind, _ = kind_at(data, i, kinds)
+    return kind in (LETTER, DIGIT)
+
+
+@kernel
+def follows_word(data: Data, i: int, kinds: Kinds) -> bool:
+    """Whether a letter or a digit, or an accent on one, stands right before i."""
+    i -= 1
+    while data[i] & 0xC0 == 0x80:
+        i -= 1
+    kind, _ = kind_at(data, i, kinds)
+    return kind in (LETTER, DIGIT, EXTEND)
+
+
+@kernel
+def run_end(data: Data, i: int, kinds: Kinds) -> int:
+    """The end of the letters, digits and their marks that begin at i."""
+    while True:
+        while PLAIN[data[i]]:
+            i += 1
+        if data[i] < 0x80:
+            return i
+        kind, size = kind_at(data, i, kinds)
+        if kind not in (LETTER, DIGIT, EXTEND):
+            return i
+        i += size
+
+
+@kernel
+def digits_end(data: Data, i: int) -> int:
+    while DIGITS[data[i]]:
+        i += 1
+    return i
+
+
+@kernel
+def bits_of(data: Data, a: int, b: int, keys: Keys, bits: Bits) -> int:
+    """What the word lists say of the ASCII word at a:b, in any case."""
+    if b - a > 8 or b == a:
+        return 0
+    key = np.uint64(0)
+    for k in range(a, b):
+        c = data[k]
+        if UPPER[c]:
+            c |= 32
+        key = key << np.uint64(8) | np.uint64(c)
+    mask = np.uint64(len(keys) - 1)
+    slot = (key * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(32)) & mask
+    while keys[slot] != np.uint64(0):
+        if keys[slot] == key:
+            return int(np.int64(bits[slot]))
+        slot = (slot + np.uint64(1)) & mask
+    return 0
+
+
+@kernel
+def apostrophe_at(data: Data, i: int) -> bool:
+    """Whether an apostrophe stands at i: ' or `."""
+    return bool(data[i] == APOSTROPHE or data[i] == BACKTICK)
+
+
+@kernel
+def ends_text(data: Data, i: int, stop: int) -> bool:
+    """Whether only closing marks and white space follow, or a blank line."""
+    lines = 0
+    while i < stop:
+        c = data[i]
+        if c == 10:
+            lines += 1
+            if lines == 2:
+                return True
+        elif c > SPACE_BAR and c != QUOTE and c != APOSTROPHE:
+            return False
+        i += 1
+    return True
+
+
+@kernel
+def next_visible(data: Data, i: int, stop: int) -> int:
+    """The first byte from i on that is not ASCII white space; NUL at the end."""
+    while i < stop and data[i] <= SPACE_BAR:
+        i += 1
+    return int(np.int64(data[i]))
 
 
 @seldom
@@ -108,22 +406,22 @@ def address_end(data: Data, p: int, q: int, kinds: Kinds, keys: Keys, bits: Bits
         s -= 1
     if dot < 0:
         return p
-    found = bits_of(data, p, q, keys, bits) if data[q] == DOT else 0
-    if found & SITE:
+    flags = bits_of(data, p, q, keys, bits) if data[q] == DOT else 0
+    if flags & SITE:
         return url_end(data, s, kinds)
-    if found & LISTING and not UPPER[data[q + 1]]:
+    if flags & LISTING and not UPPER[data[q + 1]]:
         return s
     ending = dot + 1
     while LETTERS[data[ending]] or DIGITS[data[ending]]:
         ending += 1
     if ending != s:
         return p
-    found = bits_of(data, dot + 1, ending, keys, bits)
+    flags = bits_of(data, dot + 1, ending, keys, bits)
     # `end.The` is a missing space, `notes.DOC` is not.
     lower = not UPPER[data[dot + 1]] or UPPER[data[dot + 2]]
-    if found & FILE and lower:
+    if flags & FILE and lower:
         return s
-    if found & DOMAIN and lower:
+    if flags & DOMAIN and lower:
         return url_end(data, s, kinds) if data[s] == SLASH or data[s] == COLON else s
     return p
 

@@ -10,7 +10,7 @@ import re
 import string
 from collections.abc import Sequence
 
-from rote.annotate.words._pattern import matches
+from rote.annotate.words._batch import matches
 from rote.core.layer import Layer
 
 VERSION = "1"

@@ -13,15 +13,11 @@ from rote.core.layer import Layer
 VERSION = "1"
 
 
-def _lower(word: str) -> str:
-    return word.lower().rstrip("\u0307")
-
-
 def tokenize(texts: Sequence[str]) -> Layer:
     """The word layer of a batch of texts."""
-    from rote.annotate.words._batch import batch, layer_of_bytes
-    from rote.annotate.words._gaps import between_other_than_ascii_alnum
+    from rote.annotate.words._batch import encode_texts, layer_of_bytes
+    from rote.annotate.words._split_kernels import between_other_than_ascii_alnum
 
-    of = batch(texts)
-    found = between_other_than_ascii_alnum(of.data, of.begins, of.stops)
-    return layer_of_bytes(of, *found).map("word", _lower)
+    of = encode_texts(texts)
+    spans = between_other_than_ascii_alnum(of.data, of.begins, of.stops)
+    return layer_of_bytes(of, *spans).map("word", lambda word: word.lower().rstrip("\u0307"))

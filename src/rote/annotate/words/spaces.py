@@ -14,8 +14,8 @@ VERSION = "1"
 
 def tokenize(texts: Sequence[str]) -> Layer:
     """The word layer of a batch of texts; an empty text holds one empty item."""
-    from rote.annotate.words._batch import batch, layer_of_bytes
-    from rote.annotate.words._gaps import between_single_spaces
+    from rote.annotate.words._batch import encode_texts, layer_of_bytes
+    from rote.annotate.words._split_kernels import between_single_spaces
 
-    of = batch(texts)
+    of = encode_texts(texts)
     return layer_of_bytes(of, *between_single_spaces(of.data, of.begins, of.stops))

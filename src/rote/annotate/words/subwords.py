@@ -40,9 +40,9 @@ def tokenize(texts: Sequence[str], path: str) -> Layer:
     """The subword layer of a batch of texts."""
     # Rust strings hold no surrogates; one character for one keeps the offsets right.
     clean = [text.encode("utf-8", "replace").decode("utf-8") for text in texts]
-    found = load(path).encode_batch(clean, add_special_tokens=False)
-    vocabulary, ids = number(token for encoding in found for token in encoding.tokens)
-    spans = [pair for encoding in found for pair in encoding.offsets]
+    encodings = load(path).encode_batch(clean, add_special_tokens=False)
+    vocabulary, ids = number(token for encoding in encodings for token in encoding.tokens)
+    spans = [pair for encoding in encodings for pair in encoding.offsets]
     pairs = np.array(spans, np.int32).reshape(-1, 2)
     return Layer(
         name="word",
@@ -50,5 +50,5 @@ def tokenize(texts: Sequence[str], path: str) -> Layer:
         vocabulary=vocabulary,
         starts=np.ascontiguousarray(pairs[:, 0]),
         ends=np.ascontiguousarray(pairs[:, 1]),
-        text_ends=np.cumsum([len(encoding.ids) for encoding in found], dtype=np.int64),
+        text_ends=np.cumsum([len(encoding.ids) for encoding in encodings], dtype=np.int64),
     )

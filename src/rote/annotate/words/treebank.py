@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rote.annotate.words._pattern import matches
+from rote.annotate.words._batch import matches
 from rote.core.layer import Layer
 
 VERSION = "1"

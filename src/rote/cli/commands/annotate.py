@@ -63,10 +63,16 @@ def annotate(
     if options.list:
         known = _annotators()
         return Listing("annotators", known, list(known[0]), {}).result("annotate")
-    made, _ = _store(texts, options, read, reporter)
-    rows = [{"store": str(made.path), "documents": made.documents, "words": made.words}]
-    listing = Listing("stores", rows, list(rows[0]), {"folder": str(made.path)})
-    return listing.result("annotate", annotator=made.signature, layers=options.layers)
+    stored, _ = _store(texts, options, read, reporter)
+    rows = [
+        {
+            "store": str(stored.path),
+            "documents": stored.documents,
+            "words": stored.words,
+        }
+    ]
+    listing = Listing("stores", rows, list(rows[0]), {"folder": str(stored.path)})
+    return listing.result("annotate", annotator=stored.signature, layers=options.layers)
 
 
 @command_of(__doc__, click.Argument(["inputs"], metavar="FILE...", nargs=-1))
@@ -78,10 +84,11 @@ def command(
         return
     if not inputs:
         raise OptionError("nothing to annotate: name files, or --list who can annotate")
-    made, spent = _store(places_of(inputs), options, read, reporter)
+    stored, spent = _store(places_of(inputs), options, read, reporter)
     click.echo(
-        f"{made.path}: {several(made.documents, 'document')}, {several(made.words, 'word')}, "
-        f"{made.words / spent:,.0f} words/s, by {made.signature}"
+        f"{stored.path}: {several(stored.documents, 'document')}, "
+        f"{several(stored.words, 'word')}, "
+        f"{stored.words / spent:,.0f} words/s, by {stored.signature}"
     )
 
 
@@ -108,7 +115,7 @@ def _store(
             f"{words * _STORED_PER_WORD / 1e6:,.0f} MB on disk"
         )
     start = time.monotonic()
-    made, problems = store.annotate(
+    stored, problems = store.annotate(
         corpus,
         options.output,
         annotator,
@@ -118,7 +125,7 @@ def _store(
     )
     for line in problems.listed():
         reporter.say(line)
-    return made, time.monotonic() - start
+    return stored, time.monotonic() - start
 
 
 def _list_annotators() -> None:

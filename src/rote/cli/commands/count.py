@@ -76,9 +76,9 @@ def count(
     reporter: Reporter,
 ) -> Result:
     index = opened(index, reporter, options.engine)
-    asked = [phrases] if isinstance(phrases, str) else list(phrases)
-    listing, _ = _answer(index, asked, options)
-    return listing.result("count", phrases="\n".join(asked), **signed(index, options))
+    wanted = [phrases] if isinstance(phrases, str) else list(phrases)
+    listing, _ = _answer(index, wanted, options)
+    return listing.result("count", phrases="\n".join(wanted), **signed(index, options))
 
 
 @command_of(__doc__, index_argument(), click.Argument(["phrases"], metavar="PHRASE...", nargs=-1))
@@ -95,31 +95,41 @@ def command(
 def _answer(index: Index, phrases: Sequence[str], options: CountOptions) -> tuple[Listing, Draw]:
     """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain
-    from rote.report.texts.concordance import count_table
     from rote.search.rows.counts import COUNT_COLUMNS
 
     check_layers(index, options.layer)
     layers = options.layer or (index.manifest or index).sorted_layers
-    asked = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
-    if not asked and not options.patterns:
+    wanted = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
+    if not wanted and not options.patterns:
         raise OptionError(
             "give at least one phrase, or a file of them with --phrases-from or --patterns"
         )
     if options.by or options.patterns:
-        return _named(index, asked, options)
-    plain = [p for p in asked if options.items or is_plain(p.text)]
+        return _named(index, wanted, options)
+    plain = [p for p in wanted if options.items or is_plain(p.text)]
     counted = {layer: iter(_counted(index, plain, layer, options)) for layer in layers}
     rows: list[dict[str, Any]] = []
-    for phrase in asked:
+    for phrase in wanted:
         if options.items or is_plain(phrase.text):
             rows += [next(counted[layer]) for layer in layers]
         else:
             rows.append(_matched(index, phrase, options.layer))
     listing = Listing("counts", rows, COUNT_COLUMNS, about(index))
-    return listing, lambda console: console.print(count_table(rows))
+    return listing, lambda console: _draw(rows, console)
 
 
-def _named(index: Index, asked: Sequence[Phrase], options: CountOptions) -> tuple[Listing, Draw]:
+def _draw(rows: list[dict[str, Any]], console: Any) -> None:
+    from rote.report.texts.concordance import count_table
+    from rote.search.rows.matches import name_forms
+
+    console.print(count_table(rows))
+    for row in rows:
+        if "forms" in row:
+            line = f"{row['phrase']}: {name_forms(row['forms'])}"
+            console.print(line, highlight=False, markup=False)
+
+
+def _named(index: Index, wanted: Sequence[Phrase], options: CountOptions) -> tuple[Listing, Draw]:
     """Phrases, queries and named patterns, in all documents or group by group."""
     from rote.index.index import DEFAULT
     from rote.report.texts.concordance import named_table
@@ -134,14 +144,14 @@ def _named(index: Index, asked: Sequence[Phrase], options: CountOptions) -> tupl
 
     if options.items:
         raise OptionError("--items does not go with --by and --patterns: write a query")
-    named: dict[str, Sequence[str]] = {phrase.text: [phrase.text] for phrase in asked}
-    named |= {} if options.patterns is None else dict(read_patterns(options.patterns))
+    patterns: dict[str, Sequence[str]] = {phrase.text: [phrase.text] for phrase in wanted}
+    patterns |= {} if options.patterns is None else dict(read_patterns(options.patterns))
     default = options.layer[0] if options.layer else DEFAULT
-    check_layers(index, layers_of(named, default))
+    check_layers(index, layers_of(patterns, default))
     if options.by is None:
-        rows, columns = count_patterns(index, named, default), PATTERN_COLUMNS
+        rows, columns = count_patterns(index, patterns, default), PATTERN_COLUMNS
     else:
-        rows = count_patterns_by_group(index, named, default, groups_by_field(index, options.by))
+        rows = count_patterns_by_group(index, patterns, default, groups_by_field(index, options.by))
         columns = ("pattern", *GROUPED)
     listing = Listing("counts", rows, columns, about(index))
     return listing, lambda console: console.print(named_table(rows, options.by))

@@ -16,7 +16,7 @@ from rote.core.folder import refuse_links
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent, several
 from rote.run import cores
-from rote.run.processes import kept
+from rote.run.processes import keep_processes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +48,7 @@ _TRACED = 20
 """Chapters of the revision that are traced to the original."""
 _RECALLED = 4
 """Passages of each number of copies that the open model is asked to complete."""
-_CHAT = "<|im_start|>user\n{} Answer in one paragraph.<|im_end|>\n<|im_start|>assistant\n"
+_ASKED = "{} Answer in one paragraph."
 _WRITTEN = 90
 """Tokens that a writer may take for an answer; the others have some eighty words."""
 _PHRASE = "and it came to pass"
@@ -81,16 +81,16 @@ class DemoOptions:
 
 def demo(options: DemoOptions) -> None:
     from rote.cli._output import printing_console
+    from rote.report.result_tables import BAR_NOTE
     from rote.report.summary import summary
-    from rote.report.tables.verdicts import SAID
-    from rote.report.terminal import harmless
+    from rote.report.terminal import strip_controls
 
     output, jobs, model, passages = options.output, options.jobs, options.model, options.passages
     output.mkdir(parents=True, exist_ok=True)
     console, reporter = printing_console(), TerminalReporter()
     both, original = output / "index", output / "kjv-index"
     refuse_links((both, original, output / "report"))
-    with kept(jobs) as later:
+    with keep_processes(jobs) as later:
         # What needs no index is done by another process meanwhile.
         answered = later("measuring the short answers", _answers, output, options.writer)
         recalled = None
@@ -101,21 +101,21 @@ def demo(options: DemoOptions) -> None:
         traced = _trace(original, output / "trace.html", jobs, reporter)
         both_names = ["bible:kjv", "bible:asv"]
         translations = _study(both_names, "kjv", _TRANSLATIONS, original, jobs, reporter)
-        written = later("writing the report", _write, translations, output, "report")
+        report_path = later("writing the report", _write, translations, output, "report")
         with reporter.stage("writing the reports", None):
-            answers, said = answered()
-            written()
-        for line in said:
+            answers, remarks = answered()
+            report_path()
+        for line in remarks:
             reporter.say(line)
         _show(answers, console)
         _show(translations, console)
-        console.print(SAID, style="dim")
+        console.print(BAR_NOTE, style="dim")
         first = summary(answers)[0].text
         for line in (first, counted, traced):
-            console.print(f"- {harmless(line)}", highlight=False, markup=False)
+            console.print(f"- {strip_controls(line)}", highlight=False, markup=False)
         if recalled:
-            rows, said = recalled()
-            _show_recalled(rows, said, console, reporter)
+            rows, remarks = recalled()
+            _show_recalled(rows, remarks, console, reporter)
     console.print("\nSomething to look at", style="bold")
     for path, what in (
         (output / "report.html", "the report on the two translations, one page"),
@@ -144,9 +144,9 @@ def command(options: DemoOptions) -> None:
 
 def command_name(called: Path) -> str:
     """What the user types to call this very command: `rote`, or its path where it is not found."""
-    found = shutil.which("rote")
+    path = shutil.which("rote")
     here = called.name == "rote" and called.exists()
-    if not here or (found and Path(found).samefile(called)):
+    if not here or (path and Path(path).samefile(called)):
         return "rote"
     return shlex.quote(str(called))
 
@@ -160,11 +160,11 @@ def _study(
     reporter: Reporter,
 ) -> Report:
     from rote.measure import Settings
-    from rote.report.make import make_report
+    from rote.report.builder import make_report
     from rote.report.options import ReportOptions
 
     return make_report(
-        [Path(one) if isinstance(one, str) else one for one in inputs],
+        [Path(place) if isinstance(place, str) else place for place in inputs],
         ReportOptions(corpus=str(corpus) if corpus else None, sentences=_SENTENCES, title=title),
         settings=Settings(
             by=("source",),
@@ -198,27 +198,29 @@ def _answers(output: Path, writer: str | None) -> tuple[Report, list[str]]:
 def _answered(writer: str, reporter: Reporter) -> list[Document]:
     """The short answers, and what a model writes to the same prompts."""
     from rote.core.document import Document
-    from rote.core.model import Decoding, Prompt
+    from rote.core.model import Decoding, Message, Prompt, chat_form
     from rote.corpus import open_corpus
     from rote.models.answers import generate_all
     from rote.models.options import ModelOptions, open_model
 
     bundled = list(open_corpus([_EXAMPLE]))
-    asked = {str(one.meta["doc_id"]): str(one.meta["prompt"]) for one in bundled}
-    prompts = [Prompt(_CHAT.format(prompt), 0) for prompt in asked.values()]
+    prompt_of = {str(document.meta["doc_id"]): str(document.meta["prompt"]) for document in bundled}
     model = open_model(writer, ModelOptions(), reporter)
-    written = generate_all(model, prompts, Decoding(_WRITTEN, 0.7), reporter)
+    questions = [_ASKED.format(prompt) for prompt in prompt_of.values()]
+    chats = chat_form(model) is not None
+    prompts = [Prompt(text, 0, (Message("user", text),) if chats else ()) for text in questions]
+    answers = generate_all(model, prompts, Decoding(_WRITTEN, 0.7), reporter)
     source = Path(writer.rpartition(":")[2]).name
     return bundled + [
-        Document(f"{source}/{topic}", made.text.strip(), {"doc_id": topic, "source": source})
-        for topic, made in zip(asked, written)
+        Document(f"{source}/{topic}", answer.text.strip(), {"doc_id": topic, "source": source})
+        for topic, answer in zip(prompt_of, answers)
     ]
 
 
 def _write(study: Report, output: Path, name: str) -> None:
     """The page and the folder of a study."""
     from rote.core.files import write_atomically
-    from rote.report.page import PAGE, write_folder
+    from rote.report.output import PAGE, write_folder
 
     write_folder(study, output / name)
     write_atomically(output / f"{name}.html", (output / name / PAGE).read_bytes())
@@ -226,10 +228,10 @@ def _write(study: Report, output: Path, name: str) -> None:
 
 def _show(study: Report, console: Console) -> None:
     """What was compared, and the verdicts."""
-    from rote.report.tables.verdicts import print_verdicts
-    from rote.report.verdicts import verdicts
+    from rote.report.result_tables import print_verdicts
+    from rote.report.verdicts import judge_facets
 
-    for facet in verdicts(study.results):
+    for facet in judge_facets(study.results):
         print_verdicts(facet, console, f"{study.title}: differences from {study.reference}", "")
 
 
@@ -281,8 +283,8 @@ def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str
         index, open_corpus(chapters), TraceOptions(limit=0), jobs=jobs, reporter=reporter
     )
     title = f"{_TRACED} chapters of the American Standard Version, and what the King James has"
-    write_atomically(page, shown.page(traced, title))
-    return f"The revision traced to its original: {shown.summary(traced)[0]}."
+    write_atomically(page, shown.trace_page(traced, title))
+    return f"The revision traced to its original: {shown.trace_summary(traced)[0]}."
 
 
 def _recall(model: str, passages: Path) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
@@ -290,25 +292,25 @@ def _recall(model: str, passages: Path) -> tuple[Sequence[Mapping[str, Any]], li
     from collections import Counter
 
     from rote.corpus import open_corpus
-    from rote.studies._driver import run
+    from rote.studies.dispatch.driver import run_command
 
-    taken: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     some = []
     for document in open_corpus([passages]):
         copies = str(document.meta["repeats"])
-        taken[copies] += 1
-        if taken[copies] <= _RECALLED:
+        counts[copies] += 1
+        if counts[copies] <= _RECALLED:
             some.append(document)
-    asked: dict[str, Any] = {"model": (model,), "layer": "pos", "frequency": "repeats"}
+    options: dict[str, Any] = {"model": (model,), "layer": "pos", "frequency": "repeats"}
     heard = _Heard()
-    found = run("memorization", some, asked, reporter=heard)
-    return found.tables["seen"], heard.lines
+    result = run_command("memorization", some, options, reporter=heard)
+    return result.tables["seen"], heard.lines
 
 
 def _show_recalled(
-    rows: Sequence[Mapping[str, Any]], said: Sequence[str], console: Console, reporter: Reporter
+    rows: Sequence[Mapping[str, Any]], remarks: Sequence[str], console: Console, reporter: Reporter
 ) -> None:
-    for line in said:
+    for line in remarks:
         reporter.say(line)
     console.print("\nWhat a small open model recalls of what it was trained on", style="bold")
     console.print("  passages completed word for word (50 words after 50), by copies in training:")

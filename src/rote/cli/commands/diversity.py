@@ -35,7 +35,7 @@ class PanelOptions:
     sentences: int | None = option(
         None,
         "At most this many sentences of each source, drawn at random, for trees (all) and meanings "
-        "(1,000); variant paper: 3,000 and 2,000",
+        "(500); variant paper: 3,000 and 2,000",
     )
     embedder: str = option(
         embeddings.DEFAULT,
@@ -47,31 +47,35 @@ class PanelOptions:
 def diversity(
     texts: Input, options: PanelOptions, settings: Settings, read: ReadOptions, reporter: Reporter
 ) -> PanelResults:
-    from rote.measure._compute import compute
+    from rote.measure.driver.compute import compute
 
     kinds = (read, settings, options)
-    asked = {field.name: getattr(kind, field.name) for kind in kinds for field in fields(kind)}
-    chosen = [(name, _options(name, asked, fixed, reporter)) for name, fixed in panel()]
+    values = {field.name: getattr(kind, field.name) for kind in kinds for field in fields(kind)}
+    chosen = [(name, _options(name, values, fixed, reporter)) for name, fixed in panel()]
     return PanelResults(
         compute(chosen, texts, settings=settings, read=read, reporter=reporter, panel=True)
     )
 
 
 def _options(
-    measure: str, asked: Mapping[str, Any], fixed: Mapping[str, Any], reporter: Reporter
+    measure: str, values: Mapping[str, Any], fixed: Mapping[str, Any], reporter: Reporter
 ) -> Any:
     """The options of one measure: the panel's settings, but a paper's and the user's come first.
     Where it lacks the variant, its default, and a remark."""
-    kind, as_defined = find(measure).options, asked["variant"] == "exact"
+    kind, as_defined = find(measure).options, values["variant"] == "exact"
     allowed = get_args(hints_of(kind).get("variant"))
-    given = dict(asked)
-    if given["variant"] not in allowed:
-        given["variant"] = allowed[0] if allowed else "exact"
-        reporter.say(f"{measure} has no variant '{asked['variant']}': '{given['variant']}' is used")
+    options = dict(values)
+    if options["variant"] not in allowed:
+        options["variant"] = allowed[0] if allowed else "exact"
+        reporter.say(
+            f"{measure} has no variant '{values['variant']}': '{options['variant']}' is used"
+        )
     for key, value in fixed.items():
-        if asked.get(key) is None and (key not in asked or as_defined):
-            given[key] = value
-    return kind(**{field.name: given[field.name] for field in fields(kind) if field.name in given})
+        if values.get(key) is None and (key not in values or as_defined):
+            options[key] = value
+    return kind(
+        **{field.name: options[field.name] for field in fields(kind) if field.name in options}
+    )
 
 
 command = panel_command("diversity", __doc__ or "", diversity, PanelOptions)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rote.cli._flags import build, flags
 from rote.cli._index import several
@@ -17,6 +17,10 @@ from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.metric import option
 from rote.core.result import Result, Row
+
+if TYPE_CHECKING:
+    from rote.core.progress import Reporter
+    from rote.search.originality.authors import GivenNames
 
 _STDIN = "-"
 _VERDICTS = "verdicts"
@@ -44,13 +48,13 @@ class GrowthOptions:
 def prepare(given: Given) -> Mapping[str, Any]:
     """Refuse before the work what cannot work; both flags need the verdict on every sentence."""
     from rote.index.folders.manifest import is_index
-    from rote.measure._against import WITHOUT
+    from rote.search.reference_corpus import NO_CORPUS
 
     options = build(GrowthOptions, given.options)
     if not (options.accept or options.write):
         return {}
     if not given.options["corpus"]:
-        raise OptionError(WITHOUT)
+        raise OptionError(NO_CORPUS)
     if given.options["within"]:
         raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
     if options.accept:
@@ -67,15 +71,15 @@ def prepare(given: Given) -> Mapping[str, Any]:
 
 def finish(result: Result, given: Given) -> None:
     """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
-    from rote.report.tables import results as tables
-    from rote.report.texts.originality import print_originality
+    from rote.report import result_tables as tables
+    from rote.report.result_tables import print_originality
 
     options, verdicts = build(GrowthOptions, given.options), result.tables.get(_VERDICTS, ())
     if options.write:
         _write_passing(verdicts, options.write)
     if not given.options[_VERDICTS]:
-        kept = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
-        result = replace(result, tables=kept)
+        other_tables = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
+        result = replace(result, tables=other_tables)
 
     def show(console: Any) -> None:
         tables.print_results([result], console)
@@ -108,24 +112,24 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
 
 
 def _accept(verdicts: Iterable[Row], given: Given) -> None:
-    from rote.measure._originality.accepting import accept
+
     from rote.search.originality.authors import read_author_names
 
     path, authors = Path(given.options["corpus"]), given.options["authors"]
     known = read_author_names(authors) if authors else None
-    found = accept(path, verdicts, _records(given), given.reporter, known)
-    if found.documents:
+    accepted = accept(path, verdicts, _records(given), given.reporter, known)
+    if accepted.documents:
         line = (
-            f"accepted {several(found.sentences, 'sentence')} of "
-            f"{several(len(found.documents), 'text')}"
+            f"accepted {several(accepted.sentences, 'sentence')} of "
+            f"{several(len(accepted.documents), 'text')}"
         )
     else:
         line = "accepted nothing"
     given.reporter.say(f"{line} into {path}")
-    if found.known:
-        named = ", ".join(found.known[:_NAMED]) + ", …" * (len(found.known) > _NAMED)
-        count = several(len(found.known), "text")
-        given.reporter.say(f"passed over {count} whose id the index holds: {named}")
+    if accepted.known:
+        known_ids = ", ".join(accepted.known[:_NAMED]) + ", …" * (len(accepted.known) > _NAMED)
+        count = several(len(accepted.known), "text")
+        given.reporter.say(f"passed over {count} whose id the index holds: {known_ids}")
 
 
 def _records(given: Given) -> Iterable[Document]:
@@ -145,3 +149,101 @@ command = record_command(
     "originality",
     Further(flags(GrowthOptions, "What becomes of the sentences"), prepare, finish),
 )
+
+
+# The ground truth grows: sentences that were accepted are added, and the next test sees them.
+#
+# Accepted are sentences that are original and owe nothing to anybody, and all sentences of a
+# record that says where it took what (field `citation`).
+
+CITATION = "citation"
+# A sentence ends at a blank line, whatever stands before it.
+_PARTED = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of the sentences: how many were accepted, of which texts, and what was added.
+
+    `known` are the ids of texts with accepted sentences that the index holds already.
+    """
+
+    sentences: int
+    documents: Sequence[Document]
+    known: Sequence[str]
+
+
+def accept(
+    path: Path,
+    verdicts: Iterable[Row],
+    records: Iterable[Document],
+    reporter: Reporter,
+    names: GivenNames | None = None,
+) -> Accepted:
+    """Add what is accepted to the index at `path`, as a new segment; nothing if there is nothing.
+
+    `verdicts` are rows of the table of that name, `records` the texts that they are about,
+    `names` says whom names stand for.
+    """
+    from rote.corpus import open_corpus
+    from rote.index.factory import open_index
+    from rote.index.folders.build import add_to_index
+    from rote.index.folders.manifest import read_manifest
+
+    columns = [segment.documents for segment in open_index(path, reporter).segments]
+    authors = [name for each in columns for name in each.author.vocabulary.strings()[1:]]
+    rows: dict[str, list[Row]] = {}
+    for row in verdicts:
+        rows.setdefault(row["id"], []).append(row)
+    author_field = read_manifest(path).author_field
+    documents, known, sentences = [], [], 0
+    for record in records:
+        passed = [row for row in rows.get(record.id, ()) if is_accepted(row, record)]
+        if not passed:
+            continue
+        if any(each.find(record.id) is not None for each in columns):
+            known.append(record.id)
+            continue
+        documents.append(_document(record, passed, author_field, authors, names))
+        sentences += len(passed)
+    if documents:
+        add_to_index(path, open_corpus(documents), reporter=reporter)
+    return Accepted(sentences, documents, known)
+
+
+def is_accepted(row: Row, record: Document) -> bool:
+    """Whether a sentence may join the ground truth."""
+    return bool(record.meta.get(CITATION)) or (row["original"] and not row["fails"])
+
+
+def _document(
+    record: Document,
+    passed: Sequence[Row],
+    author_field: str,
+    authors: Sequence[str],
+    names: GivenNames | None,
+) -> Document:
+    """The accepted sentences of one text, and whose they are.
+
+    What is quoted from an author whom the ground truth knows stays that author's: under the name
+    of who quotes it, it would have a second source, and be common property. Else it belongs to
+    the text's author, or to its source.
+    """
+    source = record.meta.get("source") or passed[0]["source"]
+    cited = record.meta.get(CITATION)
+    author = record.meta.get(author_field) or source
+    if cited and _is_known(str(cited), authors, names):
+        author = cited
+    meta: dict[str, Any] = {"source": source, author_field: author}
+    if cited:
+        meta[CITATION] = cited
+    return Document(record.id, _PARTED.join(row["text"] for row in passed), meta)
+
+
+def _is_known(name: str, authors: Sequence[str], names: GivenNames | None) -> bool:
+    """Whether a name stands for one of the authors of the ground truth."""
+    from rote.search.originality.authors import merge_authors
+
+    merged = merge_authors([*authors, name], names)
+    forms = set(merged.of.get(name, ()))
+    return any(forms & set(merged.of.get(author, ())) for author in authors)

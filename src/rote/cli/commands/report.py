@@ -32,7 +32,7 @@ from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 from rote.measure import Settings
 from rote.report.options import ReportOptions
-from rote.report.report import Form, Report, form_of, read_report
+from rote.report.report import Form, Report, output_form, read_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class WritingOptions:
         """What is written, and in which form."""
         if self.output in (None, STDOUT):
             return self.output or Path("report.html"), "html"
-        path, form = self.output, form_of(self.output)
+        path, form = self.output, output_form(self.output)
         if form == "folder" and path.is_file():
             raise OptionError(f"{path} is a file: name a folder, or end in .html, .md or .json")
         if form != "folder" and path.is_dir():
@@ -113,13 +113,13 @@ def _measured(
     reporter: Reporter,
 ) -> Report:
     """The report on these texts, or the one that was saved."""
-    from rote.report.make import make_report
+    from rote.report.builder import make_report
 
     files = paths_of(texts)
     study = saved_study(files)
     if study is None:
         return make_report(texts, options, settings=settings, read=read, reporter=reporter)
-    reporter.say(f"{files[0]} holds a saved study of {study.made}: shown again, not measured")
+    reporter.say(f"{files[0]} holds a saved study of {study.created}: shown again, not measured")
     return study
 
 
@@ -127,10 +127,10 @@ def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalR
     """What was measured is not lost when it cannot be shown, unless it was kept before."""
     from rote.core.files import write_atomically
 
-    kept = path.with_name(f"{path.name}.json")
-    if kept.resolve() not in (Path(name).resolve() for name in files):
-        write_atomically(kept, study.to_json() + "\n")
-        reporter.say(f"what was measured is kept in {kept}: `rote report {kept}` shows it again")
+    copy = path.with_name(f"{path.name}.json")
+    if copy.resolve() not in (Path(name).resolve() for name in files):
+        write_atomically(copy, study.to_json() + "\n")
+        reporter.say(f"what was measured is kept in {copy}: `rote report {copy}` shows it again")
 
 
 def saved_study(files: list[Path]) -> Report | None:
@@ -172,9 +172,9 @@ def _tell(study: Report, path: Path) -> None:
     # What was asked for stands on standard output alone.
     console = printing_console(path)
     print_summary(study, console)
-    left = dict.fromkeys(one.section for one in study.omitted)
-    if left:
+    sections = dict.fromkeys(omitted.section for omitted in study.omitted)
+    if sections:
         console.print(
-            f"left out: {', '.join(left)} (the report says why)", style="dim", highlight=False
+            f"left out: {', '.join(sections)} (the report says why)", style="dim", highlight=False
         )
     console.print(f"{path}", highlight=False, markup=False, soft_wrap=True)

@@ -1,13 +1,14 @@
 """Search an index: every match with the text around it, its document and author.
 
 QUERY is a phrase, or a pattern over layers: strings in quotes are regular expressions for whole
-items, brackets hold conditions, {1,3} ? * + repeat:
+items, brackets hold conditions, {1,3} ? * + repeat, word~ stands for words of like meaning:
 
 
   rote search IDX "at the end of"
   rote search IDX '"of" "the" []{1,2} "day"'
   rote search IDX '[pos="JJ"]{1,3} [lemma="dog"]' --show pos
   rote search IDX '[pos="NN.*" & lower="time"]' --sort right
+  rote search IDX "gold~ medal~"
   rote search IDX "of course" --by author
   rote search IDX "of course" --where author=Austen --where "year<1815"
   rote search IDX tea --collocates 4
@@ -30,7 +31,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.corpus._select import where_option
+from rote.corpus import where_option
 
 if TYPE_CHECKING:
     from rote.core.array_types import Flags
@@ -64,8 +65,8 @@ class ItemsUnder:
         starts, ends = positions.spans.spans(
             np.arange(first, int(positions.document_ends[place.number]), dtype=np.int64)
         )
-        held = np.flatnonzero((starts < place.end) & (ends > place.start)) + first
-        return [column.vocabulary[column.ids[i]] for i in held.tolist()]
+        items = np.flatnonzero((starts < place.end) & (ends > place.start)) + first
+        return [column.vocabulary[column.ids[i]] for i in items.tolist()]
 
 
 _CHOICE = {
@@ -130,27 +131,41 @@ def _answer(
 ) -> tuple[Listing, Draw]:
     """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain, parse
-    from rote.search.rows.matches import COLUMNS, row_of, search_index
+    from rote.search.rows.matches import (
+        COLUMNS,
+        count_soft_forms,
+        name_forms,
+        row_of,
+        search_index,
+    )
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
     if options.by and options.collocates:
         raise OptionError("--by and --collocates are two questions: leave out one")
-    asked = [options.layer] if is_plain(query) else parse(query, options.layer).layers
-    check_layers(index, [*asked, *options.show])
+    layers = [options.layer] if is_plain(query) else parse(query, options.layer).layers
+    check_layers(index, [*layers, *options.show])
     if options.by or options.collocates:
         return _counted(index, query, options)
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
-    found = search_index(index, query, options.layer, limit or None, _kept(index, options))
+    matches = search_index(index, query, options.layer, limit or None, _kept(index, options))
     under = ItemsUnder(index, options.show)
     rows = [
         {**row_of(place, index.context(place, options.context)), **under(place)}
-        for place in _shown(found, options, reporter)
+        for place in _shown(matches, options, reporter)
     ]
-    held = {**about(index), "query": str(found.parsed), "matches": found.total}
-    listing = Listing("places", rows, (*COLUMNS, *under.columns), held)
-    return listing, lambda console: _draw(rows, under, found.total, options, console)
+    about_query = {**about(index), "query": str(matches.parsed), "matches": matches.total}
+    forms = count_soft_forms(index, matches.parsed)
+    about_query |= {"forms": forms} if forms else {}
+    listing = Listing("places", rows, (*COLUMNS, *under.columns), about_query)
+
+    def draw(console: Any) -> None:
+        _draw(rows, under, matches.total, options, console)
+        if forms:
+            console.print(name_forms(forms), highlight=False, markup=False)
+
+    return listing, draw
 
 
 def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
@@ -160,17 +175,17 @@ def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing,
     from rote.search.rows.groups import GROUPED, count_by_group, groups_by_field
     from rote.search.rows.matches import search_index
 
-    found = search_index(index, query, options.layer, selected=_kept(index, options))
-    held = {**about(index), "query": str(found.parsed), "matches": found.total}
+    matches = search_index(index, query, options.layer, selected=_kept(index, options))
+    about_query = {**about(index), "query": str(matches.parsed), "matches": matches.total}
     limit = options.limit or None
     if options.by:
         groups = groups_by_field(index, options.by)
-        rows = count_by_group(found.matches, groups)
-        held |= {"by": options.by, "dispersion": dispersion(rows, groups)}
-        listing = Listing("groups", rows[:limit], GROUPED, held)
+        rows = count_by_group(matches.matches, groups)
+        about_query |= {"by": options.by, "dispersion": dispersion(rows, groups)}
+        listing = Listing("groups", rows[:limit], GROUPED, about_query)
         return listing, lambda console: group_table(listing, console)
-    rows = find_collocates(found.matches, options.collocates, options.layer)
-    listing = Listing("collocates", rows[:limit], COLLOCATES, held)
+    rows = find_collocates(matches.matches, options.collocates, options.layer)
+    listing = Listing("collocates", rows[:limit], COLLOCATES, about_query)
     return listing, lambda console: console.print(collocate_table(listing.rows))
 
 
@@ -180,12 +195,12 @@ def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
     return documents_where(index, options.where) if options.where else None
 
 
-def _shown(found: SearchResult, options: SearchOptions, reporter: Reporter) -> list[Occurrence]:
+def _shown(matches: SearchResult, options: SearchOptions, reporter: Reporter) -> list[Occurrence]:
     """The places that are shown, in the order asked for."""
     from rote.search.rows.matches import sort_matches
 
-    order = sort_matches(found.matches, options.sort, reporter, options.seed)
-    return found.matches.places(order[: options.limit or None])
+    order = sort_matches(matches.matches, options.sort, reporter, options.seed)
+    return matches.matches.places(order[: options.limit or None])
 
 
 def _draw(
@@ -195,16 +210,16 @@ def _draw(
     options: SearchOptions,
     console: Any,
 ) -> None:
-    from rote.report.texts.concordance import Line, concordance
+    from rote.report.texts.concordance import ConcordanceLine, concordance_lines
 
     lines = [
-        Line(
+        ConcordanceLine(
             **{name: row[name] for name in ("before", "match", "after", "document", "author")},
             items={name: row[name] for name in under.columns},
         )
         for row in rows
     ]
-    for line in concordance(lines, console.width):
+    for line in concordance_lines(lines, console.width):
         console.print(line, no_wrap=True, crop=True)
     matches = f"{total:,} match{'es' * (total != 1)}"
     if len(rows) < total:

@@ -20,13 +20,13 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._progress import TerminalReporter
-from rote.web.serving import ServeOptions
+from rote.web.server import ServeOptions
 
 
 def serve(*what: str | Path, options: ServeOptions) -> None:
-    from rote.web import serving
+    from rote.web import server
 
-    serving.serve([str(name) for name in what], options, TerminalReporter())
+    server.serve([str(name) for name in what], options, TerminalReporter())
 
 
 @command_of(__doc__, click.Argument(["what"], metavar="[WHAT]...", nargs=-1))

@@ -30,7 +30,7 @@ from rote.core.signature import option_settings
 from rote.corpus import Input, ReadOptions
 
 if TYPE_CHECKING:
-    from rote.core.annotation import Annotation
+    from rote.core.document import Annotation
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,9 @@ def show(inputs: Input, options: ShowOptions, read: ReadOptions) -> Result:
         rows = [{"id": document.id, **document.meta, "text": document.text}]
         return Listing("documents", rows, list(rows[0]), {}).result("show", id=options.id)
     rows = [
-        row for shown in _texts(inputs, options, read) for row in _words(*shown, options.layers)
+        row
+        for document in _texts(inputs, options, read)
+        for row in _words(*document, options.layers)
     ]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name) for name in columns} for row in rows]
@@ -62,8 +64,8 @@ def show(inputs: Input, options: ShowOptions, read: ReadOptions) -> Result:
 
 @command_of(__doc__, files_argument())
 def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) -> None:
-    from rote.report.terminal import harmless
-    from rote.report.texts.concordance import gloss
+    from rote.report.terminal import strip_controls
+    from rote.report.texts.concordance import gloss_lines
 
     texts = places_of(inputs)
     if (path := _index_of(texts)) is not None:
@@ -74,8 +76,8 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
         if options.json:
             _print_record(document)
             continue
-        console.rule(harmless(document.id), align="left", style="dim")
-        for line in gloss(annotation, number, _below(options), console.width):
+        console.rule(strip_controls(document.id), align="left", style="dim")
+        for line in gloss_lines(annotation, number, _below(options), console.width):
             console.print(line, no_wrap=True, crop=True)
 
 
@@ -107,16 +109,16 @@ def _texts(
         pieces = (
             (batch, annotator(batch.documents, layers)) for batch in _single(corpus, options.id)
         )
-    shown = 0
+    count = 0
     for batch, annotation in pieces:
         for number, document in enumerate(batch.documents):
             if options.id not in (None, document.id):
                 continue
             yield document, annotation, number
-            shown += 1
-            if shown >= options.limit:
+            count += 1
+            if count >= options.limit:
                 return
-    if not shown:
+    if not count:
         raise InputError(f"no text has the id '{options.id}'", remedy="Check --id and --id-field")
 
 
@@ -138,19 +140,19 @@ def _document(path: Path, options: ShowOptions) -> Document:
     return open_index(path).document(options.id)
 
 
-def _print_document(found: Document, options: ShowOptions) -> None:
-    from rote.report.terminal import facts_table, readable
+def _print_document(document: Document, options: ShowOptions) -> None:
+    from rote.report.terminal import facts_table, mask_controls
 
     if options.json:
-        _print_record(found)
+        _print_record(document)
         return
     fields = {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in found.meta.items()
+        for name, value in document.meta.items()
         if value is not None
     }
-    printing_console().print(facts_table({"id": found.id, **fields}))
-    click.echo(readable(found.text))
+    printing_console().print(facts_table({"id": document.id, **fields}))
+    click.echo(mask_controls(document.text))
 
 
 def _print_record(document: Document) -> None:

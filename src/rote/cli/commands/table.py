@@ -36,20 +36,20 @@ def table(result: str | Path) -> PanelResults:
     click.Argument(["name"], required=False, metavar="[TABLE]"),
 )
 def command(result: Path, name: str | None, output: OutputOptions) -> None:
-    found = table(result)
+    table_of_result = table(result)
     if name:
-        _one(found, name, output)
+        _one(table_of_result, name, output)
         return
-    deliver(found, output, panel=len(found) > 1)
+    deliver(table_of_result, output, panel=len(table_of_result) > 1)
 
 
 def _one(results: Sequence[Result], name: str, output: OutputOptions) -> None:
-    from rote.report.tables.screen import rows_table
-    from rote.report.tables.sheet import columns_of
-    from rote.report.tables.written import table_rows
+    from rote.report.cells import infer_columns
+    from rote.report.export import table_rows
+    from rote.report.screen import rows_table
 
     rows = table_rows(results, name)
-    columns = columns_of(rows)
-    said = {"signatures": [str(result.signature) for result in results]}
-    listing = Listing(name, rows, list(dict.fromkeys(key for row in rows for key in row)), said)
+    columns = infer_columns(rows)
+    header = {"signatures": [str(result.signature) for result in results]}
+    listing = Listing(name, rows, list(dict.fromkeys(key for row in rows for key in row)), header)
     deliver_rows(listing, lambda console: console.print(rows_table(columns, rows)), output)

@@ -59,7 +59,7 @@ def _answer(index: Index, options: TopOptions, reporter: Reporter) -> tuple[List
     rows = list_frequent(
         index, options.n, options.k, options.layer, examples=options.examples, reporter=reporter
     )
-    asked = {**about(index), "layer": options.layer, "n": options.n}
-    listing = Listing("ngrams", rows, FREQUENT_COLUMNS, asked)
-    shown = frequent_table(rows) if rows else "no n-grams of this length"
-    return listing, lambda console: console.print(shown)
+    header = {**about(index), "layer": options.layer, "n": options.n}
+    listing = Listing("ngrams", rows, FREQUENT_COLUMNS, header)
+    table = frequent_table(rows) if rows else "no n-grams of this length"
+    return listing, lambda console: console.print(table)

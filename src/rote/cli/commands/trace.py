@@ -18,9 +18,9 @@ def finish(result: Result, given: Given) -> None:
     about = {k: v for k, v in result.to_dict().items() if k not in ("schema", result.listing)}
     deliver_rows(
         Listing(result.listing, result.tables[result.listing], COLUMNS, about),
-        lambda console: shown.terminal(result.detail, console),
+        lambda console: shown.print_trace(result.detail, console),
         given.output,
-        page=lambda: shown.page(result.detail, title),
+        page=lambda: shown.trace_page(result.detail, title),
     )
 
 

@@ -86,9 +86,9 @@ def texts_command(help: str | None, change: TextsChange) -> click.Command:
 
         manifest = read_manifest(idx)
         source = source_of(places_of(inputs), idx, read, reporter)
-        own = {each.layer: f"{each.layer}:{idx / each.file}" for each in manifest.subwords}
+        subwords = {each.layer: f"{each.layer}:{idx / each.file}" for each in manifest.subwords}
         as_built = BuildOptions(
-            layers=tuple(own.get(name, name) for name in manifest.sorted_layers),
+            layers=tuple(subwords.get(name, name) for name in manifest.sorted_layers),
             annotator=manifest.annotator,
             author_field=manifest.author_field,
             memory=options.memory,

@@ -1,10 +1,12 @@
 """Add a layer to an index, or sort one that is kept for display only.
 
-LAYER is what the index's own annotator gives (lemma, upos, dep, ...), `word`, or
-subwords:PATH/tokenizer.json for the subwords of a tokenizer.
+LAYER is what the index's own annotator gives (lemma, upos, dep, ...), `word`,
+subwords:PATH/tokenizer.json for the subwords of a tokenizer, or `meaning` for a vector of each
+sentence (meaning:EMBEDDER by another embedder than minilm).
 
 \b
   rote index add-layer IDX lemma
+  rote index add-layer IDX meaning
 """
 
 from __future__ import annotations

@@ -24,53 +24,62 @@ _NAMED = 8
 
 
 def index_info(index: str | Path, reporter: Reporter) -> Result:
-    held = describe(Path(index), reporter)
-    rows = held.pop("layers")
-    return Listing("layers", rows, list(rows[0]) if rows else [], held).result("index-info")
+    facts = describe(Path(index), reporter)
+    rows = facts.pop("layers")
+    return Listing("layers", rows, list(rows[0]) if rows else [], facts).result("index-info")
 
 
 @command_of(__doc__, index_argument())
 def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None:
-    from rote.report.tables.screen import plain_table
+    from rote.report.screen import plain_table
     from rote.report.terminal import facts_table
 
-    held = describe(idx, reporter)
+    facts = describe(idx, reporter)
     if options.json:
-        click.echo(as_json(held), nl=False)
+        click.echo(as_json(facts), nl=False)
         return
     console = printing_console()
-    console.print(facts_table(_facts(held)))
+    console.print(facts_table(_facts(facts)))
     columns = {"layer": "left", "sorted": "left", "items": "right", "different": "right"}
     columns |= {"size": "right", "bytes per item": "right"}
-    console.print(plain_table(columns, [_layer(layer) for layer in held["layers"]]))
+    console.print(plain_table(columns, [_layer(layer) for layer in facts["layers"]]))
     columns = {"segment": "left", "documents": "right", "words": "right", "size": "right"}
     rows = [
         (s["name"], f"{s['documents']:,}", f"{s['words']:,}", size(s["bytes"]))
-        for s in held["segments"]
+        for s in facts["segments"]
     ]
     if rows:
         console.print(plain_table(columns, rows))
 
 
-def _facts(held: Mapping[str, Any]) -> dict[str, str]:
+def _meanings(about: Mapping[str, Any] | None) -> dict[str, str]:
+    if about is None:
+        return {}
+    per_word = f", {about['bytes_per_word']:.1f} bytes per word" if about["sentences"] else ""
+    sentences = several(about["sentences"], "sentence")
+    return {"meanings": f"{about['signature']}, of {sentences}{per_word}"}
+
+
+def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
     return {
-        "index": held["index"],
-        "format": f"{held['format']}, {held['form']}, generation {held['generation']}",
-        "annotator": held["signature"],
-        **held["subwords"],
-        "documents": f"{held['documents']:,}",
-        "words": f"{held['words']:,}",
-        "authors": f"{held['authors']:,} (field '{held['author_field']}')",
-        "sources": _sources(held["sources"]),
-        "texts": f"{size(held['text_bytes'])}, compressed, with ids, metadata and places",
-        "on disk": f"{size(held['bytes'])} in {several(len(held['segments']), 'segment')}",
+        "index": facts["index"],
+        "format": f"{facts['format']}, {facts['form']}, generation {facts['generation']}",
+        "annotator": facts["signature"],
+        **facts["subwords"],
+        **_meanings(facts.get("meanings")),
+        "documents": f"{facts['documents']:,}",
+        "words": f"{facts['words']:,}",
+        "authors": f"{facts['authors']:,} (field '{facts['author_field']}')",
+        "sources": _sources(facts["sources"]),
+        "texts": f"{size(facts['text_bytes'])}, compressed, with ids, metadata and places",
+        "on disk": f"{size(facts['bytes'])} in {several(len(facts['segments']), 'segment')}",
     }
 
 
 def _sources(sources: Mapping[str, int]) -> str:
-    named = [f"{name} ({documents:,})" for name, documents in list(sources.items())[:_NAMED]]
+    largest = [f"{name} ({documents:,})" for name, documents in list(sources.items())[:_NAMED]]
     more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
-    return f"{len(sources):,}: {', '.join(named)}{more}" if sources else "none"
+    return f"{len(sources):,}: {', '.join(largest)}{more}" if sources else "none"
 
 
 def _layer(layer: Mapping[str, Any]) -> tuple[str, ...]:

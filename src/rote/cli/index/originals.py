@@ -95,14 +95,14 @@ def _listed(index: Index, options: OriginalsOptions, reporter: Reporter) -> List
     _check(options)
     rule = rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
-    asked = {"layer": options.layer, "variant": options.variant, "edges": rule}
+    settings = {"layer": options.layer, "variant": options.variant, "edges": rule}
     with _target(options.write) as file:
         if options.variant == "paper":
             listing = _by_algorithm(index, rule, options, file, reporter)
         else:
             listing = _by_definition(index, rule, options, file, reporter)
-    held = {**about(index), **asked, **listing.about}
-    return Listing(listing.name, listing.rows, listing.columns, held)
+    about_listing = {**about(index), **settings, **listing.about}
+    return Listing(listing.name, listing.rows, listing.columns, about_listing)
 
 
 def _check(options: OriginalsOptions) -> None:
@@ -114,8 +114,8 @@ def _check(options: OriginalsOptions) -> None:
         "--relax; leave it out, or --variant paper": options.relax != 1,
         "--shortest; leave it out, or --variant paper": options.shortest,
     }
-    for what, given in unknown.items():
-        if given and options.variant == "paper":
+    for what, names in unknown.items():
+        if names and options.variant == "paper":
             raise OptionError(f"Algorithm 1 knows no {what}")
 
 
@@ -130,10 +130,10 @@ def _by_definition(
     from rote.search.originality.originals import find_originals
     from rote.search.originality.sources import sources_of
 
-    given = read_author_names(options.authors) if options.authors else None
-    sources = sources_of(index, options.document_field, given)
+    names = read_author_names(options.authors) if options.authors else None
+    sources = sources_of(index, options.document_field, names)
     _say_merged(sources, reporter)
-    found = find_originals(
+    originals = find_originals(
         index,
         options.layer,
         relax=options.relax,
@@ -142,8 +142,8 @@ def _by_definition(
         reporter=reporter,
     )
     if file is not None:
-        _write(found.fragments(shortest=options.shortest), file)
-    held = {
+        _write(originals.fragments(shortest=options.shortest), file)
+    about_originals = {
         "relax": options.relax,
         "sources": {
             "count": sources.count,
@@ -153,11 +153,13 @@ def _by_definition(
             "guessed": dict(sources.authors.guessed),
             "ambiguous": {name: list(of) for name, of in sources.authors.ambiguous.items()},
         },
-        "sentences": found.sentences,
-        "original_sentences": found.original_sentences,
-        "total": {name: value for name, value in asdict(found.total).items() if name != "length"},
+        "sentences": originals.sentences,
+        "original_sentences": originals.original_sentences,
+        "total": {
+            name: value for name, value in asdict(originals.total).items() if name != "length"
+        },
     }
-    return Listing("lengths", [asdict(row) for row in found.by_length], _EXACT, held)
+    return Listing("lengths", [asdict(row) for row in originals.by_length], _EXACT, about_originals)
 
 
 def _by_algorithm(
@@ -169,30 +171,30 @@ def _by_algorithm(
 ) -> Listing:
     from rote.search.originality.algorithm1 import algorithm1
 
-    found = algorithm1(index, options.layer, rule=rule)
-    rows, original = found.by_length(reporter)
+    originals = algorithm1(index, options.layer, rule=rule)
+    rows, original = originals.by_length(reporter)
     if file is not None:
-        _write(found.fragments(), file)
-    held = {
-        "sentences": len(found.ends),
-        "removed": found.removed,
+        _write(originals.fragments(), file)
+    about_originals = {
+        "sentences": len(originals.ends),
+        "removed": originals.removed,
         "original_sentences": original,
         "total": {name: sum(getattr(row, name) for row in rows) for name in _PAPER[1:]},
     }
-    return Listing("lengths", [asdict(row) for row in rows], _PAPER, held)
+    return Listing("lengths", [asdict(row) for row in rows], _PAPER, about_originals)
 
 
 def _say_merged(sources: DocumentSources, reporter: Reporter) -> None:
     """Which spellings were taken for one author: a wrong merge hides a source."""
     authors = sources.authors
-    said = {
+    merged = {
         "authors with several spellings": [" = ".join(of) for of in authors.merged.values()],
         "of these, guessed": [f"{name} = {of}" for name, of in authors.guessed.items()],
         "left apart, though they could be": [
             f"{name} ({' or '.join(of)})" for name, of in authors.ambiguous.items()
         ],
     }
-    for what, names in said.items():
+    for what, names in merged.items():
         more = f"; {len(names) - _NAMED:,} more with --json" if len(names) > _NAMED else ""
         if names:
             reporter.say(f"{what}: {'; '.join(names[:_NAMED])}{more}")
@@ -201,20 +203,20 @@ def _say_merged(sources: DocumentSources, reporter: Reporter) -> None:
 
 
 def _draw(listing: Listing, console: Any) -> None:
-    from rote.report.tables.screen import plain_table
+    from rote.report.screen import plain_table
     from rote.report.terminal import facts_table
 
-    held = listing.about
+    known = listing.about
     facts = {
-        "sentences": f"{held['sentences']:,}, of which {held['original_sentences']:,} "
+        "sentences": f"{known['sentences']:,}, of which {known['original_sentences']:,} "
         "hold an original fragment",
-        "fragments": f"{held['total']['fragments']:,} different ones, of which "
-        f"{held['total']['original']:,} are original",
+        "fragments": f"{known['total']['fragments']:,} different ones, of which "
+        f"{known['total']['original']:,} are original",
     }
-    if "removed" in held:
-        facts["removed"] = f"{several(held['removed'], 'sentence')} equal to an earlier one"
+    if "removed" in known:
+        facts["removed"] = f"{several(known['removed'], 'sentence')} equal to an earlier one"
     else:
-        sources = held["sources"]
+        sources = known["sources"]
         facts["sources"] = (
             f"{sources['count']:,}: {several(sources['authors'], 'author')}, "
             f"{several(sources['documents_without_author'], 'document')} without one"

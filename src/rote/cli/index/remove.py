@@ -76,12 +76,12 @@ def _work(
 ) -> Change:
     from rote.index.folders.maintenance import remove_documents
 
-    given = [ids] if isinstance(ids, str) else list(ids)
+    wanted = [ids] if isinstance(ids, str) else list(ids)
     listed = [line.strip() for _, line in lines_of(chosen.ids, "ids")] if chosen.ids else []
     return partial(
         remove_documents,
         path,
-        [*given, *listed],
+        [*wanted, *listed],
         missing=chosen.missing,
         threads=options.jobs,
         reporter=reporter,

@@ -30,7 +30,7 @@ def index_verify(index: str | Path, reporter: Reporter) -> Result:
 
 @command_of(__doc__, index_argument())
 def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> None:
-    from rote.report.terminal import harmless
+    from rote.report.terminal import strip_controls
 
     problems = _problems(idx, reporter)
     if options.json:
@@ -39,7 +39,7 @@ def command(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> N
         )
     else:
         for line in problems:
-            click.echo(harmless(line))
+            click.echo(strip_controls(line))
         click.echo(f"{idx}: {_verdict(len(problems))}")
     if problems:
         sys.exit(1)

@@ -1,8 +1,9 @@
 """Files to test items: a context, the options to choose from, which of them is right.
 
-A file in this folder whose name does not begin with `_` reads one benchmark; which one a file
-holds is seen from the fields of its first record. They stand beside the readers of texts, since an
-item is not a text: what is counted, perturbed or scored is the context with each of its options.
+Benchmarks are a table (`_read.BENCHMARKS`); a file here without a leading `_`, or a module of an
+entry point `rote.corpus.items`, reads another. Which one a file holds is seen from the fields of
+its first record. They stand beside the readers of texts, since an item is not a text: what is
+counted, perturbed or scored is the context with each of its options.
 
 Items as texts: the parts that a corpus may hold of each (`Item.parts`), for measures that look
 items up (`contamination`).
@@ -23,8 +24,8 @@ from rote.corpus.items._read import (
     Item,
     ItemOptions,
     ItemPart,
+    ItemRecord,
     PartKind,
-    Record,
     fingerprint,
     fulfilling,
     read_items,
@@ -36,8 +37,8 @@ __all__ = [
     "Item",
     "ItemOptions",
     "ItemPart",
+    "ItemRecord",
     "PartKind",
-    "Record",
     "as_documents",
     "fingerprint",
     "form_of",
@@ -63,16 +64,16 @@ def as_documents(
     skipped: list[InputError] | None = None,
 ) -> dict[str, list[Document]]:
     """The items of each file, by its name; a text holds all parts, SEVERAL between them."""
-    found: dict[str, list[Document]] = {}
+    by_item: dict[str, list[Document]] = {}
     for part in parts:
-        own: list[Document] = []
+        documents: list[Document] = []
         for record in read_records(part, items, read=read, skipped=skipped):
             item = record.item
             text = SEVERAL.join(part.text.replace(SEVERAL, " ") for part in item.parts())
-            own.append(Document(item.id, text, {"task": item.task, **item.meta}))
+            documents.append(Document(item.id, text, {"task": item.task, **item.meta}))
         name = Path(part).name.split(".")[0] if isinstance(part, (str, Path)) else TEXTS
-        found.setdefault(name, []).extend(own)
-    return found
+        by_item.setdefault(name, []).extend(documents)
+    return by_item
 
 
 def _form(part: Input) -> str | None:

@@ -6,7 +6,7 @@ A record keeps its form and fields, for whoever writes items back as they came.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, cast
 
 from rote.core import plugins
 from rote.core.document import Document
-from rote.core.errors import InputError
+from rote.core.errors import InputError, UnknownName
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import Reporter
 from rote.corpus._fields import with_flags
@@ -72,17 +72,17 @@ class Item:
         'Open a jar. Twist the lid.'
         """
         question = self.question
-        found = [ItemPart("question", question)] if question else []
+        parts = [ItemPart("question", question)] if question else []
         # Without a question by itself, the sentence with its gap filled is one, or the text.
         kind: PartKind = "question and answer" if question else "question"
-        found += [
+        parts += [
             ItemPart(kind, f"{self.context}{answer}{self.ending}".strip())
             for answer in self.answers
             if answer.strip() or self.ending.strip()
         ]
         passages = (self.meta.get(name) for name in _PASSAGES)
-        found += [ItemPart("passage", text) for text in passages if isinstance(text, str)]
-        return found
+        parts += [ItemPart("passage", text) for text in passages if isinstance(text, str)]
+        return parts
 
     @property
     def base(self) -> str:
@@ -99,11 +99,11 @@ class Item:
 
 def fingerprint(items: Iterable[Item]) -> str:
     """What these items are known by: all that they hold, other fields and answers included."""
-    held = blake2b(digest_size=6)
+    state = blake2b(digest_size=6)
     for item in items:
-        written = json.dumps(asdict(item), sort_keys=True, default=str)
-        held.update(written.encode() + b"\n")
-    return held.hexdigest()
+        serialized = json.dumps(asdict(item), sort_keys=True, default=str)
+        state.update(serialized.encode() + b"\n")
+    return state.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +115,11 @@ class Source:
 
 
 class ItemReader(Protocol):
-    """What a file in this folder has to offer."""
+    """What a benchmark has to offer: one of BENCHMARKS, or a module of an entry point."""
 
-    FIELDS: frozenset[str]
-    """Fields that every record has; a benchmark is known by them."""
+    @property
+    def FIELDS(self) -> frozenset[str]:  # noqa: N802 - a constant of a module
+        """Fields that every record has; a benchmark is known by them."""
 
     def item(self, record: Mapping[str, Any], number: int, source: Source) -> Item:
         """The item of one record; a ValueError or KeyError says what is wrong with it."""
@@ -153,13 +154,147 @@ def others(
     record: Mapping[str, Any], used: Iterable[str], kind: str | None = None
 ) -> dict[str, Any]:
     """The fields that are not part of the item, and the kind of knowledge it asks for."""
-    left = {name: value for name, value in record.items() if name not in set(used)}
-    return left if kind is None else {"kind": kind, **left}
+    meta = {name: value for name, value in record.items() if name not in set(used)}
+    return meta if kind is None else {"kind": kind, **meta}
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """`parts` makes what an item has of a record, and perhaps its id and task; else they are in the
+    fields `ids` and `task`, or named after the file. Other fields than those used become `meta`."""
+
+    fields: str
+    parts: Callable[[Mapping[str, Any]], dict[str, Any]]
+    task: str = ""
+    kind: str | None = None
+    used: str = ""
+    ids: str = "id"
+
+    @property
+    def FIELDS(self) -> frozenset[str]:  # noqa: N802
+        return frozenset(self.fields.split())
+
+    def item(self, record: Mapping[str, Any], number: int, source: Source) -> Item:
+        names = (str(record[name]) for name in self.ids.split() if name in record)
+        about = {
+            "id": next(names, f"{source.name}:{number}"),
+            "task": self.task or str(record.get("task", source.name.split(".")[0])),
+            "meta": others(record, (*self.FIELDS, *self.used.split()), self.kind),
+        }
+        return Item(**{**about, **self.parts(record)})
+
+
+def _blimp(record: Mapping[str, Any]) -> dict[str, Any]:
+    # The phenomenon, here and in the files of the authors; pairs are numbered within a paradigm.
+    tasks = (str(record[n]) for n in ("phenomenon", "linguistics_term") if n in record)
+    pair = [str(record[n]) for n in ("paradigm", "UID", "pair_id", "pairID") if n in record]
+    options = text(record, "sentence_good"), text(record, "sentence_bad")
+    about = {"context": "", "options": options, "answer": 0, "task": next(tasks, "blimp")}
+    return about if "id" in record or not pair else {**about, "id": "-".join(pair)}
+
+
+def _choices(record: Mapping[str, Any]) -> dict[str, Any]:
+    options = record["options"]
+    if not (isinstance(options, list) and options and all(isinstance(o, str) for o in options)):
+        raise ValueError("the field 'options' is no list of texts")
+    if isinstance(stated := record.get("answer"), str) and stated in options:
+        answer: int | None = options.index(stated)
+    else:
+        answer = choice(record, "answer", first=0, options=len(options))
+    ending = text(record, "ending") if "ending" in record else ""
+    context = text(record, "context")
+    return {"context": context, "options": tuple(options), "answer": answer, "ending": ending}
+
+
+def _copa(record: Mapping[str, Any]) -> dict[str, Any]:
+    # Balanced COPA counts from 1, SuperGLUE (field `label`) from 0.
+    answer, first = ("answer", 1) if "answer" in record else ("label", 0)
+    return _of_two(record, "premise", ("choice1", "choice2"), answer, first)
+
+
+def _of_two(
+    record: Mapping[str, Any], context: str, options: tuple[str, str], answer: str, first: int
+) -> dict[str, Any]:
+    return {
+        "context": text(record, context).rstrip() + " ",
+        "options": tuple(text(record, option) for option in options),
+        "answer": choice(record, answer, first=first, options=2),
+    }
+
+
+def _lambada(record: Mapping[str, Any]) -> dict[str, Any]:
+    context, target = text(record, "context"), text(record, "target")
+    return {"context": context + " ", "options": (target,), "answer": 0}
+
+
+def _piqa(record: Mapping[str, Any]) -> dict[str, Any]:
+    return _of_two(record, "goal", ("sol1", "sol2"), "label", 0)
+
+
+def _questions(record: Mapping[str, Any]) -> dict[str, Any]:
+    answer = record.get("answer", "")
+    answers = answer if isinstance(answer, list) else [answer]
+    if not answers or not all(isinstance(each, (str, int, float)) for each in answers):
+        raise ValueError(f"the field 'answer' holds {answer!r}, not a text or a list of texts")
+    return {
+        "context": text(record, "question").rstrip() + " ",
+        "options": tuple(map(str, answers)),
+        "answer": 0 if len(answers) == 1 and "answer" in record else None,
+    }
+
+
+def _text(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {"context": "", "options": (text(record, "text"),), "answer": 0}
+
+
+def _winogrande(record: Mapping[str, Any]) -> dict[str, Any]:
+    before, gap, after = text(record, "sentence").partition("_")
+    if not gap:
+        raise ValueError("the field 'sentence' has no gap '_'")
+    parts = _of_two(record, "sentence", ("option1", "option2"), "answer", 1)
+    return {**parts, "context": before, "ending": after}
 
 
 ROOM = "corpus.items"
 TEXTS = "texts"
 """The reader of records that hold a text, which needs no putting together."""
+BENCHMARKS: dict[str, ItemReader] = {
+    # Pairs of sentences of which one is grammatical (Warstadt et al. 2020).
+    "blimp": Benchmark("sentence_good sentence_bad", _blimp, "blimp", "formal"),
+    # Any other test. The context is put before an option as it is: its last character is the space
+    # between them. `answer` is a number from 0 on, or the text of the right option.
+    "choices": Benchmark("context options", _choices, used="id task answer ending"),
+    # Which of two sentences is the cause or the effect of a premise (Roemmele et al. 2011): two
+    # sentences as they stand. The harness joins them with *because*; that is read from its logs.
+    "copa": Benchmark("premise choice1 choice2", _copa, "copa", "functional", ids="id idx"),
+    # A passage whose last word is to be given (Paperno et al. 2016): one option, no other.
+    "lambada": Benchmark("context target", _lambada, "lambada", "functional"),
+    # Which of two solutions reaches a goal (Bisk et al. 2020).
+    "piqa": Benchmark("goal sol1 sol2", _piqa, "piqa", "functional"),
+    # With answers, one or several, perhaps a `passage`. Records without answers are not known by
+    # their fields, but read where the form is named.
+    "questions": Benchmark("question answer", _questions, used="id task"),
+    # Nothing to choose: how well does a model, or a corpus, know a text?
+    TEXTS: Benchmark("text", _text, used="id task"),
+    # Which of two names fills the gap in a sentence (Sakaguchi et al. 2020).
+    "winogrande": Benchmark(
+        "sentence option1 option2", _winogrande, "winogrande", "functional", ids="id qID"
+    ),
+}
+
+
+def benchmark_names() -> list[str]:
+    """All that are known, those of other packages among them."""
+    return sorted({*BENCHMARKS, *plugins.members(ROOM)})
+
+
+def item_reader(form: str) -> ItemReader:
+    """The reader of a benchmark by its name."""
+    if form in BENCHMARKS:
+        return BENCHMARKS[form]
+    if form not in plugins.members(ROOM):
+        raise UnknownName("benchmark", form, benchmark_names())
+    return cast(ItemReader, plugins.load(ROOM, form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +332,7 @@ class ItemOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ItemRecord:
     """A record as it was read, the form that it has (a benchmark), and the item that it holds."""
 
     form: str
@@ -227,7 +362,7 @@ def read_records(
     skipped: list[InputError] | None = None,
     role: str = "",
     called: str = "",
-) -> Iterator[Record]:
+) -> Iterator[ItemRecord]:
     """The records of some files, in order; `items` names their benchmark instead of the fields.
 
     From Python, records may come as dicts or in a data frame, and items or what was read before as
@@ -240,14 +375,20 @@ def read_records(
     files = ReadOptions(
         text_field="context", input_format=read.input_format, encoding=read.encoding
     )
-    given: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
-    if isinstance(given, (list, tuple)) and are_names(given):
-        given = [path for one in given for path in _logs(Path(one)) or [Path(one)]]
-    elif isinstance(given, Sequence) and any(isinstance(one, (Item, Record)) for one in given):
-        for one in given:
-            yield one if isinstance(one, Record) else Record("choices", asdict(one), one)
+    places: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
+    if isinstance(places, (list, tuple)) and are_names(places):
+        places = [path for place in places for path in _logs(Path(place)) or [Path(place)]]
+    elif isinstance(places, Sequence) and any(
+        isinstance(place, (Item, ItemRecord)) for place in places
+    ):
+        for place in places:
+            yield (
+                place
+                if isinstance(place, ItemRecord)
+                else ItemRecord("choices", asdict(place), place)
+            )
         return
-    for shard in open_corpus(given, files, role=role, called=called).shards():
+    for shard in open_corpus(places, files, role=role, called=called).shards():
         origin = shard.origin
         source = Source(origin.file, Path(origin.file).name)
         for number, record in shard.records():
@@ -261,7 +402,7 @@ def read_records(
                 assert form is not None
                 if form == TEXTS and read.text_field:
                     record = _with_text(record, read.text_field, origin, number)
-                yield Record(form, record, _item(_reader(form), record, number, source))
+                yield ItemRecord(form, record, _item(item_reader(form), record, number, source))
             except InputError as problem:
                 with_flags(problem, role)
                 if read.on_error == "stop":
@@ -272,31 +413,31 @@ def read_records(
 
 def take_items(
     inputs: Input | Sequence[Item], options: ItemOptions, reporter: Reporter, called: str = ""
-) -> list[Record]:
+) -> list[ItemRecord]:
     """The records that these options ask for; what is skipped is said."""
     skipped: list[InputError] = []
-    given = read_records(
+    records = read_records(
         inputs, options.benchmark, read=options.read, skipped=skipped, called=called
     )
-    found = fulfilling(list(given), options.where)
+    items = fulfilling(list(records), options.where)
     for problem in skipped:
         reporter.say(f"skipped: {problem}")
-    if not found:
+    if not items:
         raise InputError("there are no items", remedy="Give files that hold some")
-    return found
+    return items
 
 
-def fulfilling(records: list[Record], where: tuple[str, ...]) -> list[Record]:
+def fulfilling(records: list[ItemRecord], where: tuple[str, ...]) -> list[ItemRecord]:
     """The records that `--where` asks for."""
-    asked = conditions(where)
-    found = [
+    wanted = conditions(where)
+    matching = [
         record
         for record in records
-        if all(each.holds(Document(record.item.id, "", record.fields)) for each in asked)
+        if all(each.holds(Document(record.item.id, "", record.fields)) for each in wanted)
     ]
-    if records and not found:
+    if records and not matching:
         raise none_fulfils(where, (record.fields for record in records), None)
-    return found
+    return matching
 
 
 def _logs(path: Path) -> list[Path]:
@@ -304,13 +445,9 @@ def _logs(path: Path) -> list[Path]:
     return sorted(path.rglob("samples_*.jsonl")) if path.is_dir() else []
 
 
-def _reader(form: str) -> ItemReader:
-    return cast(ItemReader, plugins.load(ROOM, form))
-
-
 def _detected(record: Mapping[str, Any], origin: Origin, line: int, text_field: str | None) -> str:
     """The benchmark whose fields the record has; of several that with the most."""
-    needed = {form: _reader(form).FIELDS for form in plugins.members(ROOM)}
+    needed = {form: item_reader(form).FIELDS for form in benchmark_names()}
     needed |= {TEXTS: frozenset((text_field,))} if text_field else {}
     sizes = {form: len(names) for form, names in needed.items()}
     fitting = [form for form in sizes if record.keys() >= needed[form]]
@@ -319,7 +456,7 @@ def _detected(record: Mapping[str, Any], origin: Origin, line: int, text_field: 
         raise origin.error(
             f"no benchmark has these fields: {', '.join(map(str, record))}{without}",
             line,
-            remedy=f"Name it with --benchmark ({', '.join(plugins.members(ROOM))}), or the field "
+            remedy=f"Name it with --benchmark ({', '.join(benchmark_names())}), or the field "
             "that holds a text with --text-field, or give records with the fields context, options "
             "and answer",
         )

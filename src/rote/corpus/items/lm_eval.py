@@ -28,10 +28,10 @@ _SPACES = (" ", "\n", "\t")
 
 
 def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
-    asked = requests(record["arguments"])
+    pairs = requests(record["arguments"])
     doc = record["doc"] if isinstance(record["doc"], Mapping) else {}
     task = _task(source.name)
-    context, options, ending = _parts(asked)
+    context, options, ending = _parts(pairs)
     if len(options) == 1 and not options[0]:  # generated: the target is what was asked for
         options = (_apart(context, str(record["target"])),)
     filtered = str(record.get("filter", _UNFILTERED))
@@ -42,7 +42,7 @@ def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
         task=task,
         context=context,
         options=options,
-        answer=_answer(record, options, [option for _, option in asked]),
+        answer=_answer(record, options, [option for _, option in pairs]),
         ending=ending,
         meta={
             **({"kind": kind} if kind else {}),
@@ -53,14 +53,14 @@ def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
     )
 
 
-def _parts(asked: Sequence[tuple[str, str]]) -> tuple[str, tuple[str, ...], str]:
+def _parts(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[str, ...], str]:
     """Context, options and ending: where the options stand in the contexts (WinoGrande), what is
     asked for is the ending, and the context is what all of them begin with, in whole words."""
-    contexts, texts = ([pair[place] for pair in asked] for place in (0, 1))
+    contexts, texts = ([pair[place] for pair in pairs] for place in (0, 1))
     if len(set(contexts)) == 1:
         return contexts[0], tuple(texts), ""
     if len(set(texts)) > 1:
-        return "", tuple(before + after for before, after in asked), ""
+        return "", tuple(before + after for before, after in pairs), ""
     differ = (place for place, signs in enumerate(zip(*contexts)) if len(set(signs)) > 1)
     shared = contexts[0][: next(differ, min(map(len, contexts)))]
     shared = shared[: 1 + max(map(shared.rfind, _SPACES))]
@@ -68,32 +68,34 @@ def _parts(asked: Sequence[tuple[str, str]]) -> tuple[str, tuple[str, ...], str]
 
 
 def _task(name: str) -> str:
-    found = _TASK.match(name)
-    return found["task"] if found else name.split(".")[0].removeprefix("samples_")
+    match = _TASK.match(name)
+    return match["task"] if match else name.split(".")[0].removeprefix("samples_")
 
 
 def requests(arguments: Any) -> list[tuple[str, str]]:
     """Context and continuation of every request that scores an option."""
     if isinstance(arguments, Mapping):
-        arguments = [[one.get("arg_0"), one.get("arg_1")] for one in arguments.values()]
+        arguments = [
+            [argument.get("arg_0"), argument.get("arg_1")] for argument in arguments.values()
+        ]
     if not isinstance(arguments, Sequence) or not arguments:
         raise ValueError("the field 'arguments' holds no requests")
-    found = []
-    for one in arguments:
-        if not isinstance(one, Sequence) or not one or not isinstance(one[0], str):
+    pairs = []
+    for argument in arguments:
+        if not isinstance(argument, Sequence) or not argument or not isinstance(argument[0], str):
             raise ValueError("the field 'arguments' holds a request without a context")
-        follows = one[1] if len(one) > 1 else ""
-        found.append((one[0], follows if isinstance(follows, str) else ""))
+        follows = argument[1] if len(argument) > 1 else ""
+        pairs.append((argument[0], follows if isinstance(follows, str) else ""))
     # acc_mutual_info asks for every option once more, without its context.
-    half = len(found) // 2
-    if len(found) % 2 == 0 and found[half:] == [("", option) for _, option in found[:half]]:
-        return found[:half] if any(context for context, _ in found[:half]) else found
-    return found
+    half = len(pairs) // 2
+    if len(pairs) % 2 == 0 and pairs[half:] == [("", option) for _, option in pairs[:half]]:
+        return pairs[:half] if any(context for context, _ in pairs[:half]) else pairs
+    return pairs
 
 
 def _apart(context: str, target: str) -> str:
-    joined = not context or context[-1].isspace() or target[:1].isspace()
-    return target if joined else f" {target}"
+    has_space = not context or context[-1].isspace() or target[:1].isspace()
+    return target if has_space else f" {target}"
 
 
 def _answer(
@@ -120,12 +122,12 @@ def _answer(
 
 def _scores(responses: Any) -> list[float]:
     """The log-likelihood of each option; the harness writes numbers as texts."""
-    found = []
+    scores = []
     for response in responses or ():
         while isinstance(response, list) and response:
             response = response[0]
         try:
-            found.append(float(response))
+            scores.append(float(response))
         except (TypeError, ValueError):
             return []
-    return found
+    return scores

@@ -23,13 +23,7 @@ from numpy.typing import NDArray
 from rote.core.errors import InputError
 from rote.index.columns.compressed_suffix_array import CompressedOrder, CompressedStream, decompress
 from rote.index.columns.packed_array import Bytes, ItemStream, PackedArray
-
-END = 0
-"""The number that stands behind every document in the stream."""
-ABSENT = -1
-"""What `Vocabulary.find` says of a string that it does not hold."""
-MAX_POSITIONS = 2**31 - 2
-"""The longest stream of one segment: positions are signed 32-bit numbers while it is built."""
+from rote.index.grams import ABSENT
 
 
 def decode_string(data: bytes) -> str:

@@ -13,11 +13,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.index.answers import Counts
-from rote.index.columns.layer_column import ABSENT
 from rote.index.counts.longest_match import longest_matches, match_lengths
 from rote.index.counts.lookup import Lookup
-from rote.index.grams import Grams
+from rote.index.grams import ABSENT, Counts, Grams
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
 from rote.core.kernels import njit
-from rote.index.answers import Counts, Holders
+from rote.index.answers import Holders
 from rote.index.columns.compressed_suffix_array import CompressedOrder, CompressedPositions
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import OUT_OF_RANGE, Bytes, PackedArray, read
 from rote.index.counts.batch import Range, map_segments, threads_for
+from rote.index.grams import Counts
 from rote.index.segments.segment import WORD, Segment
 
 

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns.compressed_suffix_array import item_at, position_at, skip, suffix_at
-from rote.index.columns.layer_column import ABSENT
 from rote.index.columns.packed_array import read
 from rote.index.counts.lookup import Lookup
 from rote.index.counts.prefix_table import SEARCHES, Int64s, prefetch, prefix_range
+from rote.index.grams import ABSENT
 
 # What a search is after: where the text would stand, then the two edges of the longest match.
 _INSERTION, _LOWER, _UPPER = 0, 1, 2

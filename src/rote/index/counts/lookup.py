@@ -31,7 +31,7 @@ from rote.core.kernels import njit
 from rote.index.answers import Continuations
 from rote.index.columns.compressed_suffix_array import item_at, skip, suffix_at
 from rote.index.columns.intrinsics import pointer
-from rote.index.columns.layer_column import END, LayerColumn
+from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import OUT_OF_RANGE, ItemStream, StreamItems, read
 from rote.index.counts.prefix_table import (
     SEARCHES,
@@ -42,6 +42,7 @@ from rote.index.counts.prefix_table import (
     prefetch,
     prefix_range,
 )
+from rote.index.grams import END
 
 # What a search is after: any suffix that begins with the run, then the two edges of those.
 _ANY, _LOWER, _UPPER = 0, 1, 2
@@ -49,7 +50,7 @@ _ANY, _LOWER, _UPPER = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def _search_ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-def]
-    """Many searches, `TOGETHER` at a time in step."""
+    """Many searches, `SEARCHES` at a time in step."""
     heads = np.empty(SEARCHES, np.uint64)
     bits = np.empty(SEARCHES, np.int64)
     settled = np.empty(SEARCHES, np.int64)
@@ -219,8 +220,7 @@ def range_of(desk, size):  # type: ignore[no-untyped-def]
     """From where to where the suffixes begin with the run of `size` items on the desk."""
     parts = ColumnArrays(
         StreamItems(
-            carray(pointer(desk[0]), desk[1], np.uint8),
-            carray(pointer(desk[2]), desk[3], np.int32),
+            carray(pointer(desk[0]), desk[1], np.uint8), carray(pointer(desk[2]), desk[3], np.int32)
         ),
         desk[4],
         carray(pointer(desk[5]), desk[6], np.uint8),

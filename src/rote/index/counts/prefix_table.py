@@ -20,8 +20,8 @@ from rote.index.columns.compressed_suffix_array import (
     item_at,
     skip,
 )
-from rote.index.columns.layer_column import END
 from rote.index.columns.packed_array import Bytes, StreamItems, read
+from rote.index.grams import END
 
 Int64s = NDArray[np.int64]
 prefetch = intrinsics.prefetch

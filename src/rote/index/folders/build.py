@@ -16,9 +16,10 @@ from pathlib import Path
 
 from rote import run
 from rote.annotate import annotators, words
+from rote.annotate.language_check import remarks
 from rote.annotate.pieces import (
-    Piece,
-    PieceWork,
+    AnnotatedShard,
+    AnnotateShard,
     checked,
     content_hash,
     content_of,
@@ -26,7 +27,6 @@ from rote.annotate.pieces import (
     pieces,
     read_piece,
 )
-from rote.annotate.script import remarks
 from rote.annotate.store import Store
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
@@ -41,11 +41,13 @@ from rote.index.folders.manifest import (
     Provenance,
     Subwords,
     annotator_of,
+    embedder_of,
     fingerprint_of,
     is_index,
     read_manifest,
     read_provenances,
     recipe_of,
+    record_embedder,
 )
 from rote.index.folders.options import (
     SUBWORDS,
@@ -120,9 +122,12 @@ def build_index(
     limit = max_positions(options.memory)
     chosen = parse_layers(options.layers)
     check_layers(source, chosen, options.annotator)
+    if not chosen.names:
+        raise OptionError("an index needs a layer to count beside its meanings, such as lower")
+    meanings = None if chosen.embedder is None else record_embedder(chosen.embedder)
     make_index_folder(path)
     with lock_for_writing(path, "rote index build"):
-        empty = _empty_manifest(source, path, chosen, options)
+        empty = replace(_empty_manifest(source, path, chosen, options), meanings=meanings)
         if is_index(path):
             return _confirm_built(source, path, empty, reporter)
         context = BuildContext(limit, options.jobs, engine, reporter, options.annotator)
@@ -153,7 +158,9 @@ def add_to_index(
 def check_source(
     source: Source, path: Path, manifest: Manifest, annotator: str | None = None
 ) -> None:
-    """Refuse what would be annotated otherwise than the index was."""
+    """Refuse what would be annotated, or embedded, otherwise than the index was."""
+    if manifest.meanings is not None:
+        embedder_of(path, manifest.meanings)
     if isinstance(source, Store):
         check_store(source, manifest)
     else:
@@ -234,7 +241,7 @@ def _write_segments(
     else:
         size, title, home = source.size, "annotating", path / PIECES
         recipe = recipe_of(path.absolute(), manifest, context.annotator)
-        work = PieceWork(home.absolute(), recipe, level=_COMPRESSION_LEVEL)
+        work = AnnotateShard(home.absolute(), recipe, level=_COMPRESSION_LEVEL)
         next_pieces = annotate_new_pieces(source, work, context.engine, done, ids, problems)
     with SegmentWriter(path, manifest, context.limit, context.jobs, context.engine) as writer:
         with context.reporter.stage(title, size, unit="B") as advance:
@@ -400,14 +407,14 @@ class NextPiece:
     """What comes next in the input: a piece, or a note of what is done already."""
 
     size: int
-    piece: Piece | None = None
+    piece: AnnotatedShard | None = None
     note: str = ""
     sealed: bool = False
 
 
 def annotate_new_pieces(
     corpus: Corpus,
-    work: PieceWork,
+    work: AnnotateShard,
     engine: Engine,
     done: BuildProgress,
     ids: KnownIds,
@@ -415,7 +422,7 @@ def annotate_new_pieces(
 ) -> Iterator[NextPiece]:
     """Pieces that the index does not hold; of what is done already only the size, and a note."""
     skip = corpus.options.on_error == "skip"
-    work = replace(work, held=done.contents)
+    work = replace(work, known_contents=done.contents)
     for without, piece in pieces(corpus, work, engine):
         told.add(piece.batch.problems)
         if done.holds(piece.content):
@@ -426,9 +433,9 @@ def annotate_new_pieces(
             told.add(new.problems[len(piece.batch.problems) :])
             piece = without(new)
         sealed, name = done.sealed(piece.content) if new.documents else (False, "")
-        if not sealed and piece.content in work.held:
+        if not sealed and piece.content in work.known_contents:
             # The same documents were sealed at another place of the input.
-            piece = without(new, held=frozenset())
+            piece = without(new, known_contents=frozenset())
         yield NextPiece(piece.size, note=name) if sealed else NextPiece(piece.size, piece)
     done.end()
 
@@ -476,7 +483,7 @@ def _open_stored(path: Path, order: StoredOrder) -> NextPiece:
     if not order.file:
         return NextPiece(order.size, note=order.note)
     batch, annotation = read_piece(path / order.file, derived=())
-    piece = Piece(
+    piece = AnnotatedShard(
         file=order.file,
         content=content_of(order.file),
         documents=len(batch.documents),
@@ -490,7 +497,7 @@ def _open_stored(path: Path, order: StoredOrder) -> NextPiece:
     return NextPiece(order.size, piece, order.note, order.sealed)
 
 
-def count_positions(piece: Piece, layers: Sequence[str]) -> int:
+def count_positions(piece: AnnotatedShard, layers: Sequence[str]) -> int:
     """How long the longest stream of a piece is; memory is counted by it."""
     tree_items = [items for name, items in piece.items if name in layers]
     return piece.documents + max([piece.words, *tree_items])

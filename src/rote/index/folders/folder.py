@@ -85,6 +85,10 @@ def open_segments(
         if not set(manifest.sorted_layers) <= set(manifest.layers) <= segment.columns.keys():
             problem = "its layers are not those of the index"
             raise InputError(problem, file=str(folder), remedy=RESTORE)
+        wanted = manifest.meanings and manifest.meanings.dimensions
+        if wanted != (segment.meanings and segment.meanings.dimensions):
+            problem = "its meanings are not those of the index"
+            raise InputError(problem, file=str(folder), remedy=RESTORE)
         if everything or any(name.startswith(f"{SEGMENTS}/{listed.name}/") for name in new):
             validate_segment(segment, str(folder))
         segments.append(segment)

@@ -44,19 +44,22 @@ from rote.index.folders.build import (
 from rote.index.folders.folder import open_segments
 from rote.index.folders.manifest import (
     SEGMENTS,
+    EmbedderRecord,
     ListedSegment,
     Manifest,
     Provenance,
     annotator_of,
+    embedder_of,
     join_provenances,
     read_manifest,
     read_provenances,
     read_sealed_segment,
     recipe_of,
+    record_embedder,
     settings_hash,
     write_provenance,
 )
-from rote.index.folders.options import SUBWORDS, BuildOptions, max_positions, parse_layers
+from rote.index.folders.options import MEANING, SUBWORDS, BuildOptions, max_positions, parse_layers
 from rote.index.folders.segment_writer import SealedSegment
 from rote.index.folders.source import Source
 from rote.index.folders.transaction import (
@@ -68,7 +71,9 @@ from rote.index.folders.transaction import (
     seal_segment,
 )
 from rote.index.segments.documents import Documents
+from rote.index.segments.meanings import copy_meanings, sentence_positions, write_meanings
 from rote.index.segments.part import (
+    MEANINGS,
     FolderTarget,
     PartRecord,
     check_part,
@@ -76,7 +81,7 @@ from rote.index.segments.part import (
     is_sealed,
     stream_length,
 )
-from rote.index.segments.segment import WORD, Segment
+from rote.index.segments.segment import WORD, Segment, open_segment
 from rote.index.segments.writers import (
     merge_segments,
     read_kept_documents,
@@ -172,6 +177,9 @@ def _merge_group(
             threads=threads,
             compact=manifest.is_compact,
         )
+        codes = [segment.meanings for segment in segments if segment.meanings is not None]
+        if codes:
+            copy_meanings(target, [(each, None) for each in codes])
         write_provenance(target, join_provenances([provenance for _, provenance in group], name))
     return read_sealed_segment(path / SEGMENTS / name)[0]
 
@@ -321,6 +329,10 @@ def _rewrite_segment(
             threads=threads,
             compact=manifest.is_compact,
         )
+        if segment.meanings is not None:
+            positions = segment.positions[WORD]
+            holders = positions.document_of(sentence_positions(positions).starts)
+            copy_meanings(target, [(segment.meanings, keep[holders])])
         streams = (
             np.diff(positions.document_ends, prepend=-1) for positions in segment.positions.values()
         )
@@ -367,6 +379,8 @@ def add_layer(
     runner = run.get(engine, jobs)
     reporter = reporter or Silent()
     chosen = parse_layers([name])
+    if chosen.embedder is not None:
+        return _add_meanings(path, chosen.embedder, runner, reporter)
     (layer,) = chosen.names
     read_manifest(path)
     with lock_for_writing(path, "rote index add-layer"):
@@ -397,6 +411,76 @@ def add_layer(
         )
         publish(path, new)
         return new
+
+
+def _add_meanings(
+    path: Path, embedder_name: str, engine: run.Engine, reporter: Reporter
+) -> Manifest:
+    """Add a vector of each sentence."""
+    read_manifest(path)
+    record = record_embedder(embedder_name)
+    with lock_for_writing(path, "rote index add-layer"):
+        manifest = read_manifest(path)
+        if manifest.meanings is not None and manifest.meanings.signature != record.signature:
+            raise OptionError(
+                f"{path} has meanings by {manifest.meanings.signature}, and {embedder_name} is "
+                f"{record.signature}: an index holds one layer of meanings. Build another index "
+                "for this embedder"
+            )
+        if manifest.meanings is not None:
+            reporter.say(f"{path} has the layer {MEANING} already: nothing to do")
+            remove_unlisted(path, manifest)
+            return manifest
+        segments = open_segments(path, manifest, reporter)
+        for segment in segments:
+            sentence_positions(segment.positions[WORD])  # which must be known
+        items = [
+            ((path / SEGMENTS / listed.name).absolute(), listed.record.parts)
+            for listed in manifest.segments
+        ]
+        work = _MeaningAddition(record, reporter)
+        if engine.remote:
+            work = replace(work, reporter=None)
+            parts = list(engine.map(work, items, doing="embedding sentences"))
+        else:
+            parts = list(map(work, items))
+        new = replace(
+            manifest,
+            generation=manifest.generation + 1,
+            meanings=record,
+            segments=tuple(map(_add_part, manifest.segments, parts)),
+        )
+        publish(path, new)
+        return new
+
+
+@dataclass(frozen=True, slots=True)
+class _MeaningAddition:
+    """Writes the part of one segment, wherever; one that an interrupted run has written stays."""
+
+    record: EmbedderRecord
+    reporter: Reporter | None
+
+    def __call__(self, item: tuple[Path, tuple[PartRecord, ...]]) -> PartRecord:
+        folder, parts = item
+        name = f"{MEANINGS}.{settings_hash(self.record.signature)[:8]}"
+        if is_sealed(folder / name) and not check_part(folder / name):
+            return describe_part(folder / name)
+        target = FolderTarget(folder)
+        try:
+            segment = open_segment(folder, parts)
+            embedder = embedder_of(folder, self.record)
+            positions, documents = segment.positions[WORD], segment.documents
+            return write_meanings(
+                target, positions, documents, embedder, folder=name, reporter=self.reporter
+            )
+        except BaseException:
+            target.close()
+            # On a full disk the room is needed; after a kill the next writer does this.
+            shutil.rmtree(folder / name, ignore_errors=True)
+            raise
+        finally:
+            target.close()
 
 
 def _check_tokenizer(path: Path, manifest: Manifest, file: Path) -> None:
@@ -479,12 +563,7 @@ class _LayerAddition:
     ) -> PartRecord:
         if self.layer in segment.columns:
             part = sort_layer(
-                target,
-                segment,
-                self.layer,
-                folder=folder,
-                threads=self.jobs,
-                compact=self.compact,
+                target, segment, self.layer, folder=folder, threads=self.jobs, compact=self.compact
             )
             self.advance(segment.tokens)
             return part

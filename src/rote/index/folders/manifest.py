@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import annotators, words
+from rote.annotate import annotators, embeddings, words
+from rote.annotate.embeddings import Embedder
 from rote.annotate.pieces import Recipe
-from rote.core.annotation import Annotator
-from rote.core.document import Document
+from rote.core.document import Annotator, Document
 from rote.core.errors import InputError, OptionError
 from rote.core.files import read_regular
 from rote.core.json_reader import JsonObject, parse_json
@@ -42,9 +42,9 @@ from rote.index.segments.part import (
 )
 from rote.index.segments.segment import SegmentRecord
 
-FORMAT = 2
-READABLE = (1, FORMAT)
-"""Formats that can be read; the first one knew no form but the plain one."""
+FORMAT = 3
+READABLE = (1, 2, FORMAT)
+"""Formats that can be read; the first knew no form but the plain one, the second no meanings."""
 PLAIN, COMPACT = "plain", "compact"
 MANIFEST = "rote-index.json"
 SEGMENTS = "segments"
@@ -61,6 +61,15 @@ class Subwords:
     layer: str
     file: str
     signature: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderRecord:
+    """Who made the vectors of the sentences."""
+
+    name: str
+    signature: str
+    dimensions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +102,12 @@ class Manifest:
     fingerprint: str
     form: str = PLAIN
     """How sorted layers are kept: `compact` ones are smaller and slower."""
+    meanings: EmbedderRecord | None = None
+
+    @property
+    def version(self) -> int:
+        """The oldest format that can say all of this: older versions of rote read it."""
+        return 2 if self.meanings is None else FORMAT
 
     @property
     def is_compact(self) -> bool:
@@ -116,11 +131,14 @@ def is_index(path: Path) -> bool:
     return os.path.isfile(path / MANIFEST)
 
 
-def render_manifest(manifest: Manifest, version: int = FORMAT) -> str:
+def render_manifest(manifest: Manifest, version: int | None = None) -> str:
     """The manifest as it stands in the file, with a checksum of itself."""
+    version = manifest.version if version is None else version
+    meanings = manifest.meanings
     fields: dict[str, Any] = {
         "format": version,
         **({"form": manifest.form} if version > 1 else {}),
+        **({"meanings": asdict(meanings)} if version > 2 and meanings else {}),
         "generation": manifest.generation,
         "annotator": manifest.annotator,
         "signature": manifest.signature,
@@ -187,6 +205,7 @@ def _parse_manifest(json_object: JsonObject) -> Manifest:
         words=json_object.count("words"),
         fingerprint=json_object.text("fingerprint"),
         form=json_object.text("form") if "form" in json_object.values else PLAIN,
+        meanings=_parse_meanings(json_object),
     )
     if manifest.form not in (PLAIN, COMPACT):
         raise json_object.error("form", f"is {manifest.form!r}, not {PLAIN!r} or {COMPACT!r}")
@@ -226,6 +245,13 @@ def _parse_subwords(json_object: JsonObject) -> tuple[Subwords, ...]:
     return tuple(Subwords(*row) for row in rows)
 
 
+def _parse_meanings(json_object: JsonObject) -> EmbedderRecord | None:
+    if "meanings" not in json_object.values:
+        return None
+    about = json_object.object("meanings")
+    return EmbedderRecord(about.text("name"), about.text("signature"), about.count("dimensions"))
+
+
 def _parse_segment(json_object: JsonObject) -> ListedSegment:
     record, origin = json_object.object("record"), json_object.object("origin")
     if (folder := origin.text("folder")) != PROVENANCE:
@@ -251,6 +277,26 @@ def annotator_of(path: Path, manifest: Manifest, annotator_name: str | None = No
             "the index, or build the index again"
         )
     return annotator
+
+
+def embedder_of(where: object, meanings: EmbedderRecord) -> Embedder:
+    """Who made the vectors of an index; refuses if that is not here."""
+    embedder = embeddings.get(meanings.name)
+    embedder.check()
+    if embedder.signature != meanings.signature:
+        raise OptionError(
+            f"the meanings of {where} were made by {meanings.signature}, and '{meanings.name}' is "
+            f"{embedder.signature} here: their vectors do not compare. Use the version that made "
+            "them, or build the index again"
+        )
+    return embedder
+
+
+def record_embedder(name: str) -> EmbedderRecord:
+    """The embedder of this name, which must be installed."""
+    embedder = embeddings.get(name)
+    embedder.check()
+    return EmbedderRecord(embedder.name, embedder.signature, embedder.dimensions)
 
 
 def recipe_of(path: Path, manifest: Manifest, annotator_name: str | None = None) -> Recipe:

@@ -12,6 +12,8 @@ from rote.core.errors import OptionError
 from rote.core.metric import check_options, engine_option, option
 
 SUBWORDS = "subwords"
+MEANING = "meaning"
+DEFAULT_EMBEDDER = "minilm"
 BYTES_PER_POSITION = 17
 """Memory that writing a segment may take for each place of its stream, input included."""
 
@@ -28,7 +30,8 @@ class BuildOptions:
     layers: tuple[str, ...] = option(
         ("lower", "pos"),
         "Layers to count over; `word` is always kept for display. "
-        "subwords:PATH/tokenizer.json for a tokenizer's subwords",
+        "subwords:PATH/tokenizer.json for a tokenizer's subwords, meaning or meaning:EMBEDDER for "
+        "a vector of each sentence",
     )
     annotator: str = option("rote", "Who annotates: rote, spacy:MODEL, stanza:LANG, given")
     author_field: str = option("author", "Field that names a document's author", metavar="FIELD")
@@ -51,6 +54,8 @@ class ChosenLayers:
 
     layers: tuple[str, ...]
     tokenizer: Path | None = None
+    embedder: str | None = None
+    """Who makes a vector of each sentence, if there are to be some."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +63,13 @@ class ChosenLayers:
 
 
 def parse_layers(layers: Sequence[str]) -> ChosenLayers:
-    """Read the names of layers; `subwords:PATH` is the layer `subwords` by that file."""
+    """Read the names of layers; `subwords:PATH` is the layer `subwords` by that file, and
+    `meaning:EMBEDDER` the vectors of sentences by that embedder."""
+    embedders = [name for name in layers if name.partition(":")[0] == MEANING]
+    if len(set(embedders)) > 1:
+        raise OptionError("an index holds one layer of meanings: give one embedder")
+    embedder = (embedders[0].partition(":")[2] or DEFAULT_EMBEDDER) if embedders else None
+    layers = [name for name in layers if name not in embedders]
     files = [name for name in layers if name.partition(":")[0] == SUBWORDS]
     if len(files) > 1:
         raise OptionError("an index holds one layer of subwords: give one tokenizer.json")
@@ -67,9 +78,9 @@ def parse_layers(layers: Sequence[str]) -> ChosenLayers:
             "the layer 'subwords' needs a tokenizer: write it as subwords:PATH/tokenizer.json"
         )
     annotated = tuple(dict.fromkeys(name for name in layers if name not in files))
-    if not annotated and not files:
+    if not annotated and not files and not embedder:
         raise OptionError("an index needs at least one layer, such as lower")
-    return ChosenLayers(annotated, Path(files[0].partition(":")[2]) if files else None)
+    return ChosenLayers(annotated, Path(files[0].partition(":")[2]) if files else None, embedder)
 
 
 def parse_memory(text: str) -> int:
@@ -83,7 +94,7 @@ def parse_memory(text: str) -> int:
 
 def max_positions(memory: int) -> int:
     """How long the stream of one segment may be within this much memory."""
-    from rote.index.columns.layer_column import MAX_POSITIONS
+    from rote.index.grams import MAX_POSITIONS
 
     if memory <= 0:
         raise OptionError(f"building needs memory, and {memory} bytes are none")

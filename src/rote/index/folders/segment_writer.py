@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.pieces import KEPT, read_piece
-from rote.core.annotation import Annotation
+from rote.core.document import Annotation
 from rote.core.progress import Advance, Reporter, Silent
 from rote.corpus import Batch
 from rote.index.folders.manifest import (
@@ -27,11 +27,14 @@ from rote.index.folders.manifest import (
     Manifest,
     Provenance,
     document_digests,
+    embedder_of,
     read_sealed_segment,
     settings_hash,
     write_provenance,
 )
 from rote.index.folders.transaction import seal_segment
+from rote.index.segments.meanings import write_meanings
+from rote.index.segments.segment import WORD, open_segment
 from rote.index.segments.writers import write_segment
 from rote.run import Engine
 
@@ -58,6 +61,7 @@ def settings_key(manifest: Manifest) -> str:
         manifest.sorted_layers,
         manifest.author_field,
         *([manifest.form] if manifest.is_compact else []),
+        *([manifest.meanings.signature] if manifest.meanings else []),
     )
 
 
@@ -191,6 +195,15 @@ class SealTask:
                 compact=self.manifest.is_compact,
                 reporter=reporter or Silent(),
             )
+            if self.manifest.meanings is not None:
+                segment = open_segment(written.target.path)
+                write_meanings(
+                    written.target,
+                    segment.positions[WORD],
+                    segment.documents,
+                    embedder_of(self.path, self.manifest.meanings),
+                    reporter=reporter,
+                )
             provenance = Provenance(
                 key=key,
                 contents=tuple(piece.content for piece in taken),

@@ -1,6 +1,7 @@
 """The query language of `rote search`: text in, a tree out, and the doors to the search itself.
 
     "of" "the"      [pos="JJ"]{1,3} [lemma="dog"]      ("a" | "the") []? "man" within s
+    gold~ medal~    [lower="walk~"]
 
 `parse` makes a `Query` (`tree.py`), `str` of it gives the canonical form. `find` and
 `count` run it over the columns of one segment (`plan.py`). docs/queries.md is the guide for users.
@@ -15,7 +16,7 @@ from typing import NoReturn, TypeVar
 
 from rote.annotate.glyphs import FOLDS
 from rote.index.query.automaton import build_automaton
-from rote.index.query.conditions import NotARegex, RegexMemo, check_test
+from rote.index.query.conditions import NotARegex, RegexMemo, check_test, plain_prefixes
 from rote.index.query.plan import count, find
 from rote.index.query.tree import (
     SIGNS,
@@ -42,14 +43,48 @@ _MOST_NESTED = 50
 _FOLDED = "lower"
 _SPELLED = ("word", "lower", "shape", "lemma")
 """Layers whose items are strings of the text, which an index may hold in plain glyphs."""
+_SOFT_LAYERS = ("word", "lower", "lemma")
+_SOFT = re.compile(r"\w~(?!\S)|\\~")
+Neighbours = Callable[[str, str], Sequence[str]]
+"""Of a layer and a word the items that mean about the same, the word itself among them."""
 _UNIT = re.compile(r"\[\^?\]?(?:[^\]\\]|\\.)*\]|\\.|.[?*+{]?", re.DOTALL)
 _TOKEN = 'a string in quotes, a token in brackets such as [pos="JJ"], or a group in parentheses'
 _CONDITION = 'a condition such as pos="JJ"'
 
 
 def is_plain(text: str) -> bool:
-    """Whether this is a plain phrase for the tokenizer: there is no quote and no bracket in it."""
-    return not any(sign in text for sign in '"[')
+    """Whether this is a plain phrase for the tokenizer, without quotes, brackets, soft words."""
+    return not any(sign in text for sign in '"[') and not is_soft_phrase(text)
+
+
+def is_soft_phrase(text: str) -> bool:
+    """Whether this is a phrase in which a word stands for its neighbours, or `\\~` for a tilde."""
+    return not any(sign in text for sign in '"[') and _SOFT.search(text) is not None
+
+
+def soft_phrase(text: str, layer: str, cut: Callable[[str], Sequence[str]] = str.split) -> str:
+    """The query that a phrase with soft words stands for; `cut` gives the items of the rest.
+
+    >>> soft_phrase("a gold~ medal", "lower")
+    '[lower="a"] [lower="gold~"] [lower="medal"]'
+    """
+    forms: list[str] = []
+    rest: list[str] = []
+
+    def add_rest() -> None:
+        items = cut(" ".join(rest).replace("\\~", "~")) if rest else ()
+        if items:
+            forms.append(literal(items, layer))
+        rest.clear()
+
+    for word in text.split():
+        if word.endswith("~") and _SOFT.search(word) and not word.endswith("\\~"):
+            add_rest()
+            forms.append(literal([word[:-1].replace("\\~", "~")], layer)[:-2] + '~"]')
+        else:
+            rest.append(word)
+    add_rest()
+    return " ".join(forms)
 
 
 def literal(items: Sequence[str], layer: str) -> str:
@@ -58,12 +93,21 @@ def literal(items: Sequence[str], layer: str) -> str:
     return " ".join(f'[{layer}="{pattern}"]' for pattern in escaped)
 
 
-def parse(text: str, default_layer: str = _FOLDED, *, plain_glyphs: bool = False) -> Query:
+def parse(
+    text: str,
+    default_layer: str = _FOLDED,
+    *,
+    plain_glyphs: bool = False,
+    neighbours: Neighbours | None = None,
+) -> Query:
     """Read a query; strings that stand alone are about the default layer.
 
     `plain_glyphs`: the index holds words in these, so strings are folded as its texts were.
+    `neighbours` are those of a soft word, which is alone without them.
     """
-    return _Reader(text, default_layer, plain_glyphs).query()
+    if is_soft_phrase(text):
+        text = soft_phrase(text, default_layer)
+    return _Reader(text, default_layer, plain_glyphs, neighbours).query()
 
 
 def check(query: Query, item_layers: Mapping[str, str]) -> None:
@@ -110,8 +154,11 @@ def _escaped(character: str) -> str:
 class _Reader:
     """Reads a query from left to right; each method reads one form and leaves `at` behind it."""
 
-    def __init__(self, text: str, default_layer: str, plain_glyphs: bool) -> None:
+    def __init__(
+        self, text: str, default_layer: str, plain_glyphs: bool, neighbours: Neighbours | None
+    ) -> None:
         self.text, self.default_layer, self.plain_glyphs = text, default_layer, plain_glyphs
+        self.neighbours = neighbours
         self.at, self.depth = 0, 0
 
     def query(self) -> Query:
@@ -228,6 +275,8 @@ class _Reader:
             self.at -= len(flag)
             self.fail_expecting("%c (ignore case), the only flag there is")
         pattern = _folded(pattern) if layer == _FOLDED else pattern
+        if re.fullmatch(r"(?:[^\\]|\\.)+~", pattern, re.DOTALL):
+            return self.soft_test(layer, pattern[:-1], bool(flag), at, start)
         test = LayerTest(layer, pattern, bool(flag), at)
         try:
             check_test(test)
@@ -238,6 +287,25 @@ class _Reader:
             self.at = start + 1 + error.at
             self.fail(f"not a regular expression: {error}")
         return test
+
+    def soft_test(self, layer: str, word: str, ignore_case: bool, at: int, start: int) -> LayerTest:
+        """A word and its neighbours, as one pattern."""
+        alternatives, is_literal = plain_prefixes(word)
+        problem = ""
+        if not is_literal or len(alternatives) > 1 or "*" in word:
+            problem = "~ follows a word, not an expression"
+        elif len(alternatives[0].split()) != 1:
+            problem = "~ follows one word: put each word into quotes of its own"
+        elif layer not in _SOFT_LAYERS:
+            problem = f"only words have neighbours: ~ is for {', '.join(_SOFT_LAYERS)}"
+        if problem:
+            self.at = start
+            self.fail(rf"{problem}. \~ is the character")
+        items = [alternatives[0]]
+        if self.neighbours is not None:
+            items = list(self.neighbours(layer, alternatives[0])) or items
+        pattern = "|".join(re.escape(item).replace('"', r"\"") for item in items)
+        return LayerTest(layer, pattern, ignore_case, at, soft=word)
 
     def separated(self, sign: str, form: Callable[[], _T]) -> list[_T]:
         parts = [form()]

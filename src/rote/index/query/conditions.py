@@ -19,7 +19,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.index.columns.layer_column import ABSENT, END, LayerColumn, Vocabulary, decode_string
+from rote.index.columns.layer_column import LayerColumn, Vocabulary, decode_string
+from rote.index.grams import ABSENT, END
 from rote.index.query.tree import And, Condition, LayerTest, Not
 
 Numbers = NDArray[np.int64]

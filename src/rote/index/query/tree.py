@@ -21,6 +21,8 @@ class LayerTest:
     pattern: str
     ignore_case: bool = False
     at: int = field(default=0, compare=False)
+    soft: str = ""
+    """The word that was asked for with its neighbours; the pattern names them all."""
 
     def __str__(self) -> str:
         return f"{self.layer}={_quote(self)}"
@@ -154,7 +156,8 @@ def alignment_error(query: Query, test: LayerTest) -> OptionError:
 
 
 def _quote(test: LayerTest) -> str:
-    return f'"{test.pattern}"' + ("%c" if test.ignore_case else "")
+    pattern = f"{test.soft}~" if test.soft else test.pattern
+    return f'"{pattern}"' + ("%c" if test.ignore_case else "")
 
 
 def tests_of(part: Pattern | Condition | None) -> Iterator[LayerTest]:

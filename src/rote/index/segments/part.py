@@ -43,6 +43,7 @@ SEAL = "part.json"
 # The kinds of parts.
 DOCUMENTS = "documents"
 LAYER = "layer"
+MEANINGS = "meanings"
 # What a column may hold; anything else in a part.json is damage.
 TYPES = ("int8", "uint8", "int32", "uint32", "int64", "uint64")
 PACKED = "packed"
@@ -227,8 +228,8 @@ def _read_seal(folder: Path, expected: str | None) -> tuple[str, str, dict[str, 
             file=str(place),
             remedy="Build the index again, or use the version that made it",
         )
-    if (kind := json_object.text("kind")) not in (DOCUMENTS, LAYER):
-        raise json_object.error("kind", f"is {kind!r}, not {DOCUMENTS!r} or {LAYER!r}")
+    if (kind := json_object.text("kind")) not in (DOCUMENTS, LAYER, MEANINGS):
+        raise json_object.error("kind", f"is {kind!r}, not one of {DOCUMENTS, LAYER, MEANINGS}")
     files = json_object.object("files")
     records = {name: _read_file_record(files, name) for name in files.values}
     return read_name(json_object, "name"), kind, records

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from rote.core.errors import InputError, OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer
-from rote.index.columns.layer_column import MAX_POSITIONS
 from rote.index.columns.packed_array import PackedArray
+from rote.index.grams import MAX_POSITIONS
 from rote.index.segments.part import RESTORE, PartWriter, SegmentPart, Target, release_pages
 
 _COPY_AT_ONCE = 1 << 22

@@ -27,12 +27,15 @@ from rote.index.columns.compressed_suffix_array import (
     encode_suffix_array,
     open_compressed,
 )
-from rote.index.columns.layer_column import END, LayerColumn, Suffixes, Vocabulary
+from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
 from rote.index.columns.packed_array import ItemStream, PackedArray, bits_for, pack, packed_size
+from rote.index.grams import END
 from rote.index.segments.documents import Documents, read_vocabulary, write_vocabulary
+from rote.index.segments.meanings import Meanings, read_meanings
 from rote.index.segments.part import (
     DOCUMENTS,
     LAYER,
+    MEANINGS,
     RESTORE,
     PartRecord,
     PartWriter,
@@ -61,6 +64,8 @@ class Segment:
     columns: Mapping[str, LayerColumn]
     positions: Mapping[str, Positions]
     documents: Documents
+    meanings: Meanings | None = None
+    """Vectors of the sentences, if it has that layer."""
 
     def positions_of(self, layer: str) -> Positions:
         """That of `word`, unless the layer has items of its own."""
@@ -143,7 +148,8 @@ def read_segment(name: str, parts: Iterable[SegmentPart], where: str = "memory")
         ):
             problem = "this layer does not fit the segment's documents"
             raise InputError(problem, file=part.where, remedy=RESTORE)
-    segment = Segment(name, columns, all_positions, Documents(documents))
+    meanings = next((read_meanings(part) for part in all_parts if part.kind == MEANINGS), None)
+    segment = Segment(name, columns, all_positions, Documents(documents), meanings)
     if len(segment.documents) != len(all_positions[WORD].document_ends):
         problem = "the segment's documents and layers do not fit each other"
         raise InputError(problem, file=where, remedy=RESTORE)

@@ -24,9 +24,11 @@ from rote.index.columns.compressed_suffix_array import (
     CompressedOrder,
     CompressedStream,
 )
-from rote.index.columns.layer_column import MAX_POSITIONS, LayerColumn, Suffixes, Vocabulary
+from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
 from rote.index.columns.packed_array import MAX_BITS, PADDING, ItemStream, PackedArray
+from rote.index.grams import MAX_POSITIONS
 from rote.index.segments.documents import CHUNK, CompressedTexts, Documents, Labels
+from rote.index.segments.meanings import Meanings, code_words, sentence_positions
 from rote.index.segments.part import RESTORE
 from rote.index.segments.positions import EXCEPTION, STEP_BITS, CharacterSpans, Positions
 from rote.index.segments.segment import WORD, Segment
@@ -49,6 +51,8 @@ def validate_segment(segment: Segment, where: str) -> None:
             _check_positions(positions, name)
         for column in segment.columns.values():
             _check_column(column, segment)
+        if segment.meanings is not None:
+            _check_meanings(segment.meanings, segment.positions[WORD])
     except _Invalid as problem:
         raise InputError(
             f"its {problem} make no sense, though the checksums fit: rote has not written this",
@@ -147,6 +151,16 @@ def _check_column(column: LayerColumn, segment: Segment) -> None:
         first = behind
     if column.suffixes is not None:
         _check_suffixes(column, column.suffixes)
+
+
+def _check_meanings(meanings: Meanings, positions: Positions) -> None:
+    """A row of whole words for each sentence."""
+    what = "vectors of sentences"
+    _require(positions.sentence_last is not None, what)
+    rows = len(sentence_positions(positions).ends)
+    for codes in (meanings.signs, meanings.sizes):
+        _check_types(what, (codes, np.uint64))
+        _require(codes.shape == (rows, code_words(meanings.dimensions)), what)
 
 
 def _check_compressed(column: LayerColumn, stream: CompressedStream) -> None:

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.layers import DERIVED, derive
-from rote.core.annotation import Annotation
-from rote.core.document import Document
+from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Ids, Layer
 from rote.core.progress import Reporter, Silent

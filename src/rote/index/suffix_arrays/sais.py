@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns import intrinsics
-from rote.index.columns.layer_column import MAX_POSITIONS
+from rote.index.grams import MAX_POSITIONS
 
 # Leaving out single pieces costs a pass over all; below one in so many it gains nothing.
 _WORTH_LEAVING_OUT = 8

@@ -33,8 +33,9 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns import intrinsics
-from rote.index.columns.layer_column import END, MAX_POSITIONS, Suffixes
+from rote.index.columns.layer_column import Suffixes
 from rote.index.columns.packed_array import bits_for, pack
+from rote.index.grams import END, MAX_POSITIONS
 from rote.index.suffix_arrays.alphabetic_code import Codes, Lengths, build_alphabetic_code
 
 Ids = NDArray[np.int32]

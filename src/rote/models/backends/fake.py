@@ -21,8 +21,8 @@ from rote.core.errors import InputError
 from rote.core.json_reader import read_json
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
 from rote.core.progress import Reporter
-from rote.models.near import near
 from rote.models.options import ModelOptions
+from rote.models.windows import near_bound
 
 _TOKEN = re.compile(r"\s*\S+|\s+")
 _UNSEEN = 1e-6
@@ -39,52 +39,52 @@ class Fake:
 
     @property
     def signature(self) -> str:
-        written = json.dumps(self.table, sort_keys=True).encode()
-        return f"fake/1-{hashlib.blake2b(written, digest_size=6).hexdigest()}"
+        serialized = json.dumps(self.table, sort_keys=True).encode()
+        return f"fake/1-{hashlib.blake2b(serialized, digest_size=6).hexdigest()}"
 
     def length(self, text: str) -> int:
         return len(_TOKEN.findall(text))
 
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
-        return [self._score(one) for one in wanted]
+        return [self._score(request) for request in wanted]
 
     def drawn(self, wanted: Sequence[Continuation], decoding: Decoding) -> list[Scored]:
-        return [self._score(one, decoding) for one in wanted]
+        return [self._score(request, decoding) for request in wanted]
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
-        return [self._generate(one, decoding) for one in wanted]
+        return [self._generate(prompt, decoding) for prompt in wanted]
 
     def near(
         self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
     ) -> list[float]:
-        return [self._near(one, decoding, edits, beams) for one in wanted]
+        return [self._near(request, decoding, edits, beams) for request in wanted]
 
-    def _near(self, one: Continuation, decoding: Decoding, edits: int, beams: int) -> float:
+    def _near(self, request: Continuation, decoding: Decoding, edits: int, beams: int) -> float:
         """Words are numbered over the whole table; those that do not follow have no chance."""
-        words = one.text.split()
+        words = request.text.split()
         names = sorted({name for row in self.table.values() for name in row} | set(words))
         number = {name: place for place, name in enumerate(names)}
 
         def logits(last: str) -> np.ndarray:
-            found = np.full(len(names), -np.inf)
+            row = np.full(len(names), -np.inf)
             following, logs = self._following(last)
-            found[[number[name] for name in following]] = logs
-            return found
+            row[[number[name] for name in following]] = logs
+            return row
 
         def step(parents: list[int], tokens: list[int]) -> np.ndarray:
             return np.array([logits(names[token]) for token in tokens])
 
-        begin = logits((one.context.split() or [""])[-1])[None]
-        return near([number[word] for word in words], begin, step, decoding, edits, beams)
+        begin = logits((request.context.split() or [""])[-1])[None]
+        return near_bound([number[word] for word in words], begin, step, decoding, edits, beams)
 
     def _following(self, word: str) -> tuple[list[str], np.ndarray]:
-        found = self.table.get(word, {})
-        return list(found), np.log(np.array(list(found.values()), np.float64))
+        chances = self.table.get(word, {})
+        return list(chances), np.log(np.array(list(chances.values()), np.float64))
 
-    def _score(self, one: Continuation, decoding: Decoding | None = None) -> Scored:
-        last = (one.context.split() or [""])[-1]
+    def _score(self, request: Continuation, decoding: Decoding | None = None) -> Scored:
+        last = (request.context.split() or [""])[-1]
         rows: list[tuple[float, int, int, bool, float, float]] = []
-        for match in _TOKEN.finditer(one.text):
+        for match in _TOKEN.finditer(request.text):
             names, logs = self._following(last)
             chances = np.exp(logs)
             word = match.group().strip()
@@ -101,20 +101,20 @@ class Fake:
             last = word
         return Scored.of(rows)
 
-    def _generate(self, one: Prompt, decoding: Decoding) -> Generated:
-        random = generator(one)
-        last = (one.text.split() or [""])[-1]
-        written = ""
+    def _generate(self, prompt: Prompt, decoding: Decoding) -> Generated:
+        random = generator(prompt)
+        last = (prompt.text.split() or [""])[-1]
+        completion = ""
         for tokens in range(1, decoding.max_tokens + 1):
             names, logs = self._following(last)
             last = names[choose(logs, decoding, random)] if names else ""
             if not last:
-                return Generated(written, tokens, "end")
-            written += f" {last}" if written or one.text else last
-            places = [written.index(stop) for stop in decoding.stop if stop in written]
+                return Generated(completion, tokens, "end")
+            completion += f" {last}" if completion or prompt.text else last
+            places = [completion.index(stop) for stop in decoding.stop if stop in completion]
             if places:
-                return Generated(written[: min(places)], tokens, "stop")
-        return Generated(written, decoding.max_tokens, "length")
+                return Generated(completion[: min(places)], tokens, "stop")
+        return Generated(completion, decoding.max_tokens, "length")
 
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:

@@ -17,32 +17,34 @@ from rote.models.backends.numpy import Numpy, threads_of
 from rote.models.options import ModelOptions
 
 if TYPE_CHECKING:
-    from rote.models.llama.gguf_files import GgufFile
+    from rote.models.llama.gguf import GgufFile
 
 VERSION = "1"
 
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`gguf:FILE` or `gguf:PACKAGE`"""
-    from rote.models.llama.gguf_files import find_file
+    from rote.models.llama.gguf import find_file
 
     file = find_file(name)
     if options.dtype not in ("auto", "float32"):
         reporter.say(f"{file}: numpy computes in float32, not in {options.dtype}")
     with reporter.stage(f"loading {file.stem}", None):
-        made = _opened(file, file.stamp)
+        model = _opened(file, file.stamp)
     threads = threads_of(options.threads)
-    return replace(made, batch=options.batch, threads=threads, tell=Once(reporter))
+    return replace(model, batch=options.batch, threads=threads, tell=Once(reporter))
 
 
 @lru_cache(maxsize=1)
 def _opened(file: GgufFile, stamp: tuple[tuple[int, int], ...]) -> Numpy:
     """Kept, since a command opens a model for its signature and again to ask it."""
     from rote.core.progress import Silent
-    from rote.models.llama.gguf import read_all
-    from rote.models.llama.gguf_files import fingerprint
-    from rote.models.llama.weights import laid_out
+    from rote.models.chat import gguf_template
+    from rote.models.llama.gguf import fingerprint, read_all
+    from rote.models.llama.weights import arrange_weights
 
-    held, shape, tokens = read_all(file)
+    contents, shape, tokens = read_all(file)
     signature = f"gguf/{VERSION}-{file.stem}-{fingerprint(file)}"
-    return Numpy(signature, 1, tokens, laid_out(held, shape), 1, Once(Silent()))
+    template = gguf_template(contents.fields, str(file))
+    weights = arrange_weights(contents, shape)
+    return Numpy(signature, 1, tokens, weights, 1, Once(Silent()), template)

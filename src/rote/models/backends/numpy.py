@@ -15,10 +15,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from rote.core.errors import InputError
-from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
+from rote.core.model import (
+    Continuation,
+    Decoding,
+    Floats,
+    Generated,
+    Message,
+    Model,
+    Prompt,
+    Scored,
+)
 from rote.core.progress import Once, Reporter
+from rote.models.chat import ChatTemplate, folder_template, render
 from rote.models.options import ModelOptions
-from rote.models.windows import Pair, Parts, Read, Window, Writing, answered, begin, pair, uncut
+from rote.models.windows import (
+    Parts,
+    Read,
+    TextInProgress,
+    TokenPair,
+    Window,
+    encode_pair,
+    encode_uncut,
+    score_pairs,
+    start_texts,
+)
 
 if TYPE_CHECKING:
     from rote.models.llama.weights import Weights
@@ -30,9 +50,10 @@ _FILES = (
     "generation_config.json",
     "tokenizer.json",
     "tokenizer_config.json",
+    "chat_template.jinja",
     "model.safetensors",
 )
-"""What the numbers and texts depend on; two of them need not be there."""
+"""What the numbers and texts depend on; three of them need not be there."""
 _TOKENS = 1024
 """Read at once: what the layers compute with stays in the cache. It is cut by the data alone,
 so that numbers do not depend on how many threads share the work."""
@@ -53,10 +74,18 @@ class Numpy:
     weights: Weights
     threads: int
     tell: Once
+    template: ChatTemplate | None = None
 
     @property
     def limit(self) -> int:
         return self.weights.shape.longest
+
+    @property
+    def chat_form(self) -> str | None:
+        return self.template.signature if self.template else None
+
+    def render(self, messages: Sequence[Message]) -> str:
+        return render(self.template, messages)
 
     def length(self, text: str) -> int:
         return len(self.tokens.encode(text, special=False).ids)
@@ -68,9 +97,9 @@ class Numpy:
         return self._scored(wanted, decoding)
 
     def _scored(self, wanted: Sequence[Continuation], decoding: Decoding | None) -> list[Scored]:
-        from rote.models.llama.reading import read_windows
+        from rote.models.llama.forward import read_windows
 
-        found = [pair(self.tokens, one) for one in wanted]
+        pairs = [encode_pair(self.tokens, request) for request in wanted]
 
         def read(some: Sequence[Window]) -> list[Floats]:
             return read_windows(self.weights, some, decoding)
@@ -78,53 +107,53 @@ class Numpy:
         def run(work: Read, parts: Parts) -> Iterable[list[Floats]]:
             return _threaded(work, parts, self.threads)
 
-        return answered(found, self.limit, _TOKENS, read, self.tell, run)
+        return score_pairs(pairs, self.limit, _TOKENS, read, self.tell, run)
 
     def near(
         self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
     ) -> list[float]:
-        from rote.models.llama.reading import search_near
+        from rote.models.llama.forward import search_near
 
-        def one(part: Pair) -> float:
+        def search(part: TokenPair) -> float:
             return search_near(self.weights, part.ids, part.first, decoding, edits, beams)
 
-        return _threaded(one, uncut(self.tokens, wanted, self.limit), self.threads)
+        return _threaded(search, encode_uncut(self.tokens, wanted, self.limit), self.threads)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
-        from rote.models.llama.reading import write
+        from rote.models.llama.forward import write
 
         ends = self.weights.shape.ends
-        texts = begin(wanted, decoding, self.tokens, ends, self.limit, self.tell)
+        texts = start_texts(wanted, decoding, self.tokens, ends, self.limit, self.tell, self.render)
         parts = [texts[first : first + _TEXTS] for first in range(0, len(texts), _TEXTS)]
 
-        def written(part: Sequence[Writing]) -> None:
+        def written(part: Sequence[TextInProgress]) -> None:
             write(self.weights, part)
 
         _threaded(written, parts, self.threads)
-        return [one.done for one in texts if one.done is not None]
+        return [text.done for text in texts if text.done is not None]
 
 
 def _threaded(
     work: Callable[[Question], Answer], some: Sequence[Question], threads: int
 ) -> list[Answer]:
     if threads == 1 or len(some) < 2:
-        return [work(one) for one in some]
+        return [work(entry) for entry in some]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, some))
 
 
-def threads_of(asked: int) -> int:
+def threads_of(requested: int) -> int:
     """As many as there are cores, unless numpy's own products use them already."""
     single = any(
         os.environ.get(name) == "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
     )
-    return asked or ((os.cpu_count() or 1) if single else 1)
+    return requested or ((os.cpu_count() or 1) if single else 1)
 
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`numpy:FOLDER`"""
     from rote.models.llama.weights import read_shape, read_weights
-    from rote.models.tokens.reading import read_tokens
+    from rote.models.tokens.encoding import read_tokens
 
     folder = Path(name)
     if not folder.is_dir():
@@ -146,7 +175,9 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     if options.dtype not in ("auto", "float32"):
         reporter.say(f"{folder}: numpy computes in float32, not in {options.dtype}")
     threads = threads_of(options.threads)
-    return Numpy(signature, options.batch, tokens, weights, threads, Once(reporter))
+    return Numpy(
+        signature, options.batch, tokens, weights, threads, Once(reporter), folder_template(folder)
+    )
 
 
 def _fingerprint(folder: Path) -> str:

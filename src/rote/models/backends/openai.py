@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from rote.core.model import Model
 from rote.core.progress import Reporter
-from rote.models.endpoint.model import OPENAI, Endpoint, address, check_price, client
+from rote.models.endpoint.model import OPENAI, Endpoint, check_price, open_client, parse_address
 from rote.models.options import ModelOptions
 
 
@@ -17,8 +17,8 @@ def open_model(
     name: str, options: ModelOptions, reporter: Reporter, *, chat: bool = False
 ) -> Model:
     """`openai:URL#MODEL` or `openai:MODEL`"""
-    url, model = address(name)
-    asking = client(url, options.key_variable, options.rate)
+    url, model = parse_address(name)
+    asking = open_client(url, options.key_variable, options.rate)
     if asking.key and url != OPENAI and not asking.local:
         reporter.say(f"the key in {options.key_variable} is sent to {asking.host}")
     return Endpoint(

@@ -12,13 +12,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rote.core.errors import InputError, OptionError
-from rote.core.model import Continuation, Decoding, Floats, Generated, Model, Prompt, Scored
+from rote.core.model import (
+    Continuation,
+    Decoding,
+    Floats,
+    Generated,
+    Message,
+    Model,
+    Prompt,
+    Scored,
+)
 from rote.core.progress import Once, Reporter
+from rote.models.chat import render
 from rote.models.options import ModelOptions
-from rote.models.windows import Window, answered, begin, pair, uncut
+from rote.models.windows import Window, encode_pair, encode_uncut, score_pairs, start_texts
 
 if TYPE_CHECKING:
-    from rote.models.hub.computing import HubTokens, Loaded
+    from rote.models.hub_models import HubTokens, Loaded
 
 VERSION = "1"
 _GGUF = "gguf:"
@@ -41,6 +51,13 @@ class Transformers:
     def limit(self) -> int:
         return self.loaded.longest
 
+    @property
+    def chat_form(self) -> str | None:
+        return self.loaded.template.signature if self.loaded.template else None
+
+    def render(self, messages: Sequence[Message]) -> str:
+        return render(self.loaded.template, messages)
+
     def length(self, text: str) -> int:
         return len(self.tokens.encode(text, special=False).ids)
 
@@ -51,37 +68,46 @@ class Transformers:
         return self._scored(wanted, decoding)
 
     def _scored(self, wanted: Sequence[Continuation], decoding: Decoding | None) -> list[Scored]:
-        from rote.models.hub.computing import memory_watched, read_windows
+        from rote.models.hub_models import read_windows, watch_memory
 
-        found = [pair(self.tokens, one) for one in wanted]
+        pairs = [encode_pair(self.tokens, request) for request in wanted]
 
         def read(some: Sequence[Window]) -> list[Floats]:
-            with memory_watched(self.loaded.device):
+            with watch_memory(self.loaded.device):
                 return read_windows(self.loaded, some, self.tokens.start, decoding)
 
-        return answered(found, self.limit, self.batch, read, self.tell)
+        return score_pairs(pairs, self.limit, self.batch, read, self.tell)
 
     def near(
         self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
     ) -> list[float]:
-        from rote.models.hub.computing import memory_watched
-        from rote.models.hub.nearly import search_near
+        from rote.models.hub_models import search_near, watch_memory
 
-        found = []
-        for one in uncut(self.tokens, wanted, self.limit):
-            with memory_watched(self.loaded.device):
-                found.append(search_near(self.loaded, one.ids, one.first, decoding, edits, beams))
-        return found
+        bounds = []
+        for part in encode_uncut(self.tokens, wanted, self.limit):
+            with watch_memory(self.loaded.device):
+                bounds.append(
+                    search_near(self.loaded, part.ids, part.first, decoding, edits, beams)
+                )
+        return bounds
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
-        from rote.models.hub.computing import memory_watched, write
+        from rote.models.hub_models import watch_memory, write
 
-        texts = begin(wanted, decoding, self.tokens, self.loaded.ends, self.limit, self.tell)
+        texts = start_texts(
+            wanted,
+            decoding,
+            self.tokens,
+            self.loaded.ends,
+            self.limit,
+            self.tell,
+            self.render,
+        )
         if not texts:
             return []
-        with memory_watched(self.loaded.device):
+        with watch_memory(self.loaded.device):
             write(self.loaded, texts, self.tokens.start)
-        return [one.done for one in texts if one.done is not None]
+        return [text.done for text in texts if text.done is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +136,8 @@ class EncoderDecoder:
         )
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
-        from rote.models.hub.computing import memory_watched
-        from rote.models.training.writing import Searching, write
+        from rote.models.hub_models import watch_memory
+        from rote.models.training.summarizer import Searching, write
 
         if decoding.sampled or decoding.stop:
             raise OptionError(
@@ -119,21 +145,22 @@ class EncoderDecoder:
             )
         if not wanted:
             return []
-        if any(not one.text.strip() for one in wanted):
+        if any(not prompt.text.strip() for prompt in wanted):
             raise InputError("an empty document has no summary", remedy="Leave it out")
-        if any(self.length(one.text) > self.limit for one in wanted):
+        if any(self.length(prompt.text) > self.limit for prompt in wanted):
             self.tell(f"documents are cut to the {self.limit:,} tokens that the model reads")
         how = Searching(decoding.beams, decoding.max_tokens, self.limit)
-        with memory_watched(self.loaded.device):
-            made = write(self.loaded, [one.text for one in wanted], how)
+        with watch_memory(self.loaded.device):
+            summaries = write(self.loaded, [prompt.text for prompt in wanted], how)
         return [
-            Generated(own.text, own.tokens, "end" if own.ended else "length") for own, *_ in made
+            Generated(summary.text, summary.tokens, "end" if summary.ended else "length")
+            for summary, *_ in summaries
         ]
 
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`transformers:NAME`"""
-    from rote.models.hub.computing import hub_tokens, load, load_gguf
+    from rote.models.hub_models import hub_tokens, load, load_gguf
 
     if name.startswith(_GGUF):
         loaded = load_gguf(name.removeprefix(_GGUF), options, reporter, VERSION)

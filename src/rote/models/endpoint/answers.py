@@ -1,24 +1,27 @@
 """What endpoints answer, as scores and texts; and what they do not give, said clearly.
 
-`read_answer` checks the shape of every answer, once; all others see an `Answer`. An answer of
+`read_answer` checks the shape of every answer, once; all others see an `EndpointAnswer`. One of
 another shape is an error, and is neither used nor cached.
 
-Where the tokens of an endpoint stand in the text that they spell.
 Endpoints name tokens by their text. What they say of offsets differs (some count a start token
 that is not in the text), so tokens are laid along the text instead. A token that holds a part of
 a character only cannot be written: those between two that can share the characters between them.
 
-Whether an endpoint's echo can be believed.
 Some servers echo log-probabilities that belong to the token before (llama-cpp-python does for
 models without a start token). So a token is written first, with its log-probability, then sent as
 a part of the text: the echo must say the same of it.
+
+Some servers run whatever they have loaded under any name, and some cut what does not fit without a
+word. Numbers made from that would be wrong and look right, so it is an error.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import numpy as np
@@ -41,7 +44,7 @@ class MalformedAnswer(RoteError):
     """An answer that does not have the shape of the API."""
 
 
-class _Unexpected(Exception):
+class _UnexpectedShape(Exception):
     def __init__(self, expected: str, field: str, value: Any) -> None:
         super().__init__(expected, field, value)
         self.expected, self.field, self.value = expected, field, value
@@ -58,7 +61,7 @@ class Logprobs:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointAnswer:
     """An answer whose shape was checked."""
 
     text: str
@@ -76,38 +79,38 @@ class Answer:
 
 
 def read_answer(
-    held: Mapping[str, Any], where: str, show: Callable[[Any], str], *, scores: bool = False
-) -> Answer:
+    body: Mapping[str, Any], where: str, show: Callable[[Any], str], *, scores: bool = False
+) -> EndpointAnswer:
     """The answer of a chat or of a completion, with log-probabilities where `scores` asks.
 
     `show` writes a part of the answer into a message.
     """
     try:
-        return _read_answer(held, scores)
-    except _Unexpected as error:
+        return _read_answer(body, scores)
+    except _UnexpectedShape as error:
         got = "nothing" if error.value is _UNSAID else show(error.value)
         raise MalformedAnswer(
             f"{where}: expected {error.expected} in `{error.field}`, got {got}"
         ) from None
 
 
-def _read_answer(held: Mapping[str, Any], scores: bool) -> Answer:
-    choices = _list(held.get("choices", _UNSAID), "choices")
+def _read_answer(body: Mapping[str, Any], scores: bool) -> EndpointAnswer:
+    choices = _list(body.get("choices", _UNSAID), "choices")
     choice = _object(choices[0] if choices else _UNSAID, "choices[0]")
     finish = _string_or_none(choice.get("finish_reason"), "choices[0].finish_reason")
-    usage = held.get("usage")
+    usage = body.get("usage")
     usage = {} if usage is None else _object(usage, "usage")
     text, filtered = _text_of(choice, finish)
-    return Answer(
+    return EndpointAnswer(
         text,
         filtered,
         finish,
         # vLLM says which stop string it was, and null for the model's own end; others do not say.
         choice.get("stop_reason", _UNSAID) is None,
-        _string_or_none(held.get("model"), "model"),
+        _string_or_none(body.get("model"), "model"),
         _count(usage.get("prompt_tokens"), "usage.prompt_tokens"),
         _count(usage.get("completion_tokens"), "usage.completion_tokens"),
-        held.get("truncated") is True,
+        body.get("truncated") is True,
         _logprobs(choice.get("logprobs"), "choices[0].logprobs") if scores else Logprobs(),
     )
 
@@ -118,19 +121,19 @@ def _text_of(choice: Mapping[str, Any], finish: str | None) -> tuple[str, bool]:
     if choice.get("message") is not None:
         field, name = "choices[0].message", "content"
         holder = _object(choice["message"], field)
-    given = holder.get(name, _UNSAID)
+    content = holder.get(name, _UNSAID)
     refused = isinstance(holder.get("refusal"), str) and bool(holder["refusal"])
-    filtered = finish == "content_filter" or (refused and not given)
+    filtered = finish == "content_filter" or (refused and not content)
     # A model that had no room, or no words, beside its reasoning has written an empty text.
-    thought = any(isinstance(holder.get(one), str) for one in ("reasoning_content", "reasoning"))
-    empty = filtered or (given is None and (finish == "length" or thought))
-    if empty and (given is None or given is _UNSAID):
+    thought = any(isinstance(holder.get(key), str) for key in ("reasoning_content", "reasoning"))
+    empty = filtered or (content is None and (finish == "length" or thought))
+    if empty and (content is None or content is _UNSAID):
         return "", filtered
-    if name == "content" and isinstance(given, list):
-        return "".join(_parts(given, f"{field}.{name}")), filtered
-    if name == "text" and given is _UNSAID:
-        raise _Unexpected("a `text` or a `message`", field, choice)
-    return _string(given, f"{field}.{name}"), filtered
+    if name == "content" and isinstance(content, list):
+        return "".join(_parts(content, f"{field}.{name}")), filtered
+    if name == "text" and content is _UNSAID:
+        raise _UnexpectedShape("a `text` or a `message`", field, choice)
+    return _string(content, f"{field}.{name}"), filtered
 
 
 def _parts(parts: Sequence[Any], field: str) -> list[str]:
@@ -142,19 +145,19 @@ def _parts(parts: Sequence[Any], field: str) -> list[str]:
         if part.get("type") in _UNSEEN:
             continue
         if part.get("type") not in ("text", "output_text"):
-            raise _Unexpected("a part of text", here, part)
+            raise _UnexpectedShape("a part of text", here, part)
         texts.append(_string(part.get("text", _UNSAID), f"{here}.text"))
     return texts
 
 
-def _logprobs(held: Any, field: str) -> Logprobs:
+def _logprobs(value: Any, field: str) -> Logprobs:
     """Log-probabilities as completions have them; llama.cpp gives those of messages for both."""
-    if held is None:
+    if value is None:
         return Logprobs()
-    held = _object(held, field)
-    if held.get("tokens") or held.get("content") is None:
-        return _columns(held, field)
-    rows = _list(held["content"], f"{field}.content")
+    value = _object(value, field)
+    if value.get("tokens") or value.get("content") is None:
+        return _columns(value, field)
+    rows = _list(value["content"], f"{field}.content")
     tokens, logprobs, tops = [], [], []
     for number, row in enumerate(rows):
         here = f"{field}.content[{number}]"
@@ -168,27 +171,34 @@ def _logprobs(held: Any, field: str) -> Logprobs:
     return Logprobs(tokens, logprobs, tops)
 
 
-def _columns(held: Mapping[str, Any], field: str) -> Logprobs:
-    listed = held.get("tokens")
+def _columns(value: Mapping[str, Any], field: str) -> Logprobs:
+    listed = value.get("tokens")
     tokens = [
         _string(token, f"{field}.tokens[{number}]")
         for number, token in enumerate([] if listed is None else _list(listed, f"{field}.tokens"))
     ]
-    given, tops = held.get("token_logprobs"), held.get("top_logprobs")
+    token_logprobs, tops = value.get("token_logprobs"), value.get("top_logprobs")
     logprobs = None
-    if given is not None:
-        given = _list(given, f"{field}.token_logprobs")
-        logprobs = [_logprob(one, f"{field}.token_logprobs[{n}]") for n, one in enumerate(given)]
+    if token_logprobs is not None:
+        token_logprobs = _list(token_logprobs, f"{field}.token_logprobs")
+        logprobs = [
+            _logprob(entry, f"{field}.token_logprobs[{n}]")
+            for n, entry in enumerate(token_logprobs)
+        ]
     likely: list[dict[str, float]] = []
     if tops:
         some = _list(tops, f"{field}.top_logprobs")
         if len(some) != len(tokens):
-            raise _Unexpected("as many entries as tokens", f"{field}.top_logprobs", some)
+            raise _UnexpectedShape("as many entries as tokens", f"{field}.top_logprobs", some)
         for number, top in enumerate(some):
             here = f"{field}.top_logprobs[{number}]"
             entries = {} if top is None else _object(top, here)
-            read = {token: _logprob(one, f"{here}[{token!r}]") for token, one in entries.items()}
-            likely.append({token: one for token, one in read.items() if one is not None})
+            read = {
+                token: _logprob(entry, f"{here}[{token!r}]") for token, entry in entries.items()
+            }
+            likely.append(
+                {token: logprob for token, logprob in read.items() if logprob is not None}
+            )
     return Logprobs(tokens, logprobs, likely)
 
 
@@ -202,19 +212,19 @@ def _token(row: Any, field: str) -> tuple[str, float | None]:
 
 def _object(value: Any, field: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise _Unexpected("an object", field, value)
+        raise _UnexpectedShape("an object", field, value)
     return value
 
 
 def _list(value: Any, field: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _Unexpected("a list", field, value)
+        raise _UnexpectedShape("a list", field, value)
     return value
 
 
 def _string(value: Any, field: str) -> str:
     if not isinstance(value, str):
-        raise _Unexpected("a string", field, value)
+        raise _UnexpectedShape("a string", field, value)
     # Half a surrogate pair is a broken character, as half of its bytes would be.
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -226,9 +236,9 @@ def _string_or_none(value: Any, field: str) -> str | None:
 def _count(value: Any, field: str) -> int | None:
     if value is None:
         return None
-    whole = type(value) is int or (type(value) is float and value.is_integer())
-    if not whole or not 0 <= value <= _MOST_TOKENS:
-        raise _Unexpected("a number of tokens", field, value)
+    is_whole = type(value) is int or (type(value) is float and value.is_integer())
+    if not is_whole or not 0 <= value <= _MOST_TOKENS:
+        raise _UnexpectedShape("a number of tokens", field, value)
     return int(value)
 
 
@@ -236,11 +246,11 @@ def _logprob(value: Any, field: str) -> float | None:
     if value is None:
         return None
     if type(value) not in (int, float) or not -math.inf < value <= _ROUNDING:
-        raise _Unexpected("a log-probability (a number, 0 at most)", field, value)
+        raise _UnexpectedShape("a log-probability (a number, 0 at most)", field, value)
     return float(value)
 
 
-def lay(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
+def align_tokens(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     """The span of each token up to the end of the text; None where they do not spell the text.
 
     A start token has an empty span, and one token behind the text (which the endpoint had to
@@ -248,25 +258,25 @@ def lay(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
     """
     spans: list[tuple[int, int]] = []
     place = 0
-    if tokens and not _seems(tokens[0], text) and tokens[1:] and _seems(tokens[1], text):
+    if tokens and not _may_begin(tokens[0], text) and tokens[1:] and _may_begin(tokens[1], text):
         spans.append((0, 0))
     while place < len(text):
         number = len(spans)
         if number == len(tokens):
             return None
-        if length := _fits(tokens[number], text, place):
+        if length := _spelled_length(tokens[number], text, place):
             spans.append((place, place + length))
             place += length
             continue
-        whole, start = _next_whole(tokens, number, text, place)
+        following, start = _next_whole(tokens, number, text, place)
         if start <= place:
             return None
-        spans += [(place, start)] * (whole - number)
+        spans += [(place, start)] * (following - number)
         place = start
     return spans
 
 
-def _fits(token: str, text: str, place: int) -> int:
+def _spelled_length(token: str, text: str, place: int) -> int:
     """How many characters the token spells there; 0 where it spells something else."""
     if text.startswith(token, place):
         return len(token)
@@ -276,15 +286,15 @@ def _fits(token: str, text: str, place: int) -> int:
     return 0
 
 
-def _seems(token: str, text: str) -> bool:
+def _may_begin(token: str, text: str) -> bool:
     """Whether the text may begin with this token, as far as can be seen."""
-    return _fits(token, text, 0) > 0 or _broken(token)
+    return _spelled_length(token, text, 0) > 0 or _is_broken(token)
 
 
 def _next_whole(tokens: Sequence[str], first: int, text: str, place: int) -> tuple[int, int]:
     """The next token that can be found behind broken ones, and where it begins; -1: none can."""
     number = first
-    while number < len(tokens) and _broken(tokens[number]):
+    while number < len(tokens) and _is_broken(tokens[number]):
         number += 1
     if number == first:
         return number, -1
@@ -296,7 +306,7 @@ def _next_whole(tokens: Sequence[str], first: int, text: str, place: int) -> tup
     return number, start
 
 
-def _broken(token: str) -> bool:
+def _is_broken(token: str) -> bool:
     return "\ufffd" in token or token.startswith("bytes:") or not token
 
 
@@ -313,7 +323,7 @@ class CannotScore(RoteError):
         super().__init__(f"{where} {_NO_ECHO}{f' ({detail})' if detail else ''}")
 
 
-def scored(answer: Answer, wanted: Continuation, where: str) -> Scored:
+def score_answer(answer: EndpointAnswer, wanted: Continuation, where: str) -> Scored:
     """The tokens of a continuation that have a log-probability.
 
     The first token of all has none where the model has no start token: it is left out.
@@ -323,17 +333,22 @@ def scored(answer: Answer, wanted: Continuation, where: str) -> Scored:
         raise CannotScore(where)
     if logprobs is None or len(logprobs) != len(tokens):
         raise CannotScore(where, "its answer has no token_logprobs")
-    spans = lay(tokens, wanted.context + wanted.text)
+    spans = align_tokens(tokens, wanted.context + wanted.text)
     if spans is None:
         raise CannotScore(where, "the tokens that it answers do not spell the text that was sent")
-    lacking = sum(one is None for one in logprobs[_first(spans) + 1 : len(spans)])
+    lacking = sum(logprob is None for logprob in logprobs[_first_spelled(spans) + 1 : len(spans)])
     if lacking:
         without = "comes" if lacking == 1 else "come"
         raise CannotScore(where, f"{several(lacking, 'token')} {without} without a log-probability")
     tops = answer.logprobs.tops or [{}] * len(tokens)
     before = len(wanted.context)
     rows = [
-        (logprob, max(0, start - before), end - before, _greedy(logprob, top))
+        (
+            logprob,
+            max(0, start - before),
+            end - before,
+            bool(top) and logprob >= max(top.values()) - 1e-9,
+        )
         for (start, end), logprob, top in zip(spans, logprobs, tops)
         if end > before and logprob is not None
     ]
@@ -349,12 +364,12 @@ def scored(answer: Answer, wanted: Continuation, where: str) -> Scored:
     )
 
 
-def _first(spans: Sequence[tuple[int, int]]) -> int:
+def _first_spelled(spans: Sequence[tuple[int, int]]) -> int:
     """The first token that spells something: it and a start token may have no log-probability."""
     return next((place for place, (start, end) in enumerate(spans) if end > start), 0)
 
 
-def written(answer: Answer, where: str) -> tuple[str, float] | None:
+def written_token(answer: EndpointAnswer, where: str) -> tuple[str, float] | None:
     """The one token that was written and its log-probability; None where it spells nothing."""
     tokens, logprobs = answer.logprobs.tokens, answer.logprobs.logprobs
     if not tokens or not logprobs or logprobs[0] is None:
@@ -363,25 +378,26 @@ def written(answer: Answer, where: str) -> tuple[str, float] | None:
     return (tokens[0], logprobs[0]) if answer.text == tokens[0] != "" else None
 
 
-def generated(
-    answer: Answer, decoding: Decoding, length: Callable[[str], int], sent: Mapping[str, Any]
+def generated_text(
+    answer: EndpointAnswer,
+    decoding: Decoding,
+    length: Callable[[str], int],
+    sent: Mapping[str, Any],
 ) -> Generated:
     """The text of an answer; `length` guesses its tokens where the endpoint does not count."""
     guessed = length(answer.text) if answer.text or not answer.filtered else 0
     tokens = guessed if answer.written is None else answer.written
-    return Generated(answer.text, tokens, _ended(answer, decoding), sent)
+    return Generated(answer.text, tokens, _end_reason(answer, decoding), sent)
 
 
-def _ended(answer: Answer, decoding: Decoding) -> Literal["end", "stop", "length", "filtered"]:
+def _end_reason(
+    answer: EndpointAnswer, decoding: Decoding
+) -> Literal["end", "stop", "length", "filtered"]:
     if answer.filtered:
         return "filtered"
     if answer.finish == "length":
         return "length"
     return "stop" if decoding.stop and not answer.ended_itself else "end"
-
-
-def _greedy(logprob: float, top: Mapping[str, float]) -> bool:
-    return bool(top) and logprob >= max(top.values()) - 1e-9
 
 
 _OPENINGS = (
@@ -393,17 +409,17 @@ _TOLERANCE = 0.3
 """Nats. Numbers of low precision differ by less; those of another token by far more."""
 
 
-def check_echo(ask: Callable[[dict[str, Any]], Answer], model: str, where: str) -> None:
+def check_echo(ask: Callable[[dict[str, Any]], EndpointAnswer], model: str, where: str) -> None:
     """Refuse an endpoint whose echo and whose own writing give one token two probabilities."""
     compared = 0
     for opening in _OPENINGS:
         body = {"model": model, "max_tokens": 1, "temperature": 0, "logprobs": 1}
-        found = written(ask({**body, "prompt": opening}), where)
-        if found is None:
+        first_token = written_token(ask({**body, "prompt": opening}), where)
+        if first_token is None:
             continue
-        token, logprob = found
+        token, logprob = first_token
         answer = ask({**body, "prompt": opening + token, "echo": True})
-        echoed = scored(answer, Continuation(opening, token), where)
+        echoed = score_answer(answer, Continuation(opening, token), where)
         if len(echoed.logprobs) != 1:
             continue  # in the text the token is cut otherwise
         compared += 1
@@ -415,3 +431,73 @@ def check_echo(ask: Callable[[dict[str, Any]], Answer], model: str, where: str) 
             )
     if not compared:
         raise CannotScore(where, "no token that it writes could be compared with its echo")
+
+
+_DENSE = 12
+"""Characters that no tokenizer puts into a token, on average over a text."""
+_SEVERAL, _LONGER = 4, 2
+"""So many texts of different length, the longest so many times as long as the shortest, do not all
+have the largest number of tokens by chance."""
+_ENDINGS = (".gguf", ".bin", ".safetensors")
+
+
+def check_name(answer: EndpointAnswer, requested: str, where: str) -> None:
+    """Refuse the answer of another model. A dated version of what was named, or the last part of
+    its path, is the same."""
+    actual = answer.model
+    if not actual or _is_same_model(actual, requested):
+        return
+    raise RoteError(
+        f"{where} was asked for the model '{requested}' and answers as '{actual}': name the model "
+        f"that runs there (#{actual})"
+    )
+
+
+def _is_same_model(named: str, requested: str) -> bool:
+    actual, requested_part = (_last_part(name) for name in (named, requested))
+    return actual.startswith(requested_part) or requested_part.startswith(actual)
+
+
+def _last_part(name: str) -> str:
+    last = PurePosixPath(name.replace("\\", "/")).name.lower()
+    for ending in _ENDINGS:
+        last = last.removesuffix(ending)
+    return last
+
+
+@dataclass(slots=True)
+class PromptLengths:
+    """How many tokens an endpoint said that it read, for texts of which length."""
+
+    _most: int = 0
+    _sizes: set[int] = field(default_factory=set)
+    """Of the texts with the largest number of tokens so far."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def check(self, answer: EndpointAnswer, text: str, where: str) -> None:
+        """Refuse an answer to a part of the text."""
+        read = answer.read
+        # Blanks in a row may be one token, whatever their number.
+        size = len(" ".join(text.split()))
+        if answer.truncated:
+            raise _cut_error(where, len(text), read)
+        if not read:
+            return
+        with self._lock:
+            if read > self._most:
+                self._most, self._sizes = read, set()
+            if read == self._most:
+                self._sizes.add(size)
+            sizes = self._sizes
+            full = len(sizes) >= _SEVERAL and max(sizes) > _LONGER * min(sizes)
+        if size > _DENSE * read or (read == self._most and full):
+            raise _cut_error(where, len(text), read)
+
+
+def _cut_error(where: str, characters: int, read: int | None) -> RoteError:
+    counted = "" if read is None else f" (it counts {several(read, 'token')})"
+    length = several(characters, "character")
+    return RoteError(
+        f"{where} has read a part only of a text of {length}{counted}: it cuts what "
+        "is too long for it. Shorten the texts, or serve the model with more context"
+    )

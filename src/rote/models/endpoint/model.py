@@ -18,22 +18,23 @@ from urllib.parse import urlsplit
 
 from rote.core.errors import OptionError, RoteError
 from rote.core.http import Client, Pace, Refused
-from rote.core.model import Continuation, Decoding, Generated, Prompt, Scored
+from rote.core.model import MESSAGES, Continuation, Decoding, Generated, Message, Prompt, Scored
 from rote.core.progress import Once, Reporter, several
 from rote.models.endpoint.answers import (
-    Answer,
     CannotScore,
+    EndpointAnswer,
+    PromptLengths,
     check_echo,
-    generated,
+    check_name,
+    generated_text,
     read_answer,
-    scored,
+    score_answer,
 )
-from rote.models.endpoint.checks import Lengths, check_name
 
 OPENAI = "https://api.openai.com/v1"
 
 
-def address(name: str) -> tuple[str, str]:
+def parse_address(name: str) -> tuple[str, str]:
     """The endpoint and the model, from what stands behind `openai:` in the name of a model."""
     url, sharp, model = name.rpartition("#")
     if not sharp:
@@ -52,27 +53,27 @@ def address(name: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}", model
 
 
-def client(url: str, key_variable: str, rate: float = 0.0) -> Client:
+def open_client(url: str, key_variable: str, rate: float = 0.0) -> Client:
     """Who asks the endpoint; the key, if there is one, goes nowhere that it should not."""
-    made, key = Client(url, Pace(rate)), os.environ.get(key_variable) or None
+    connection, key = Client(url, Pace(rate)), os.environ.get(key_variable) or None
     if key is None and url == OPENAI:
         raise OptionError(
             f"{OPENAI} wants a key, and the environment variable {key_variable} is not set"
         )
-    if key is not None and not made.secure and not made.local:
+    if key is not None and not connection.secure and not connection.local:
         raise OptionError(
-            f"the key in {key_variable} would travel unencrypted to {made.host}: "
+            f"the key in {key_variable} would travel unencrypted to {connection.host}: "
             "use https, or name a variable that is not set with --key-variable"
         )
-    made.key = key
-    return made
+    connection.key = key
+    return connection
 
 
 _MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """Tokens that are read and written at most, and their price where one was given."""
 
     requests: int
@@ -140,7 +141,7 @@ class Endpoint:
     _checked: bool = False
     _estimated: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _lengths: Lengths = field(default_factory=Lengths)
+    _lengths: PromptLengths = field(default_factory=PromptLengths)
     _tell: Once = field(init=False)
 
     def __post_init__(self) -> None:
@@ -157,6 +158,14 @@ class Endpoint:
     def where(self) -> str:
         return self.client.url
 
+    @property
+    def chat_form(self) -> str | None:
+        return MESSAGES if self.chat else None
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """As it is counted: the endpoint writes the form itself."""
+        return "\n".join(message.content for message in messages)
+
     def length(self, text: str) -> int:
         return max(1, round(len(text) / _CHARACTERS))
 
@@ -166,7 +175,7 @@ class Endpoint:
             if self._estimated:
                 return
             self._estimated = True
-        estimate = Estimate(requests, read, written, self.price)
+        estimate = CostEstimate(requests, read, written, self.price)
         if estimate.cost and not self.yes:
             self._estimated = False
             raise OptionError(f"{self.where}: {estimate}. Agree to that with --yes")
@@ -186,28 +195,28 @@ class Endpoint:
                 "an endpoint draws by itself, so it knows no constraining factor: run the model "
                 "with transformers:, or leave out --constraint"
             )
-        return self._side_by_side(lambda one: self._generated(one, decoding), wanted)
+        return self._side_by_side(lambda prompt: self._generated(prompt, decoding), wanted)
 
-    def _scored(self, one: Continuation) -> Scored:
+    def _scored(self, request: Continuation) -> Scored:
         body = {
             "model": self.model,
-            "prompt": one.context + one.text,
+            "prompt": request.context + request.text,
             "max_tokens": 1,  # not all endpoints take 0; what is generated is left out
             "temperature": 0,
             "echo": True,
             "logprobs": 1,
         }
-        found = scored(self._completed(body), one, self.where)
-        if not one.context and (not len(found.starts) or found.starts[0] > 0):
-            if not len(found.starts):
+        result = score_answer(self._completed(body), request, self.where)
+        if not request.context and (not len(result.starts) or result.starts[0] > 0):
+            if not len(result.starts):
                 raise CannotScore(self.where, "a text of one token needs something before it")
             self._tell(
                 f"{self.where} gives no log-probability for the first token of a text: texts "
                 "without a context are scored from their second token on"
             )
-        return found
+        return result
 
-    def _completed(self, body: dict[str, Any]) -> Answer:
+    def _completed(self, body: dict[str, Any]) -> EndpointAnswer:
         """The answer to a request for log-probabilities."""
         try:
             return self._post("/completions", body, scores=True)
@@ -216,39 +225,41 @@ class Endpoint:
                 raise CannotScore(self.where, f"it says: {error.said}") from None
             raise self._explained(error) from None
 
-    def _generated(self, one: Prompt, decoding: Decoding) -> Generated:
-        asked: dict[str, Any] = {"model": self.model}
+    def _generated(self, prompt: Prompt, decoding: Decoding) -> Generated:
+        body: dict[str, Any] = {"model": self.model}
         if self.chat:
-            asked["messages"] = [{"role": "user", "content": one.text}]
+            turns = prompt.messages or (Message("user", prompt.text),)
+            body["messages"] = [{"role": turn.role, "content": turn.content} for turn in turns]
         else:
-            asked["prompt"] = one.text
+            body["prompt"] = prompt.text
         while True:
-            sent = self._sent(one, decoding)
+            sent = self._sent(prompt, decoding)
             path = "/chat/completions" if self.chat else "/completions"
             try:
-                answer = self._post(path, {**asked, **sent})
+                answer = self._post(path, {**body, **sent})
             except Refused as error:
                 if not self._adapted(error, sent, decoding):
                     raise self._explained(error) from None
             else:
-                self._lengths.check(answer, one.text, self.where)
-                return generated(answer, decoding, self.length, sent)
+                read = self.render(prompt.messages) if prompt.messages else prompt.text
+                self._lengths.check(answer, read, self.where)
+                return generated_text(answer, decoding, self.length, sent)
 
-    def _post(self, path: str, body: dict[str, Any], *, scores: bool = False) -> Answer:
+    def _post(self, path: str, body: dict[str, Any], *, scores: bool = False) -> EndpointAnswer:
         """The answer of the model that was asked for."""
-        held = self.client.post(path, body, self.reporter.warn)
-        answer = read_answer(held, self.where + path, self.client.show, scores=scores)
+        reply = self.client.post(path, body, self.reporter.warn)
+        answer = read_answer(reply, self.where + path, self.client.show, scores=scores)
         check_name(answer, self.model, self.where)
         return answer
 
-    def _sent(self, one: Prompt, decoding: Decoding) -> dict[str, Any]:
+    def _sent(self, prompt: Prompt, decoding: Decoding) -> dict[str, Any]:
         """The settings of a request, those at rest too."""
         most = "max_completion_tokens" if self._newer else "max_tokens"
         sent: dict[str, Any] = {most: decoding.max_tokens, "temperature": decoding.temperature}
         with self._lock:
             sent |= self._settings
         if decoding.sampled:
-            sent |= {"seed": one.seed, "top_p": decoding.top_p}
+            sent |= {"seed": prompt.seed, "top_p": decoding.top_p}
             if decoding.top_k:
                 sent["top_k"] = decoding.top_k
         else:  # whatever is cut off, the likeliest token stays

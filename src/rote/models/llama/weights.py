@@ -5,33 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.errors import InputError
+from rote.core.errors import InputError, MissingExtra
 from rote.core.files import open_regular
-from rote.core.json_reader import parse_json
-from rote.models.tokens.reading import read_object
+from rote.models.tokens.encoding import read_object
 
 _TYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F16": np.dtype("<f2"),
     "BF16": np.dtype("<u2"),
 }
-_LONGEST_HEADER = 100_000_000  # the format's own limit
 
 Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _TensorPlace:
     kind: str
     shape: tuple[int, ...]
-    begin: int
-    end: int
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +37,7 @@ class Tensors:
     """The tensors of a file by name."""
 
     path: Path
-    places: dict[str, _Place]
-    numbers: int
-    """Where the numbers begin."""
+    places: dict[str, _TensorPlace]
 
     def take(self, name: str, *shape: int) -> Single:
         """One tensor in single precision; its shape is the one that is expected."""
@@ -56,67 +52,51 @@ class Tensors:
                 file=str(self.path),
                 remedy="Keep weights and config.json of the same model together",
             )
-        kind = _TYPES[place.kind]
-        held: NDArray[Any] = np.fromfile(
-            self.path, kind, math.prod(shape), offset=self.numbers + place.begin
+        # The library's reader of numpy arrays knows no bfloat16.
+        numbers: NDArray[Any] = np.fromfile(
+            self.path, _TYPES[place.kind], math.prod(shape), offset=place.offset
         )
         if place.kind == "BF16":  # the upper half of a single-precision number
-            held = (held.astype(np.uint32) << 16).view(np.float32)
-        return held.astype(np.float32).reshape(shape)
+            numbers = (numbers.astype(np.uint32) << 16).view(np.float32)
+        return numbers.astype(np.float32).reshape(shape)
 
 
 def read_tensors(path: Path) -> Tensors:
-    """What is in a file, checked; no numbers are read yet."""
+    """What is in a file, checked by the library; no numbers are read yet."""
     try:
-        size = path.stat().st_size
-        with open_regular(path) as file:
-            length = int.from_bytes(file.read(8), "little")
-            if size < 8 or length > min(size - 8, _LONGEST_HEADER):
-                raise _damaged(path, "it ends within its header")
-            header = parse_json(file.read(length), strict=True)
+        from safetensors import SafetensorError, safe_open
+    except ImportError:
+        raise MissingExtra("safetensors", "numpy", "A model of numpy") from None
+    try:
+        open_regular(path).close()
+        with safe_open(path, framework="np") as file:
+            # Each tensor begins where the one before ends, the first behind the header.
+            slices = {name: file.get_slice(name) for name in file.offset_keys()}
+            kinds = {name: str(part.get_dtype()) for name, part in slices.items()}
+            shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
     except OSError as error:
         raise InputError(
             f"cannot be read ({error.strerror})",
             file=str(path),
             remedy="Weights in several files or of another kind are read by transformers:FOLDER",
         ) from None
-    except InputError as error:
-        if error.file is not None:
-            raise
-        raise _damaged(path, f"its header {error.problem}") from None
-    if not isinstance(header, dict):
-        raise _damaged(path, "its header is no JSON object")
-    header.pop("__metadata__", None)
-    places = {name: _place(path, name, said) for name, said in header.items()}
-    reached = 0
-    for name, place in sorted(places.items(), key=lambda one: (one[1].begin, one[1].end)):
-        if place.begin != reached:
-            raise _damaged(path, f"tensor '{name}' does not begin where the one before ends")
-        reached = place.end
-    if 8 + length + reached != size:
-        raise _damaged(path, f"it should hold {8 + length + reached} bytes and holds {size}")
-    return Tensors(path, places, 8 + length)
-
-
-def _place(path: Path, name: str, said: Any) -> _Place:
-    try:
-        kind, shape, (begin, end) = said["dtype"], tuple(said["shape"]), said["data_offsets"]
-        whole = all(type(one) is int and one >= 0 for one in (*shape, begin, end))
-    except (TypeError, KeyError, ValueError):
-        raise _damaged(path, f"tensor '{name}' is not described") from None
-    if kind not in _TYPES:
+    except SafetensorError as error:
         raise InputError(
-            f"tensor '{name}' holds numbers of the kind {kind}; {', '.join(_TYPES)} can be read",
-            file=str(path),
-            remedy="Run the model with transformers:FOLDER",
-        )
-    if not whole or end - begin != math.prod(shape) * _TYPES[kind].itemsize:
-        raise _damaged(path, f"the place of tensor '{name}' does not fit its shape")
-    return _Place(kind, shape, begin, end)
-
-
-def _damaged(path: Path, why: str) -> InputError:
-    return InputError(f"the file is damaged: {why}", file=str(path), remedy="Fetch it again")
+            f"the file is damaged: {error}", file=str(path), remedy="Fetch it again"
+        ) from None
+    for name, kind in kinds.items():
+        if kind not in _TYPES:
+            raise InputError(
+                f"tensor '{name}' holds {kind} numbers; {', '.join(_TYPES)} can be read",
+                file=str(path),
+                remedy="Run the model with transformers:FOLDER",
+            )
+    sizes = [math.prod(shapes[name]) * _TYPES[kinds[name]].itemsize for name in slices]
+    offsets = accumulate(sizes, initial=path.stat().st_size - sum(sizes))
+    places = (
+        _TensorPlace(kinds[name], shapes[name], offset) for name, offset in zip(slices, offsets)
+    )
+    return Tensors(path, dict(zip(slices, places)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,27 +128,27 @@ LONGEST = 2**21
 def read_shape(folder: Path) -> Shape:
     """What config.json says, refused where the numbers would come out wrong."""
     path = folder / "config.json"
-    said = read_object(path)
+    config = read_object(path)
     try:
-        _check(path, said)
-        heads = int(said["num_attention_heads"])
-        hidden = int(said["hidden_size"])
+        _check_config(path, config)
+        heads = int(config["num_attention_heads"])
+        hidden = int(config["hidden_size"])
         shape = Shape(
-            vocabulary=int(said["vocab_size"]),
+            vocabulary=int(config["vocab_size"]),
             hidden=hidden,
-            inner=int(said["intermediate_size"]),
-            layers=int(said["num_hidden_layers"]),
+            inner=int(config["intermediate_size"]),
+            layers=int(config["num_hidden_layers"]),
             heads=heads,
-            groups=int(said.get("num_key_value_heads") or heads),
-            head=int(said.get("head_dim") or hidden // max(heads, 1)),
-            longest=int(said.get("max_position_embeddings", 2048)),
-            epsilon=float(said.get("rms_norm_eps", 1e-6)),
-            theta=_theta(said),
-            tied=bool(said.get("tie_word_embeddings", False)),
-            attention_bias=bool(said.get("attention_bias", False)),
-            inner_bias=bool(said.get("mlp_bias", False)),
-            start=_start(said),
-            ends=_ends(folder, said),
+            groups=int(config.get("num_key_value_heads") or heads),
+            head=int(config.get("head_dim") or hidden // max(heads, 1)),
+            longest=int(config.get("max_position_embeddings", 2048)),
+            epsilon=float(config.get("rms_norm_eps", 1e-6)),
+            theta=_rope_theta(config),
+            tied=bool(config.get("tie_word_embeddings", False)),
+            attention_bias=bool(config.get("attention_bias", False)),
+            inner_bias=bool(config.get("mlp_bias", False)),
+            start=_start_token(config),
+            ends=_end_tokens(folder, config),
         )
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         problem = f"a size or setting is missing or something else: {error!r}"
@@ -185,16 +165,19 @@ def read_shape(folder: Path) -> Shape:
     return shape
 
 
-def _check(path: Path, said: dict[str, Any]) -> None:
-    kind = (said.get("architectures") or [f"model type {said.get('model_type')}"])[0]
-    rope = said.get("rope_parameters") or said.get("rope_scaling") or {}
+def _check_config(path: Path, config: dict[str, Any]) -> None:
+    kind = (config.get("architectures") or [f"model type {config.get('model_type')}"])[0]
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     turning = rope.get("rope_type") or rope.get("type") or "default"
     for wrong, what in (
         (kind != "LlamaForCausalLM", f"is a {kind}"),
-        (said.get("hidden_act", "silu") != "silu", f"has the activation {said.get('hidden_act')}"),
+        (
+            config.get("hidden_act", "silu") != "silu",
+            f"has the activation {config.get('hidden_act')}",
+        ),
         (turning != "default", f"turns positions in the way '{turning}'"),
         (rope.get("partial_rotary_factor", 1) != 1, "turns a part of each head only"),
-        (bool(said.get("quantization_config")), "is quantized"),
+        (bool(config.get("quantization_config")), "is quantized"),
     ):
         if wrong:
             raise InputError(
@@ -204,29 +187,29 @@ def _check(path: Path, said: dict[str, Any]) -> None:
             )
 
 
-def _theta(said: dict[str, Any]) -> float:
+def _rope_theta(config: dict[str, Any]) -> float:
     # transformers 5 writes it into rope_parameters, earlier versions beside it.
-    rope = said.get("rope_parameters") or {}
-    return float(rope.get("rope_theta", said.get("rope_theta", 10000.0)))
+    rope = config.get("rope_parameters") or {}
+    return float(rope.get("rope_theta", config.get("rope_theta", 10000.0)))
 
 
-def _start(said: dict[str, Any]) -> int | None:
+def _start_token(config: dict[str, Any]) -> int | None:
     for name in ("bos_token_id", "eos_token_id"):
-        found = said.get(name)
-        if isinstance(found, list) and found:
-            found = found[0]
-        if isinstance(found, int):
-            return found
+        token = config.get(name)
+        if isinstance(token, list) and token:
+            token = token[0]
+        if isinstance(token, int):
+            return token
     return None
 
 
-def _ends(folder: Path, said: dict[str, Any]) -> frozenset[int]:
+def _end_tokens(folder: Path, config: dict[str, Any]) -> frozenset[int]:
     path = folder / "generation_config.json"
     generating = read_object(path) if path.is_file() else {}
-    found = generating.get("eos_token_id", said.get("eos_token_id"))
-    if found is None:
+    ends = generating.get("eos_token_id", config.get("eos_token_id"))
+    if ends is None:
         return frozenset()
-    return frozenset(map(int, found if isinstance(found, list) else [found]))
+    return frozenset(map(int, ends if isinstance(ends, list) else [ends]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +220,14 @@ class Product:
     bias: Single | None
 
     def __call__(self, x: Single) -> Single:
-        found: Single = x @ self.matrix
+        result: Single = x @ self.matrix
         if self.bias is not None:
-            found += self.bias
-        return found
+            result += self.bias
+        return result
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class DecoderLayer:
     """Attention and the feed-forward part, each with the norm before it."""
 
     norm: Single
@@ -263,7 +246,7 @@ class Weights:
 
     shape: Shape
     embedding: Single
-    layers: tuple[Layer, ...]
+    layers: tuple[DecoderLayer, ...]
     norm: Single
     head: Single
     cosines: Single
@@ -271,7 +254,7 @@ class Weights:
     """Position by half a head."""
 
 
-class Held(Protocol):
+class TensorFile(Protocol):
     """A file of weights: `Tensors`, or a GGUF file."""
 
     @property
@@ -286,24 +269,24 @@ class Held(Protocol):
 
 def read_weights(folder: Path, shape: Shape) -> Weights:
     """From `model.safetensors`, in single precision."""
-    return laid_out(read_tensors(folder / "model.safetensors"), shape)
+    return arrange_weights(read_tensors(folder / "model.safetensors"), shape)
 
 
-def laid_out(tensors: Held, shape: Shape) -> Weights:
+def arrange_weights(tensors: TensorFile, shape: Shape) -> Weights:
     """The tensors of a file, each of which must have its place."""
-    taken: set[str] = set()
-    layers = tuple(_layer(tensors, shape, number, taken) for number in range(shape.layers))
-    embedding = _take(tensors, taken, "model.embed_tokens.weight", shape.vocabulary, shape.hidden)
+    used: set[str] = set()
+    layers = tuple(_read_layer(tensors, shape, number, used) for number in range(shape.layers))
+    embedding = _take(tensors, used, "model.embed_tokens.weight", shape.vocabulary, shape.hidden)
     head = embedding
     if not shape.tied:
-        head = _take(tensors, taken, "lm_head.weight", shape.vocabulary, shape.hidden)
-    norm = _take(tensors, taken, "model.norm.weight", shape.hidden)
-    check_left(tensors, taken)
-    cosines, sines = _turns(shape)
+        head = _take(tensors, used, "lm_head.weight", shape.vocabulary, shape.hidden)
+    norm = _take(tensors, used, "model.norm.weight", shape.hidden)
+    check_all_used(tensors, used)
+    cosines, sines = _rotations(shape)
     return Weights(shape, embedding, layers, norm, np.ascontiguousarray(head.T), cosines, sines)
 
 
-def check_left(tensors: Held, taken: set[str]) -> None:
+def check_all_used(tensors: TensorFile, taken: set[str]) -> None:
     """Whether every tensor has its place: one that has none would change the numbers."""
     for name in tensors.places:
         # Written by some versions although they follow from the rest.
@@ -316,12 +299,12 @@ def check_left(tensors: Held, taken: set[str]) -> None:
         )
 
 
-def _take(tensors: Held, taken: set[str], name: str, *shape: int) -> Single:
+def _take(tensors: TensorFile, taken: set[str], name: str, *shape: int) -> Single:
     taken.add(name)
     return tensors.take(name, *shape)
 
 
-def _layer(tensors: Held, shape: Shape, number: int, taken: set[str]) -> Layer:
+def _read_layer(tensors: TensorFile, shape: Shape, number: int, taken: set[str]) -> DecoderLayer:
     before = f"model.layers.{number}."
     queries, keys = shape.heads * shape.head, shape.groups * shape.head
 
@@ -343,7 +326,7 @@ def _layer(tensors: Held, shape: Shape, number: int, taken: set[str]) -> Layer:
 
     looking = {"self_attn.q_proj": queries, "self_attn.k_proj": keys, "self_attn.v_proj": keys}
     inner = {"mlp.gate_proj": shape.inner, "mlp.up_proj": shape.inner}
-    return Layer(
+    return DecoderLayer(
         norm=norm("input_layernorm"),
         looking=product(looking, shape.hidden, shape.attention_bias),
         out=product({"self_attn.o_proj": shape.hidden}, queries, shape.attention_bias),
@@ -353,7 +336,7 @@ def _layer(tensors: Held, shape: Shape, number: int, taken: set[str]) -> Layer:
     )
 
 
-def _turns(shape: Shape) -> tuple[Single, Single]:
+def _rotations(shape: Shape) -> tuple[Single, Single]:
     """Cosine and sine of every position's turns, in single precision as transformers has them."""
     exponents = np.arange(0, shape.head, 2, dtype=np.float32) / np.float32(shape.head)
     frequencies = (1.0 / np.float32(shape.theta) ** exponents).astype(np.float32)

@@ -1,12 +1,15 @@
-"""What a model's tokenizer is asked for."""
+"""What a model's tokenizer is asked for, and the tokenizers of the library `tokenizers`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from rote.core.errors import InputError, MissingExtra
+from rote.core.json_reader import JsonObject, read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Tokens(Protocol):
         """The text of tokens that follow others; bytes that are no character become U+FFFD."""
 
 
-def without_gaps(starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+def close_gaps(starts: Sequence[int], ends: Sequence[int]) -> list[int]:
     """Starts moved back to the end before, where some tokenizers leave a space out."""
     moved: list[int] = []
     reached = 0
@@ -60,7 +63,7 @@ _BEFORE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class LibraryTokens:
     """A tokenizer of the package."""
 
     tokenizer: Any
@@ -77,38 +80,85 @@ class Library:
     def encode(self, text: str, *, special: bool) -> Encoded:
         # Rust strings hold no surrogates; one character for one keeps the offsets right.
         clean = text.encode("utf-8", "replace").decode("utf-8")
-        found = self.tokenizer.encode(clean, add_special_tokens=special)
-        ends = [end for _, end in found.offsets]
+        encoding = self.tokenizer.encode(clean, add_special_tokens=special)
+        ends = [end for _, end in encoding.offsets]
         return Encoded(
-            list(found.ids), without_gaps([start for start, _ in found.offsets], ends), ends
+            list(encoding.ids), close_gaps([start for start, _ in encoding.offsets], ends), ends
         )
 
     def decode(self, ids: Sequence[int], before: Sequence[int]) -> str:
-        return decoded(self.tokenizer.decode, ids, before)
+        return decode_after(self.tokenizer.decode, ids, before)
 
 
-def decoded(decode: Any, ids: Sequence[int], before: Sequence[int]) -> str:
+def decode_after(decode: Any, ids: Sequence[int], before: Sequence[int]) -> str:
     """What the tokens add to the text of those before."""
     known = list(before[-_BEFORE:])
     start: str = decode(known) if known else ""
-    whole: str = decode([*known, *ids])
-    return whole[len(start) :] if whole.startswith(start) else str(decode(list(ids)))
+    full_text: str = decode([*known, *ids])
+    return full_text[len(start) :] if full_text.startswith(start) else str(decode(list(ids)))
 
 
-def open_library(path: str) -> Any:
-    """The package's tokenizer of a file."""
+def read_tokens(folder: Path, start: int | None) -> LibraryTokens:
+    """The tokenizer of `tokenizer.json`. `start` is what config.json says, if it does; the
+    tokenizer's own settings go before it, as in transformers."""
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise MissingExtra(
-            "tokenizers", "subwords", f"The kind of tokenizer that {path} describes"
-        ) from None
+        raise MissingExtra("tokenizers", "numpy", "A model of numpy") from None
+    path = folder / "tokenizer.json"
+    described = read_object(path)
+    _keep_spaces(described)
     try:
-        tokenizer = Tokenizer.from_file(path)
+        tokenizer = Tokenizer.from_str(json.dumps(described))
+        tokens = LibraryTokens(tokenizer, _start_token(folder, described, start))
+    except InputError:
+        raise
     except Exception as error:  # the package raises bare Exception
         raise InputError(
-            f"not a tokenizer.json: {error}", file=path, remedy="Save the tokenizer again"
+            f"it, or tokenizer_config.json, does not fit together ({error})",
+            file=str(path),
+            remedy="Save the tokenizer again",
         ) from None
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    return tokenizer
+    return tokens
+
+
+def _keep_spaces(described: Any) -> None:
+    """Spans with the spaces of a token, which belong to it."""
+    for part in described.values() if isinstance(described, dict) else described:
+        if isinstance(part, dict | list):
+            _keep_spaces(part)
+    if isinstance(described, dict) and "trim_offsets" in described:
+        described["trim_offsets"] = False
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """An object in a file of a model's folder."""
+    try:
+        return dict(JsonObject.of(read_json(path), str(path)).values)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read ({error.strerror})",
+            file=str(path),
+            remedy="The folder of a model holds config.json, tokenizer.json, model.safetensors",
+        ) from None
+
+
+def _start_token(folder: Path, described: Mapping[str, Any], start: int | None) -> int:
+    """The start token: that of tokenizer_config.json, or its end token, or config.json's."""
+    settings = folder / "tokenizer_config.json"
+    config = read_object(settings) if settings.is_file() else {}
+    added = {entry.get("content"): entry.get("id") for entry in described.get("added_tokens") or ()}
+    for name in ("bos_token", "eos_token"):
+        token = config.get(name)
+        text = token.get("content") if isinstance(token, dict) else token
+        if isinstance(added.get(text), int):
+            return int(added[text])
+    if start is None:
+        raise InputError(
+            "neither tokenizer_config.json nor config.json names a start or an end token",
+            file=str(folder),
+            remedy="Give bos_token_id in config.json",
+        )
+    return start

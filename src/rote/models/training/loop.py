@@ -22,7 +22,7 @@ from rote.core.folder import clear_errors, refuse_links
 from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
-from rote.models.hub.computing import out_of_memory, quiet
+from rote.models.hub_models import is_out_of_memory, quiet_transformers
 from rote.models.training.objectives import Objective
 
 ACCOUNT = "training.json"
@@ -42,8 +42,8 @@ class TrainOptions:
     steps: int = option(0, "Updates in all, in place of epochs; 0: as the epochs say", least=0)
     learning_rate: float = option(
         0.0,
-        "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5, or with random "
-        "weights 2e-3 (tiny 3e-3) and 100 updates of warm-up",
+        "Learning rate after the warm-up, from which it falls to 0; 0: 5e-5 (adapters 2e-4), or "
+        "with random weights 2e-3 (tiny 3e-3) and 100 updates of warm-up",
         least=0,
     )
     warmup: int = option(0, "Updates in which the rate rises to it", least=0)
@@ -66,18 +66,18 @@ class TrainOptions:
         """Whether a validation loss is asked for."""
         return bool(self.patience or self.evaluate_every)
 
-    def settled(self, shape: str = "") -> TrainOptions:
-        """With a learning rate; random weights (of a shape) need a larger one."""
+    def settled(self, shape: str = "", *, lora: bool = False) -> TrainOptions:
+        """With a learning rate; random weights (of a shape) and adapters need a larger one."""
         if self.learning_rate:
             return self
         if shape:
             rate = 3e-3 if shape == "tiny" else 2e-3
             return replace(self, learning_rate=rate, warmup=self.warmup or 100)
-        return replace(self, learning_rate=5e-5)
+        return replace(self, learning_rate=2e-4 if lora else 5e-5)
 
 
 @dataclass(slots=True)
-class State:
+class TrainingState:
     """Where a training is."""
 
     step: int = 0
@@ -100,49 +100,56 @@ def train(
     *,
     settings: Mapping[str, Any],
     held_out: Callable[[], float] | None = None,
+    finish: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
-    """Train to the end and write the model to `folder`; gives what `training.json` there says.
+    """Train to the end, `finish` the weights and write the model to `folder`; gives what
+    `training.json` there says.
 
     A folder of the same settings is left as it is; its checkpoint stands beside it until then.
     """
     settings, options = as_json(settings), options.settled()
-    if (done := finished(folder, settings)) is not None:
+    if (done := read_finished(folder, settings)) is not None:
         return done
     with clear_errors(folder.parent, "the training"):
-        return _train(loaded, objective, folder, options, seed, reporter, settings, held_out)
+        state = _train(loaded, objective, folder, options, seed, reporter, settings, held_out)
+        if finish is not None:
+            finish()
+        return _write_model(loaded, folder, _checkpoint_path(folder), state, settings)
 
 
-def finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+def read_finished(folder: Path, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """What a training of these settings left there; refuses what others did."""
-    refuse_links((folder, _checkpoint_of(folder)))
+    refuse_links((folder, _checkpoint_path(folder)))
     if not folder.exists():
         return None
     place, remedy = folder / ACCOUNT, "Choose a new folder"
     try:
-        held = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
+        account = JsonObject.of(read_json(place, remedy=remedy), str(place), remedy=remedy)
     except OSError:
         raise OptionError(f"{folder} is not of this command: choose a new folder") from None
-    held.check({"settings": dict, "updates": int, "loss": list, "validation": list})
-    pairs = held.array("validation")
+    account.check({"settings": dict, "updates": int, "loss": list, "validation": list})
+    pairs = account.array("validation")
     if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise held.error("validation", "holds something else than pairs of an update and a loss")
-    if not all(isinstance(loss, (int, float)) for loss in (*held.array("loss"), *chain(*pairs))):
-        raise held.error("loss", "or 'validation' holds something else than numbers")
-    _refuse_others(folder, held.values["settings"], settings)
-    return dict(held.values)
+        raise account.error("validation", "holds something else than pairs of an update and a loss")
+    if not all(isinstance(loss, (int, float)) for loss in (*account.array("loss"), *chain(*pairs))):
+        raise account.error("loss", "or 'validation' holds something else than numbers")
+    _refuse_other_settings(folder, account.values["settings"], settings)
+    return dict(account.values)
 
 
-def _checkpoint_of(folder: Path) -> Path:
+def _checkpoint_path(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.checkpoint")
 
 
-def _refuse_others(place: Path, held: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+def _refuse_other_settings(
+    place: Path, before: Mapping[str, Any], wanted: Mapping[str, Any]
+) -> None:
     wanted = as_json(wanted)
-    different = [name for name in wanted if held.get(name) != wanted[name]]
+    different = [name for name in wanted if before.get(name) != wanted[name]]
     if different:
-        shown = ", ".join(f"{n} {held.get(n)}, not {wanted[n]}" for n in different)
+        differences = ", ".join(f"{n} {before.get(n)}, not {wanted[n]}" for n in different)
         raise OptionError(
-            f"{place} holds a training with other settings ({shown}): choose a new folder"
+            f"{place} holds a training with other settings ({differences}): choose a new folder"
         )
 
 
@@ -155,11 +162,11 @@ def _train(
     reporter: Reporter,
     settings: Mapping[str, Any],
     held_out: Callable[[], float] | None,
-) -> dict[str, Any]:
+) -> TrainingState:
     import torch
 
-    model, state, best = loaded.model, State(losses=[], looks=[]), None
-    checkpoint = _checkpoint_of(folder)
+    model, state, best = loaded.model, TrainingState(losses=[], looks=[]), None
+    checkpoint = _checkpoint_path(folder)
     adam = torch.optim.AdamW(
         model.parameters(),
         lr=options.learning_rate,
@@ -169,29 +176,29 @@ def _train(
     )
     epochs = [objective.batches(seed, 0)]
     total = options.steps or options.epochs * len(epochs[0])
-    rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _share(step, options, total))
+    rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _rate_share(step, options, total))
     if checkpoint.exists():
-        with _unusable(checkpoint):
+        with _checkpoint_errors(checkpoint):
             with open_regular(checkpoint) as file:
-                held = torch.load(file, map_location=loaded.device, weights_only=True)
-            _refuse_others(checkpoint, held["settings"], settings)
-            model.load_state_dict(held["model"])
-            adam.load_state_dict(held["adam"])
-            rate.load_state_dict(held["rate"])
-            state, best = State(**held["state"]), held["best"]
+                saved = torch.load(file, map_location=loaded.device, weights_only=True)
+            _refuse_other_settings(checkpoint, saved["settings"], settings)
+            model.load_state_dict(saved["model"])
+            adam.load_state_dict(saved["adam"])
+            rate.load_state_dict(saved["rate"])
+            state, best = TrainingState(**saved["state"]), saved["best"]
         reporter.say(f"{folder.name}: goes on after update {state.step:,} of {total:,}")
 
     def save() -> None:
-        kept = {
+        content = {
             "settings": settings,
             "model": model.state_dict(),
             "adam": adam.state_dict(),
             "rate": rate.state_dict(),
             "best": best,
-            "state": {name: getattr(state, name) for name in State.__slots__},
+            "state": {name: getattr(state, name) for name in TrainingState.__slots__},
         }
         data = io.BytesIO()
-        torch.save(kept, data)
+        torch.save(content, data)
         write_atomically(checkpoint, data.getvalue())
 
     def updates() -> Any:
@@ -238,14 +245,26 @@ def _train(
                 save()
     if best is not None:
         model.load_state_dict(best)
-    return _written(loaded, folder, checkpoint, state, settings)
+    return state
 
 
-def _share(step: int, options: TrainOptions, total: int) -> float:
+def _rate_share(step: int, options: TrainOptions, total: int) -> float:
     """Of the learning rate: up in the warm-up, then down to 0."""
     if step < options.warmup:
         return (step + 1) / (options.warmup + 1)
     return max(0.0, (total - step) / max(1, total - options.warmup))
+
+
+def _start_checkpointing(model: Any) -> bool:
+    """Keep less for gradients, which changes no number; whether the model had not done so yet."""
+    started = any(getattr(part, "gradient_checkpointing", False) for part in model.modules())
+    if started or not model.supports_gradient_checkpointing:
+        return False
+    # The method has another name since transformers 5.
+    enable = getattr(model, "activation_checkpointing_enable", None)
+    # The other way gives layers no gradients where what they read has none, as with LoRA.
+    (enable or model.gradient_checkpointing_enable)({"use_reentrant": False})
+    return True
 
 
 def _update(
@@ -253,11 +272,12 @@ def _update(
     adam: Any,
     objective: Objective,
     rows: Integers,
-    state: State,
+    state: TrainingState,
     options: TrainOptions,
     reporter: Reporter,
 ) -> float:
-    """One step; a batch that does not fit into memory is cut, and its gradients are added up."""
+    """One step; a batch that does not fit into memory is cut, and its gradients are added up. Where
+    one pair alone is too large, layers are computed again for their gradients instead of kept."""
     import torch
 
     while True:
@@ -270,11 +290,14 @@ def _update(
                 loss.backward()
                 total = total.to(loss.device) + loss.detach()
         except RuntimeError as error:
-            if not out_of_memory(error):
+            if not is_out_of_memory(error):
                 raise
             full = True
         if not full:
             break
+        if state.parts >= len(rows) and _start_checkpointing(model):
+            reporter.say("out of memory: layers are computed twice (gradient checkpointing)")
+            continue
         if state.parts >= len(rows):
             raise RoteError(
                 "one pair alone does not fit into memory: cut documents shorter, or take a smaller "
@@ -285,17 +308,17 @@ def _update(
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     torch.nn.utils.clip_grad_norm_(model.parameters(), _LARGEST_GRADIENT)
-    found = float(total)
-    if found != found:
+    value = float(total)
+    if value != value:
         raise RoteError(
             f"the loss of update {state.step + 1} is no number: take a smaller learning rate"
         )
     adam.step()
-    return found
+    return value
 
 
 @contextmanager
-def _unusable(path: Path) -> Iterator[None]:
+def _checkpoint_errors(path: Path) -> Iterator[None]:
     """Whatever a file holds that is no checkpoint of this model: torch has many errors for it."""
     try:
         yield
@@ -309,8 +332,8 @@ def _unusable(path: Path) -> Iterator[None]:
         ) from None
 
 
-def _written(
-    loaded: Any, folder: Path, checkpoint: Path, state: State, settings: Mapping[str, Any]
+def _write_model(
+    loaded: Any, folder: Path, checkpoint: Path, state: TrainingState, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The model in its folder, whole or not there."""
     account = {
@@ -323,7 +346,7 @@ def _written(
     partial = beside(folder)
     try:
         loaded.model.eval()
-        with quiet():
+        with quiet_transformers():
             loaded.model.save_pretrained(partial)
             loaded.tokenizer.save_pretrained(partial)
         (partial / ACCOUNT).write_text(json.dumps(account), "utf-8")

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from rote.core.annotation import Annotation
+from rote.core.document import Annotation
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.table import Column
-from rote.report.tables.screen import Listing, rows_table
-from rote.report.terminal import harmless, isolated
+from rote.report.screen import TableListing, rows_table
+from rote.report.terminal import isolate_direction, strip_controls
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,7 +25,7 @@ _LEAST_CONTEXT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConcordanceLine:
     """A match with its surroundings; `items` are layers to be shown below it, by name."""
 
     before: str
@@ -36,59 +36,64 @@ class Line:
     items: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def concordance(lines: Sequence[Line], width: int) -> Iterator[Text]:
+def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[Text]:
     """Lines of the given width: the matches one below the other, then whose they are."""
     from rich.cells import cell_len
     from rich.text import Text
 
     if not lines:
         return
-    matches = [_rows(line) for line in lines]
-    whose = [[harmless(line.document), harmless(line.author or "")] for line in lines]
+    matches = [_match_rows(line) for line in lines]
+    whose = [[strip_controls(line.document), strip_controls(line.author or "")] for line in lines]
     sizes = [
         min(max(map(cell_len, column)), width // share)
         for column, share in zip(zip(*whose), (5, 7))
     ]
     taken = sum(size + _GAP for size in sizes if size)
-    around = [(harmless(line.before), harmless(line.after)) for line in lines]
+    around = [(strip_controls(line.before), strip_controls(line.after)) for line in lines]
     widest = max(cell_len(row) for rows in matches for row in rows)
     middle = min(widest, max(_LEAST_CONTEXT, (width - taken) // 3))
     side = max(_LEAST_CONTEXT, (width - taken - middle - 2 * _GAP) // 2)
     left, right = (min(side, max(map(cell_len, texts))) for texts in zip(*around))
     gap = " " * _GAP
     for line, rows, (before, after), names in zip(lines, matches, around, whose):
-        shown = Text(_end(before, left) + gap, no_wrap=True)
-        shown.append(_start(rows[0], middle), style="bold")
-        shown.append(gap + _start(after, right))
+        shown = Text(_pad_end(before, left) + gap, no_wrap=True)
+        shown.append(_pad_start(rows[0], middle), style="bold")
+        shown.append(gap + _pad_start(after, right))
         for name, size in zip(names, sizes):
             if size:
-                shown.append(gap + _start(_cut(name, size), size), style="dim")
+                shown.append(gap + _pad_start(_cut_text(name, size), size), style="dim")
         shown.rstrip()
         yield shown
         for name, row in zip([n for n in line.items if n != "word"], rows[1:]):
             # The label stands where the words before the match stand, close to what it names.
-            yield Text(f"{_end(harmless(name), left)}{gap}{row}", style="dim", no_wrap=True)
+            yield Text(
+                f"{_pad_end(strip_controls(name), left)}{gap}{row}", style="dim", no_wrap=True
+            )
 
 
-def count_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
+def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     """Counts of phrases: one row per phrase and layer.
 
     The phrase itself is left out where the items say the same.
     """
-    said = {row["phrase"] for row in rows if _phrase(row).lower() == row["phrase"].lower()}
-    phrases = any(row["phrase"] not in said for row in rows)
+    plain = {row["phrase"] for row in rows if _phrase_text(row).lower() == row["phrase"].lower()}
+    phrases = any(row["phrase"] not in plain for row in rows)
     shown, last = [], None
     for row in rows:
         named = "" if row["phrase"] == last else row["phrase"]
         last = row["phrase"]
-        shown.append({**row, "phrase": named if phrases else None, "items": _phrase(row)})
+        shown.append({**row, "phrase": named if phrases else None, "items": _phrase_text(row)})
     columns = (Column("phrase", optional=True), Column("layer"), Column("items"))
-    return rows_table([*columns, *_numbers("occurrences", "documents", "authors")], shown)
+    return rows_table([*columns, *_count_columns("occurrences", "documents", "authors")], shown)
 
 
 def group_table(listing: Any, console: Any) -> None:
     """Matches by group, and how evenly they are spread over all groups."""
-    columns = [Column("group", listing.about["by"]), *_numbers("matches", "documents", "words")]
+    columns = [
+        Column("group", listing.about["by"]),
+        *_count_columns("matches", "documents", "words"),
+    ]
     console.print(rows_table(columns, listing.rows))
     spread = listing.about["dispersion"]
     console.print(
@@ -98,76 +103,80 @@ def group_table(listing: Any, console: Any) -> None:
     )
 
 
-def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> Listing:
+def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListing:
     """Named patterns, in all documents or by group."""
     columns = [Column("pattern"), *([Column("group", by)] if by else [])]
-    columns += _numbers("matches", "documents")
+    columns += _count_columns("matches", "documents")
     if by is None:
         columns.append(Column("dp", "DP", "number", 3))
         columns.append(Column("juilland_d", "D", "number", 3))
     return rows_table(columns, rows)
 
 
-def collocate_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
+def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     """Words beside a match, with how strongly they go with it."""
     columns = [
-        *(Column("word"), *_numbers("near"), Column("expected", kind="number", decimals=1)),
-        *(*_numbers("count"), Column("g2", "G2", "number", 1), Column("pmi", "PMI", "number", 2)),
+        *(Column("word"), *_count_columns("near"), Column("expected", kind="number", decimals=1)),
+        *(
+            *_count_columns("count"),
+            Column("g2", "G2", "number", 1),
+            Column("pmi", "PMI", "number", 2),
+        ),
         *(Column("t", kind="number", decimals=2), Column("log_dice", "logDice", "number", 2)),
     ]
     return rows_table(columns, rows)
 
 
-def frequent_table(rows: Sequence[Mapping[str, Any]]) -> Listing:
+def frequent_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     """The most frequent n-grams: one row each; examples take what room is left."""
     columns = [
         *(Column("rank", kind="count"), Column("items", "n-gram")),
-        *_numbers("count", "documents"),
+        *_count_columns("count", "documents"),
         Column("example", kind="text", optional=True),
     ]
     return rows_table(columns, [{**row, "items": " ".join(row["items"])} for row in rows])
 
 
-def _numbers(*names: str) -> list[Column]:
+def _count_columns(*names: str) -> list[Column]:
     """Those that hold anything; an empty one would only take room."""
     rate = Column("per_million", kind="number", optional=True)
     return [*(Column(name, kind="count", optional=True) for name in names), rate]
 
 
-def _rows(line: Line) -> list[str]:
+def _match_rows(line: ConcordanceLine) -> list[str]:
     """The match, and below it the items of each layer, in columns if there are as many."""
     from rich.cells import cell_len, set_cell_size
 
     if not line.items:
-        return [harmless(line.match)]
-    rows = [[harmless(item) or "∅" for item in items] for items in line.items.values()]
+        return [strip_controls(line.match)]
+    rows = [[strip_controls(item) or "∅" for item in items] for items in line.items.values()]
     if len({len(row) for row in rows}) > 1 or "word" not in line.items:
         below = [row for name, row in zip(line.items, rows) if name != "word"]
-        return [harmless(line.match), *(" ".join(row) for row in below)]
+        return [strip_controls(line.match), *(" ".join(row) for row in below)]
     widths = [max(map(cell_len, column)) for column in zip(*rows)]
     return [" ".join(map(set_cell_size, row, widths)).rstrip() for row in rows]
 
 
-def _phrase(row: Mapping[str, Any]) -> str:
+def _phrase_text(row: Mapping[str, Any]) -> str:
     """The items of a phrase; a query says what it means itself."""
     return " ".join(row["items"]) if row["items"] else str(row["phrase"])
 
 
-def _cut(text: str, size: int) -> str:
+def _cut_text(text: str, size: int) -> str:
     """A text of at most so many cells; a sign says that there was more."""
     from rich.cells import cell_len, set_cell_size
 
     return text if cell_len(text) <= size else set_cell_size(text, size - 1).rstrip() + "…"
 
 
-def _start(text: str, size: int) -> str:
+def _pad_start(text: str, size: int) -> str:
     """The beginning of a text in so many cells, padded."""
     from rich.cells import set_cell_size
 
-    return isolated(set_cell_size(text, size))
+    return isolate_direction(set_cell_size(text, size))
 
 
-def _end(text: str, size: int) -> str:
+def _pad_end(text: str, size: int) -> str:
     """The end of a text in so many cells, padded on the left."""
     from rich.cells import cell_len
 
@@ -178,7 +187,7 @@ def _end(text: str, size: int) -> str:
     # An accent whose letter was cut off would sit on the space before it.
     while first and first < len(text) and not cell_len(text[first]):
         first += 1
-    return isolated(" " * room + text[first:])
+    return isolate_direction(" " * room + text[first:])
 
 
 _COLUMN_GAP = 2
@@ -196,28 +205,30 @@ _STYLES = {
 }
 
 
-def gloss(annotation: Annotation, text: int, layers: Sequence[str], width: int) -> Iterator[Text]:
+def gloss_lines(
+    annotation: Annotation, text: int, layers: Sequence[str], width: int
+) -> Iterator[Text]:
     """Lines of the given width: the words in bold, then one line per layer."""
     word = annotation.word
     place = word.slice(text)
     ends = word.text_ends if word.sentence_ends is None else word.sentence_ends
     first = place.start
     for end in ends[(ends > place.start) & (ends <= place.stop)].tolist():
-        yield from _sentence(annotation, first, end, layers, width)
+        yield from _sentence_lines(annotation, first, end, layers, width)
         first = end
 
 
-def _sentence(
+def _sentence_lines(
     annotation: Annotation, first: int, last: int, layers: Sequence[str], width: int
 ) -> Iterator[Text]:
-    rows = {name: _items(annotation, name, first, last) for name in ("word", *layers)}
+    rows = {name: _layer_items(annotation, name, first, last) for name in ("word", *layers)}
     if annotation.heads is not None:
         # Heads are counted within the sentence, from 1, as treebanks do; 0 is the root.
         heads = annotation.heads[first:last].tolist()
         rows["head"] = [str(head - first + 1) if head >= 0 else "0" for head in heads]
     label = max(map(len, rows)) + _COLUMN_GAP
     widths = [max(map(cell_len, column)) + _COLUMN_GAP for column in zip(*rows.values())]
-    classes = _items(annotation, "upos", first, last) if "upos" in annotation.layers else None
+    classes = _layer_items(annotation, "upos", first, last) if "upos" in annotation.layers else None
     start = 0
     while start < len(widths):
         stop, used = start + 1, label + widths[start]
@@ -236,7 +247,7 @@ def _sentence(
         start = stop
 
 
-def _items(annotation: Annotation, name: str, first: int, last: int) -> list[str]:
+def _layer_items(annotation: Annotation, name: str, first: int, last: int) -> list[str]:
     layer = annotation.layers[name]
     # Control characters would move the cursor: shown as what they are.
     return [

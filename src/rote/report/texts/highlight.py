@@ -14,8 +14,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rote.report.tables.screen import plain_table
-from rote.report.terminal import harmless, readable
+from rote.core.evidence import Mark
+from rote.report.screen import plain_table
+from rote.report.terminal import mask_controls, strip_controls
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -25,25 +26,7 @@ BLANK_LINES = re.compile(r"\n[^\S\n]*\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """A stretch of a text (character offsets) and what it shows."""
-
-    start: int
-    end: int
-    label: str = ""
-    kind: str = ""
-    """Whose pattern it is; or template, cited, common, original, or copied (a run of words that the
-    corpus holds)."""
-    sources: Sequence[Mapping[str, Any]] = ()
-    """Where it occurs elsewhere: document, author, excerpt, ..."""
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Mark:
-        return cls(**{**data, "sources": tuple(data["sources"])})
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
+class MarkPlace:
     """A mark where it passes under a piece of a text, in its lane."""
 
     mark: Mark
@@ -53,16 +36,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MarkedPiece:
     """Characters of a text that lie in the same marks; the pieces together are the text."""
 
     start: int
     end: int
     text: str
-    places: tuple[Place, ...]
+    places: tuple[MarkPlace, ...]
 
 
-def in_lanes(text: str, marks: Sequence[Mark]) -> list[tuple[Mark, int]]:
+def assign_lanes(text: str, marks: Sequence[Mark]) -> list[tuple[Mark, int]]:
     """The marks from left to right, each in the first lane that is free."""
     for mark in marks:
         if not 0 <= mark.start < mark.end <= len(text):
@@ -75,26 +58,26 @@ def in_lanes(text: str, marks: Sequence[Mark]) -> list[tuple[Mark, int]]:
     return placed
 
 
-def pieces(text: str, marks: Sequence[Mark]) -> list[Piece]:
+def cut_pieces(text: str, marks: Sequence[Mark]) -> list[MarkedPiece]:
     """The text cut wherever a mark begins or ends, each part with the marks it lies in."""
-    placed = in_lanes(text, marks)
+    placed = assign_lanes(text, marks)
     cuts = sorted({0, len(text), *(c for mark, _ in placed for c in (mark.start, mark.end))})
-    found, active, following = [], list[tuple[Mark, int]](), 0
+    cut, active, following = [], list[tuple[Mark, int]](), 0
     for start, end in pairwise(cuts):
         active = [(mark, lane) for mark, lane in active if mark.end > start]
         while following < len(placed) and placed[following][0].start == start:
             active.append(placed[following])
             following += 1
-        places = (Place(m, lane, m.start == start, m.end == end) for m, lane in active)
+        places = (MarkPlace(m, lane, m.start == start, m.end == end) for m, lane in active)
         ordered = tuple(sorted(places, key=lambda place: place.lane))
-        found.append(Piece(start, end, text[start:end], ordered))
-    return found
+        cut.append(MarkedPiece(start, end, text[start:end], ordered))
+    return cut
 
 
-def paragraphs(
+def mark_paragraphs(
     text: str,
     marks: Sequence[Mark],
-    shown: Callable[[Piece, bool], Mapping[str, Any]],
+    shown: Callable[[MarkedPiece, bool], Mapping[str, Any]],
     *,
     between: re.Pattern[str] = LINES,
     lanes: int = 1_000,
@@ -104,18 +87,18 @@ def paragraphs(
     `shown` gives what a page has to know of a piece, and hears whether it is the piece's first
     part: a piece that goes over paragraphs has one in each. At most so many `lanes` are counted.
     """
-    found: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
-    for piece in pieces(text, marks):
+    paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
+    for piece in cut_pieces(text, marks):
         first = True
         deepest = max((min(place.lane + 1, lanes) for place in piece.places), default=0)
-        for number, part in enumerate(between.split(readable(piece.text))):
+        for number, part in enumerate(between.split(mask_controls(piece.text))):
             if number:
-                found.append({"runs": [], "lanes": 0})
+                paragraphs.append({"runs": [], "lanes": 0})
             if part:
-                found[-1]["lanes"] = max(found[-1]["lanes"], deepest)
-                found[-1]["runs"].append({"text": part, **shown(piece, first)})
+                paragraphs[-1]["lanes"] = max(paragraphs[-1]["lanes"], deepest)
+                paragraphs[-1]["runs"].append({"text": part, **shown(piece, first)})
                 first = False
-    return [paragraph for paragraph in found if paragraph["runs"]]
+    return [paragraph for paragraph in paragraphs if paragraph["runs"]]
 
 
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta")
@@ -125,7 +108,7 @@ _LABEL_WIDTH = 60
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ScreenRow:
     """A line on the terminal, and where each character of the text, and the end, occurs in it:
     in cells (wide characters take two) and in shown characters (some are left out)."""
 
@@ -135,30 +118,30 @@ class _Row:
     letters: Sequence[int]
 
 
-def terminal(text: str, spans: Sequence[Mark], console: Any) -> None:
+def print_highlighted(text: str, spans: Sequence[Mark], console: Any) -> None:
     """Print a text with its spans, and below it what the numbers mean."""
-    for line in lines(text, spans, console.width):
+    for line in highlight_lines(text, spans, console.width):
         console.print(line, no_wrap=True, highlight=False, soft_wrap=True)
-    counts, numbers = Counter(span.label for span in spans), _numbered(spans)
+    counts, numbers = Counter(span.label for span in spans), _number_patterns(spans)
     rows = [[str(number), label, f"{counts[label]:,}"] for label, number in numbers.items()]
     if rows:
         console.print(plain_table({"": "right", "template": "left", "count": "right"}, rows))
 
 
-def _numbered(spans: Sequence[Mark]) -> dict[str, int]:
+def _number_patterns(spans: Sequence[Mark]) -> dict[str, int]:
     """The patterns of the spans, in order of first appearance, from 1."""
     ordered = sorted(spans, key=lambda span: (span.start, span.end))
-    return {label: n for n, label in enumerate(dict.fromkeys(one.label for one in ordered), 1)}
+    return {label: n for n, label in enumerate(dict.fromkeys(mark.label for mark in ordered), 1)}
 
 
-def lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Text]:
+def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Text]:
     """Lines of the given width: a line of the text, then its brackets, one line for each lane."""
     from rich.text import Text
 
-    numbers = _numbered(spans)
-    placed = in_lanes(text, [span for span in map(partial(_trimmed, text), spans) if span])
+    numbers = _number_patterns(spans)
+    placed = assign_lanes(text, [span for span in map(partial(_trim_mark, text), spans) if span])
     following, active = 0, list[tuple[Mark, int]]()
-    for row in _wrapped(text, max(1, width)):
+    for row in _wrap_text(text, max(1, width)):
         end = row.start + len(row.columns) - 1
         active = [(span, lane) for span, lane in active if span.end > row.start]
         while following < len(placed) and placed[following][0].start < end:
@@ -173,9 +156,9 @@ def lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Text]:
                 continue
             number = numbers[span.label]
             style = _COLOURS[(number - 1) % len(_COLOURS)]
-            cells = _bracket(
+            cells = _draw_bracket(
                 last - first,
-                (f" {number} {_named(span.label)} ", f" {number} ", f"{number}"),
+                (f" {number} {_short_label(span.label)} ", f" {number} ", f"{number}"),
                 (span.start >= row.start, span.end <= end),
             )
             below = lanes.setdefault(lane, Text(no_wrap=True))
@@ -185,12 +168,12 @@ def lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Text]:
         yield from (lanes[lane] for lane in sorted(lanes))
 
 
-def _named(label: str) -> str:
-    shown = harmless(label[:_LABEL_WIDTH])
+def _short_label(label: str) -> str:
+    shown = strip_controls(label[:_LABEL_WIDTH])
     return shown if len(label) <= _LABEL_WIDTH else shown + "…"
 
 
-def _trimmed(text: str, span: Mark) -> Mark | None:
+def _trim_mark(text: str, span: Mark) -> Mark | None:
     """A span without the white space at its ends, which may fall between two lines."""
     part = text[span.start : span.end]
     start = span.start + len(part) - len(part.lstrip())
@@ -198,27 +181,29 @@ def _trimmed(text: str, span: Mark) -> Mark | None:
     return replace(span, start=start, end=end) if start < end else None
 
 
-def _wrapped(text: str, width: int) -> Iterator[_Row]:
+def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
     """The text in lines, broken between words; a word longer than a line is cut."""
     from rich.cells import cell_len
 
     shown, columns, letters = list[str](), [0], [0]
 
-    def finished() -> _Row:
+    def finished() -> _ScreenRow:
         nonlocal shown, columns, letters
-        row = _Row(start, "".join(shown), columns, letters)
+        row = _ScreenRow(start, "".join(shown), columns, letters)
         shown, columns, letters = [], [0], [0]
         return row
 
     start = 0
     for match in re.finditer(r"(\s*)(\S+)", text):
         gap, first = match.group(1), match.start(2)
-        cells = [(c, len(c) if c.isascii() else cell_len(c)) for c in map(readable, match.group(2))]
+        cells = [
+            (c, len(c) if c.isascii() else cell_len(c)) for c in map(mask_controls, match.group(2))
+        ]
         breaks = gap.count("\n")
         if len(columns) > 1 and (breaks or columns[-1] + 1 + sum(s for _, s in cells) > width):
             yield finished()
             if breaks > 1:
-                yield _Row(first, "", [0], [0])
+                yield _ScreenRow(first, "", [0], [0])
         if len(columns) == 1:
             start = first
         else:
@@ -236,15 +221,15 @@ def _wrapped(text: str, width: int) -> Iterator[_Row]:
         yield finished()
 
 
-def _bracket(width: int, labels: Sequence[str], whole: tuple[bool, bool]) -> str:
+def _draw_bracket(width: int, labels: Sequence[str], closed: tuple[bool, bool]) -> str:
     """A line of so many cells with the longest label that fits; open where the span goes on."""
     from rich.cells import cell_len
 
     left, line, right, single = tuple(_CORNERS)
     if width == 1:
-        return single if all(whole) else _GOES_ON
+        return single if all(closed) else _GOES_ON
     room = width - 2
     label = next((label for label in labels if cell_len(label) <= room), "")
     free = room - cell_len(label)
     inner = line * (free // 2) + label + line * (free - free // 2)
-    return (left if whole[0] else _GOES_ON) + inner + (right if whole[1] else _GOES_ON)
+    return (left if closed[0] else _GOES_ON) + inner + (right if closed[1] else _GOES_ON)

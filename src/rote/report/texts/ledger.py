@@ -18,8 +18,8 @@ from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.record import Study
 from rote.core.registry import find
-from rote.report.terminal import readable
-from rote.report.texts.self_contained import written
+from rote.report.terminal import mask_controls
+from rote.report.texts import render_page
 
 PAGE = "ledger.html"
 _MANIFEST, _COMMAND = "manifest.json", "rote "
@@ -55,13 +55,13 @@ _SCRIPT = """
 
 
 _SIDE = {"text?": str, "before?": str, "after?": str, "file?": str}
-_OF_ITEMS = {
+_ITEM_FIELDS = {
     **_SIDE,
     **dict.fromkeys(("item", "task", "part", "item_text"), str),
     **dict.fromkeys(("score", "bits"), float),
     "twins?": tuple,
 }
-_OF_WORDS = {
+_WORD_FIELDS = {
     **_SIDE,
     "kind?": str,
     "words": int,
@@ -72,24 +72,24 @@ _OF_WORDS = {
 """What is read of the rows of ledgers."""
 
 
-def ledger_of(folder: Path) -> Study | None:
+def find_ledger(folder: Path) -> Study | None:
     """The command that made this folder, if it is one that keeps a ledger."""
     try:
-        made = read_json(folder / _MANIFEST)["made_by"]
-        record = find(str(made).removeprefix(_COMMAND))
+        maker = read_json(folder / _MANIFEST)["made_by"]
+        record = find(str(maker).removeprefix(_COMMAND))
     except (OSError, InputError, KeyError, TypeError, UnknownName):
         return None
-    kept = isinstance(record, Study) and record.ledger and (folder / record.ledger).is_file()
-    return record if kept and isinstance(record, Study) else None
+    has_ledger = isinstance(record, Study) and record.ledger and (folder / record.ledger).is_file()
+    return record if has_ledger and isinstance(record, Study) else None
 
 
 def read_ledger(folder: Path, ledger: str) -> list[dict[str, Any]]:
     """The rows of a folder's ledger, those that are least sure first."""
     rows = []
     for _, row in read_json_lines(folder / ledger):
-        row.check(_OF_ITEMS if "item" in row.values else _OF_WORDS)
+        row.check(_ITEM_FIELDS if "item" in row.values else _WORD_FIELDS)
         rows.append(_without_nulls(row.values))
-    return sorted(rows, key=sureness)
+    return sorted(rows, key=row_certainty)
 
 
 def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,60 +101,65 @@ def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def sureness(row: Mapping[str, Any]) -> float:
+def row_certainty(row: Mapping[str, Any]) -> float:
     """The score of an item, or how similar documents are; a run of words is the same for sure."""
-    found = row.get("score", row.get("similarity"))
-    return 1.0 if found is None else float(found)
+    score = row.get("score", row.get("similarity"))
+    return 1.0 if score is None else float(score)
 
 
-def fields_of(row: Mapping[str, Any]) -> dict[str, str]:
+def filter_fields(row: Mapping[str, Any]) -> dict[str, str]:
     """What rows are chosen by."""
     if "item" in row:
         return {"task": row["task"], "part": row["part"], "source": str(row.get("source", ""))}
-    kept = (row.get("kept") or {}).get("source", "elsewhere")
+    kept_in = (row.get("kept") or {}).get("source", "elsewhere")
     return {
         "what": row.get("kind", "run"),
         "source": str(row.get("source", "")),
-        "kept in": str(kept),
+        "kept in": str(kept_in),
     }
 
 
-def choices_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def filter_choices(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """The different values of each field, where there is something to choose."""
-    found: dict[str, dict[str, None]] = {}
+    values_by_field: dict[str, dict[str, None]] = {}
     for row in rows:
-        for name, value in fields_of(row).items():
-            found.setdefault(name, {})[value] = None
-    return {n: sorted(values) for n, values in found.items() if 1 < len(values) <= _CHOICES}
+        for name, value in filter_fields(row).items():
+            values_by_field.setdefault(name, {})[value] = None
+    return {
+        n: sorted(values) for n, values in values_by_field.items() if 1 < len(values) <= _CHOICES
+    }
 
 
 def write_page(folder: Path, ledger: str, title: str) -> Path:
     """Write the page of a folder's ledger beside it."""
-    write_atomically(folder / PAGE, page(read_ledger(folder, ledger), title))
+    write_atomically(folder / PAGE, ledger_page(read_ledger(folder, ledger), title))
     return folder / PAGE
 
 
-def page(rows: Sequence[Mapping[str, Any]], title: str) -> str:
+def ledger_page(rows: Sequence[Mapping[str, Any]], title: str) -> str:
     """Rows of a ledger, those that are least sure first."""
-    ordered = sorted(rows, key=sureness)
+    ordered = sorted(rows, key=row_certainty)
     more = ""
     if len(rows) > _MOST:
         more = f", of which {_MOST:,} are shown; `rote serve` with the folder shows all"
-    choices = choices_of(ordered[:_MOST])
-    return written(
+    choices = filter_choices(ordered[:_MOST])
+    return render_page(
         "ledger.html",
         _SCRIPT,
-        title=readable(title),
+        title=mask_controls(title),
         said=f"Entries: {len(rows):,}{more}; the least sure come first.",
-        choices=[(name, list(map(readable, values))) for name, values in choices.items()],
+        choices=[(name, list(map(mask_controls, values))) for name, values in choices.items()],
         entries=[
-            {**entry(row), "fields": [readable(fields_of(row).get(name, "")) for name in choices]}
+            {
+                **make_entry(row),
+                "fields": [mask_controls(filter_fields(row).get(name, "")) for name in choices],
+            }
             for row in ordered[:_MOST]
         ],
     )
 
 
-def entry(row: Mapping[str, Any]) -> dict[str, Any]:
+def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
     """One row for the eye: a heading, how sure it is, and both sides."""
     if "item" in row:
         heading = f"{row['task']}: {row['item']}, {row['part']}"
@@ -168,9 +173,9 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
             sure.append(f"nearly also {', '.join(row['twins'])}")
         names, other = ("in the corpus", "the item"), {"text": row["item_text"]}
     else:
-        whole = row.get("kind") == "document"
+        is_document = row.get("kind") == "document"
         heading = f"{row.get('id', '')}: {several(row['words'], 'word')}"
-        sure = ["the whole document" if whole else "cut"]
+        sure = ["the whole document" if is_document else "cut"]
         if "similarity" in row:
             sure.append(f"similarity {format_number(row['similarity'], '.2f')}")
         if row.get("pass", 1) > 1:
@@ -179,34 +184,33 @@ def entry(row: Mapping[str, Any]) -> dict[str, Any]:
         other = row.get("kept") or {"text": "in the corpus that was compared with"}
     texts = (row.get("text", ""), other.get("text", ""))
     return {
-        "heading": readable(heading),
-        "said": readable(", ".join(sure)),
+        "heading": mask_controls(heading),
+        "said": mask_controls(", ".join(sure)),
         "sides": [
             {
                 "name": name,
-                "place": readable(_place(side)) if "id" in side else "",
-                "before": readable(side.get("before", "")),
-                "after": readable(side.get("after", "")) if not _is_cut(side) else "",
+                "place": mask_controls(_describe_place(side)) if "id" in side else "",
+                "before": mask_controls(side.get("before", "")),
+                "after": mask_controls(side.get("after", ""))
+                if not str(side.get("text", "")).endswith("…")
+                else "",
                 "parts": list(parts),
             }
-            for name, side, parts in zip(names, (row, other), _marked(*texts))
+            for name, side, parts in zip(names, (row, other), _mark_shared(*texts))
         ],
     }
 
 
-def _is_cut(side: Mapping[str, Any]) -> bool:
-    """Whether only the beginning of its text is there: what follows it does not follow here."""
-    return str(side.get("text", "")).endswith("…")
-
-
-def _place(row: Mapping[str, Any]) -> str:
+def _describe_place(row: Mapping[str, Any]) -> str:
     where = [Path(row.get("file", "")).name, f"line {row.get('line', '')}", row.get("source")]
-    return f"{row.get('id', '')} ({', '.join(str(one) for one in where if one)})"
+    return f"{row.get('id', '')} ({', '.join(str(part) for part in where if part)})"
 
 
-def _marked(one: str, other: str) -> tuple[Iterator[tuple[str, bool]], Iterator[tuple[str, bool]]]:
+def _mark_shared(
+    left: str, right: str
+) -> tuple[Iterator[tuple[str, bool]], Iterator[tuple[str, bool]]]:
     """Both texts in runs of words, each with whether the other one has it too."""
-    sides = [text.split()[:_LONGEST] for text in (one, other)]
+    sides = [text.split()[:_LONGEST] for text in (left, right)]
     folded = [[_MARKS.sub("", word.lower()) for word in side] for side in sides]
     blocks = SequenceMatcher(None, folded[0], folded[1], False).get_matching_blocks()
 
@@ -218,7 +222,7 @@ def _marked(one: str, other: str) -> tuple[Iterator[tuple[str, bool]], Iterator[
                 if start < end:
                     if between:
                         yield between, True
-                    yield readable(" ".join(sides[side][start:end])), hit
+                    yield mask_controls(" ".join(sides[side][start:end])), hit
                     between = " "
             last = first + block.size
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rote.core.evidence import Mark
 from rote.core.numbers import format_number
 from rote.core.progress import several
-from rote.report.terminal import harmless, readable
-from rote.report.texts.highlight import BLANK_LINES, Mark, Piece, paragraphs, pieces
-from rote.report.texts.self_contained import written
-from rote.search.trace.evidence import EvidencePassage, Span
+from rote.report.terminal import mask_controls, strip_controls
+from rote.report.texts import render_page
+from rote.report.texts.highlight import BLANK_LINES, MarkedPiece, cut_pieces, mark_paragraphs
+from rote.search.trace.evidence import EvidencePassage, Span, common_words
+from rote.search.trace.options import MEANING
 from rote.search.trace.trace import Trace, TracedText
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ UNLIKELY = (
 """Where the colour of a span changes, in bits, and the classes of the colours with their words:
 in how many texts of 450 words that have nothing to do with the index such a span occurs
 (docs/trace.md)."""
-_STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed"}
+_STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed", "meaning": "dotted meant"}
 _SHORT = 90
 _SCRIPT = """
 (function () {
@@ -75,7 +77,7 @@ _SCRIPT = """
 """
 
 
-def summary(traced: Trace) -> list[str]:
+def trace_summary(traced: Trace) -> list[str]:
     """What was found in all, in a few lines."""
     words = sum(text.words for text in traced.texts)
     inside = sum(text.covered for text in traced.texts)
@@ -90,113 +92,129 @@ def summary(traced: Trace) -> list[str]:
     ]
 
 
-def terminal(traced: Trace, console: Any) -> None:
+def print_trace(traced: Trace, console: Any) -> None:
     """The summary, and the first spans with their sources."""
-    for line in summary(traced):
+    for line in trace_summary(traced):
         console.print(line, highlight=False, markup=False)
     for span in traced.spans[:_SCREEN]:
         console.print()
-        for shown in _block(span, console.width):
+        for shown in _span_lines(span, console.width):
             console.print(shown, highlight=False, no_wrap=True, crop=True)
     total, shown_spans = sum(traced.span_counts.values()), min(_SCREEN, len(traced.spans))
     if shown_spans < total:
         console.print(
-            f"\n{shown_spans:,} of {total:,} matches, the {_first(traced)}; "
+            f"\n{shown_spans:,} of {total:,} matches, the {_sort_order(traced)}; "
             f"-o trace.html and --json hold {len(traced.spans):,} (--limit)",
             highlight=False,
         )
 
 
-def page(traced: Trace, title: str) -> str:
+def trace_page(traced: Trace, title: str) -> str:
     """One page for itself: no network, no script made from data."""
-    numbers = numbered(traced)
-    documents = documents_of(traced.spans, numbers)
+    numbers = number_spans(traced)
+    documents = list_documents(traced.spans, numbers)
     of_text: dict[int, list[Span]] = {}
     for span in traced.spans:
         of_text.setdefault(span.number, []).append(span)
 
-    return written(
+    total = sum(traced.span_counts.values())
+    return render_page(
         "trace.html",
         _SCRIPT,
-        title=readable(title),
-        summary=[readable(line) for line in summary(traced)],
-        listed=(
-            f"{len(traced.spans):,} of {sum(traced.span_counts.values()):,}, the {_first(traced)}"
-        ),
+        title=mask_controls(title),
+        summary=[mask_controls(line) for line in trace_summary(traced)],
+        listed=f"{len(traced.spans):,} of {total:,}, the {_sort_order(traced)}",
         kinds=[(kind, _STYLES[kind]) for kind in traced.options.kinds],
         unlikely=UNLIKELY,
         texts=[
             {
-                "heading": readable(traced.texts[number].id),
-                "source": readable(_source(traced.texts[number])),
-                "paragraphs": paragraphs_of(text, of_text[number], numbers),
+                "heading": mask_controls(traced.texts[number].id),
+                "source": mask_controls(_text_source(traced.texts[number])),
+                "paragraphs": trace_paragraphs(text, of_text[number], numbers),
             }
             for number, text in sorted(traced.texts_by_number.items())
         ],
-        spans=[shown_span(span, numbers[id(span)], documents) for span in traced.spans],
+        spans=[span_data(span, numbers[id(span)], documents) for span in traced.spans],
         documents=list(documents.values()),
         authors=any(document["author"] for document in documents.values()),
     )
 
 
-def numbered(traced: Trace) -> dict[int, int]:
+def number_spans(traced: Trace) -> dict[int, int]:
     """The number under which each listed span is shown, by its identity."""
     return {id(span): number for number, span in enumerate(traced.spans, 1)}
 
 
-def _source(text: TracedText) -> str:
+def _text_source(text: TracedText) -> str:
     """Who wrote a text, where that says more than its name."""
     return "" if text.source in (None, text.id) else str(text.source)
 
 
-def colour(bits: float) -> str:
+def bits_class(bits: float) -> str:
     """The class of the colour of a span that is so unlikely."""
     return UNLIKELY[sum(bits >= edge for edge in _BITS)][0]
 
 
-def _first(traced: Trace) -> str:
+def _sort_order(traced: Trace) -> str:
     return "longest first" if traced.options.sort == "longest" else "least likely first"
 
 
-def _counts(span: Span) -> str:
+def _describe_counts(span: Span) -> str:
     """How often a span occurs in the corpus, in words."""
-    found = f"{several(span.occurrences, 'time')} in {several(span.documents, 'document')}"
-    return found + (f" by {several(span.authors, 'author')}" if span.authors else "")
+    counts = f"{several(span.occurrences, 'time')} in {several(span.documents, 'document')}"
+    return counts + (f" by {several(span.authors, 'author')}" if span.authors else "")
 
 
-def edited(span: Span) -> str:
+def describe_edits(span: Span) -> str:
     """What was changed in a passage, in words; nothing if it is word for word."""
+    if span.match.p is not None and span.match.similarity is not None:
+        differing = f"similar, but different facts ({', '.join(span.differing)})"
+        similarity = format_number(span.match.similarity, ".2f")
+        likely = f"similarity {similarity}, by chance {format_number(span.match.p, '.2g')}"
+        return f"{likely}, {differing}" if span.differing else likely
     exchanged, added, left_out = span.edits
-    said = [
+    edits = [
         f"{number:,} {what}"
         for number, what in ((exchanged, "exchanged"), (added, "added"), (left_out, "left out"))
         if number
     ]
-    return f"edit rate {span.edit_rate:.0%} ({', '.join(said)})" if said else ""
+    return f"edit rate {span.edit_rate:.0%} ({', '.join(edits)})" if edits else ""
 
 
-def _block(span: Span, width: int) -> Iterator[Text]:
+def _span_lines(span: Span, width: int) -> Iterator[Text]:
     """A span and its places, one line each."""
     from rich.text import Text
 
     head = Text(f"{several(span.words, 'word')}", style="bold")
-    kind = ", ".join(filter(None, (span.kind, edited(span), "other capitals" * span.recased)))
-    head.append(
-        f"  {kind}, {format_number(span.bits, '.0f')} bits, {_counts(span)}  ", style="not bold"
+    kind = ", ".join(
+        filter(None, (span.kind, describe_edits(span), "other capitals" * span.recased))
     )
-    head.append(harmless(span.id), style="not bold dim")
+    head.append(
+        f"  {kind}, {format_number(span.bits, '.0f')} bits, {_describe_counts(span)}  ",
+        style="not bold",
+    )
+    head.append(strip_controls(span.id), style="not bold dim")
     yield head
-    runs = [(start - span.start, end - span.start) for start, end in span.runs]
-    yield _line("  ", _parts(span.text, runs), "")
+    runs = _shown_runs(span)
+    yield _parts_line("  ", _split_runs(span.text, runs), "")
     for place in span.places:
         whose = f"{place.document}, {place.author}" if place.author else place.document
-        name = f"    {harmless(whose)}: "
+        name = f"    {strip_controls(whose)}: "
         room = max(0, (width - len(name) - len(place.match)) // 2)
-        before = _parts(place.before[-room:] if room else "", [])
-        yield _line(name, [*before, *_parts(place.match, place.runs)], place.after[:room])
+        before = _split_runs(place.before[-room:] if room else "", [])
+        yield _parts_line(
+            name, [*before, *_split_runs(place.match, place.runs)], place.after[:room]
+        )
 
 
-def _line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
+def _shown_runs(span: Span) -> Sequence[tuple[int, int]]:
+    """The matched parts of a span; of a match of meaning the words that its first place has."""
+    if span.kind == MEANING and span.places:
+        return common_words(span.text, span.places[0].match)
+    return [(start - span.start, end - span.start) for start, end in span.runs]
+
+
+def _parts_line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
     from rich.text import Text
 
     line = Text(name, style="dim", no_wrap=True)
@@ -204,22 +222,22 @@ def _line(name: str, parts: Sequence[tuple[str, bool]], after: str) -> Text:
         # White space at the edge of a part keeps words apart.
         edge = " " if text[:1].isspace() else ""
         tail = " " if text[-1:].isspace() and text.strip() else ""
-        line.append(edge + harmless(text) + tail, style="not dim" if matched else "dim")
-    return line.append((" " if after[:1].isspace() else "") + harmless(after))
+        line.append(edge + strip_controls(text) + tail, style="not dim" if matched else "dim")
+    return line.append((" " if after[:1].isspace() else "") + strip_controls(after))
 
 
-def _parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+def _split_runs(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
     """A text cut at the edges of its runs, and whether each part is matched."""
     marks = [Mark(start, end) for start, end in runs if start < end]
-    return [(piece.text, bool(piece.places)) for piece in pieces(text, marks)]
+    return [(piece.text, bool(piece.places)) for piece in cut_pieces(text, marks)]
 
 
-def documents_of(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
+def list_documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, dict[str, Any]]:
     """The documents that places lie in, those with the most words of the texts first.
 
     Matches overlap, so their words do not add up: each word of a text counts once.
     """
-    found: dict[str, dict[str, Any]] = {}
+    documents: dict[str, dict[str, Any]] = {}
     words: dict[str, set[tuple[int, int]]] = {}
     for span in spans:
         matched = {
@@ -228,26 +246,26 @@ def documents_of(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, di
             for word in range(first, first + length)
         }
         for place in {place.document: place for place in span.places}.values():
-            entry = found.setdefault(
+            entry = documents.setdefault(
                 place.document,
                 {
-                    "document": readable(place.document),
-                    "author": readable(place.author or ""),
+                    "document": mask_controls(place.document),
+                    "author": mask_controls(place.author or ""),
                     "spans": [],
                 },
             )
-            entry["spans"].append({"number": numbers[id(span)], **_said(span)})
+            entry["spans"].append({"number": numbers[id(span)], **_span_entry(span)})
             words.setdefault(place.document, set()).update(matched)
-    ordered = sorted(found.items(), key=lambda item: -len(words[item[0]]))
+    ordered = sorted(documents.items(), key=lambda item: -len(words[item[0]]))
     return {
         name: {**entry, "words": len(words[name]), "number": i}
         for i, (name, entry) in enumerate(ordered, 1)
     }
 
 
-def _said(span: Span) -> dict[str, Any]:
+def _span_entry(span: Span) -> dict[str, Any]:
     """A span in a list: its words and kind, and how it begins."""
-    text = harmless(span.text)
+    text = strip_controls(span.text)
     return {
         "words": span.words,
         "kind": span.kind,
@@ -256,38 +274,38 @@ def _said(span: Span) -> dict[str, Any]:
     }
 
 
-def shown_span(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A span with its places, as a page shows them; `documents` are those of `documents_of`."""
-    runs = [(start - span.start, end - span.start) for start, end in span.runs]
+def span_data(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A span with its places, as a page shows them; `documents` are those of `list_documents`."""
+    runs = _shown_runs(span)
     return {
-        **_said(span),
+        **_span_entry(span),
         "number": number,
         "bits": format_number(span.bits, ".0f"),
-        "counts": _counts(span),
-        "edited": edited(span),
+        "counts": _describe_counts(span),
+        "edited": describe_edits(span),
         "recased": span.recased,
-        "parts": _readable_parts(span.text, runs),
-        "places": [_shown_place(place, documents) for place in span.places],
+        "parts": _clean_parts(span.text, runs),
+        "places": [_place_data(place, documents) for place in span.places],
         "more": span.documents > len({place.document for place in span.places}),
     }
 
 
-def _shown_place(place: EvidencePassage, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _place_data(place: EvidencePassage, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
         "number": documents[place.document]["number"],
         "document": documents[place.document]["document"],
         "author": documents[place.document]["author"],
-        "before": readable(place.before),
-        "parts": _readable_parts(place.match, place.runs),
-        "after": readable(place.after),
+        "before": mask_controls(place.before),
+        "parts": _clean_parts(place.match, place.runs),
+        "after": mask_controls(place.after),
     }
 
 
-def _readable_parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
-    return [(readable(part), matched) for part, matched in _parts(text, runs)]
+def _clean_parts(text: str, runs: Sequence[tuple[int, int]]) -> list[tuple[str, bool]]:
+    return [(mask_controls(part), matched) for part, matched in _split_runs(text, runs)]
 
 
-def paragraphs_of(
+def trace_paragraphs(
     text: str, spans: Sequence[Span], numbers: dict[int, int]
 ) -> list[dict[str, Any]]:
     """The text cut wherever a run begins or ends, by paragraphs; each part with its spans."""
@@ -299,7 +317,7 @@ def paragraphs_of(
     ]
     begun: set[str] = set()
 
-    def shown(piece: Piece, first: bool) -> dict[str, Any]:
+    def shown(piece: MarkedPiece, first: bool) -> dict[str, Any]:
         numbers = [place.mark.label for place in piece.places]
         new = [number for number in numbers if number not in begun]
         begun.update(new)
@@ -308,7 +326,9 @@ def paragraphs_of(
                 {
                     "number": place.mark.label,
                     "lane": place.lane,
-                    "style": f"{_STYLES[place.mark.kind]} {colour(known[place.mark.label].bits)}",
+                    "style": " ".join(
+                        (_STYLES[place.mark.kind], bits_class(known[place.mark.label].bits))
+                    ),
                 }
                 for place in piece.places
             ],
@@ -316,4 +336,4 @@ def paragraphs_of(
             "best": min(map(int, numbers), default=0),
         }
 
-    return paragraphs(text, marks, shown, between=BLANK_LINES)
+    return mark_paragraphs(text, marks, shown, between=BLANK_LINES)

@@ -17,8 +17,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.core.metric import MOST_JOBS, check_options, option
 from rote.core.progress import Reporter, Silent
-from rote.index.answers import Counts
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 
 if TYPE_CHECKING:
     from rote.index.index import Index

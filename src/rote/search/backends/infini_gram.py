@@ -25,13 +25,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Array
 from rote.core.errors import InputError
 from rote.core.files import open_regular
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
-from rote.index.answers import Counts
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 from rote.search.backends import BackendOptions, backend_signature
 from rote.search.backends._token_ids import TokenIds, token_ids
 
@@ -233,7 +233,6 @@ def _index_digest(shards: Sequence[InfiniGramShard]) -> str:
     return digest.hexdigest()
 
 
-Array: TypeAlias = NDArray[Any]
 Integer: TypeAlias = "int | np.integer[Any]"
 
 

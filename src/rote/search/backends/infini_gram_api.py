@@ -20,8 +20,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.http import Client, Patience
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, several
-from rote.index.answers import Counts
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 from rote.search.backends import BackendOptions, backend_signature
 from rote.search.backends._token_ids import IDS, UNKNOWN, TokenIds, token_ids
 
@@ -134,11 +133,7 @@ class InfiniGramApi:
         return InputError(f"expected {expected}, got {got}", file=self.service.url)
 
     def _answers(
-        self,
-        title: str,
-        keys: Sequence[bytes],
-        ask: Callable[[int], bytes],
-        reporter: Reporter,
+        self, title: str, keys: Sequence[bytes], ask: Callable[[int], bytes], reporter: Reporter
     ) -> dict[bytes, bytes]:
         """The answer to each question, from the disk or from the service."""
         with Kept("counts", f"{self.service.url}-{self.index}", reporter) as cache:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
-from rote.index.answers import Counts, Holders
+from rote.index.answers import Holders
 from rote.index.factory import open_index
 from rote.index.folders.manifest import is_index
-from rote.index.grams import Grams
+from rote.index.grams import Counts, Grams
 from rote.index.index import DEFAULT, Index
 from rote.search.backends import BackendOptions, backend_signature
 

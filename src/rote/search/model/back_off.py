@@ -32,9 +32,9 @@ from rote.core.choosing import choose
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.model import Decoding, Floats
-from rote.index.columns.layer_column import ABSENT, END, SharedVocabulary
+from rote.index.columns.layer_column import SharedVocabulary
 from rote.index.counts.lookup import next_items
-from rote.index.grams import Grams
+from rote.index.grams import ABSENT, END, Grams
 from rote.index.index import DEFAULT, Gram, Index
 
 _MAX_CACHED = 4_000_000

@@ -26,7 +26,8 @@ from rote.core.choosing import choose, generator
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored
-from rote.index.columns.layer_column import ABSENT, END, LayerColumn
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.grams import ABSENT, END
 from rote.index.index import Index
 from rote.index.segments.segment import WORD
 from rote.search.model.back_off import BackOff

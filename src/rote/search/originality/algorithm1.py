@@ -26,8 +26,8 @@ from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
-from rote.index.columns.layer_column import ABSENT
 from rote.index.counts.lookup import as_kernel_array
+from rote.index.grams import ABSENT
 from rote.index.index import DEFAULT, Index
 from rote.search.originality.edges import Edges, Rule, edges_of_segment, rule_for
 from rote.search.originality.originals import OriginalFragment, list_fragments

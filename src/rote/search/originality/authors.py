@@ -210,9 +210,7 @@ def _open_csv(path: Path) -> StringIO:
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8"
         raise InputError(
-            f"the file of authors cannot be read ({why})",
-            file=str(path),
-            remedy=_REMEDY,
+            f"the file of authors cannot be read ({why})", file=str(path), remedy=_REMEDY
         ) from error
 
 

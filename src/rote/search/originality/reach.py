@@ -72,7 +72,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class SourceLists:
-    """For each question the sources with the longest matches; see `_reach`."""
+    """For each question the sources with the longest matches; see `_reach_along`."""
 
     sources: NDArray[np.int32]
     lengths: NDArray[np.int32]
@@ -371,7 +371,7 @@ def _put_of_two(first, longest, second, longer, source, length):  # type: ignore
 def reach_of_two(shared, rests, sources, common, before, alone):  # type: ignore[no-untyped-def]
     """For each suffix of a stretch the longest match with another source, with any, with any other.
 
-    As `reach_along` with lists of two, in two scans that carry one list each: `common` is what
+    As `_reach_along` with lists of two, in two scans that carry one list each: `common` is what
     the second entry of its lists would be.
     """
     first = second = np.int32(-1)
@@ -406,12 +406,7 @@ def _join_lists(sources, lengths, other_sources, other_lengths):  # type: ignore
         held_sources[:] = sources[q]
         held_lengths[:] = lengths[q]
         _join_pair(
-            held_sources,
-            held_lengths,
-            other_sources[q],
-            other_lengths[q],
-            sources[q],
-            lengths[q],
+            held_sources, held_lengths, other_sources[q], other_lengths[q], sources[q], lengths[q]
         )
 
 

@@ -41,7 +41,7 @@ _MIN_BUDGET = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class SuffixBlock:
-    """Suffixes in their order from number `start` on, and what `neighbour_kernels` says of each."""
+    """Suffixes in their order from number `start` on, and what `_fill_block` says of each."""
 
     start: int
     places: Int64s

@@ -29,10 +29,10 @@ from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import several
 from rote.index.answers import Occurrence, occurrences_in
-from rote.index.columns.layer_column import END, LayerColumn
+from rote.index.columns.layer_column import LayerColumn
 from rote.index.counts.batch import find_ranges
 from rote.index.counts.lookup import as_kernel_array
-from rote.index.grams import Grams
+from rote.index.grams import END, Grams
 from rote.search.model.back_off import BackOff
 from rote.search.originality.edges import TAGS, Edges, Rule, edges_of_text, is_mark
 from rote.search.originality.reach import GroundTruth, Reach
@@ -330,7 +330,7 @@ class HeldOut:
     failing: int
 
     def expected(self, words: int) -> float:
-        """How many sentences of so many words in all are flagged by chance; marks are words."""
+        """How many sentences of so many words in all are flagged by chance; punctuation counts."""
         return self.failing * words / self.words if self.words else float("nan")
 
 

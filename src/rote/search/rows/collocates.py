@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rote.core.errors import OptionError
-from rote.index.columns.layer_column import END
-from rote.index.grams import Grams
+from rote.index.grams import END, Grams
 from rote.index.index import DEFAULT, Index
 from rote.search.rows.groups import Groups
 from rote.search.rows.match_arrays import ITEMS, MatchArrays, items_beside, unique_rows

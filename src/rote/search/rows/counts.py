@@ -8,6 +8,7 @@ from typing import Any
 from rote.core.progress import Reporter, Silent
 from rote.index.grams import Grams
 from rote.index.index import DEFAULT, Index
+from rote.search.rows.matches import count_soft_forms
 
 COUNT_COLUMNS = (
     "phrase",
@@ -71,6 +72,7 @@ def count_query(index: Index, query: str, layer: str = DEFAULT) -> dict[str, Any
         "documents": None,
         "authors": None,
         "per_million": per_million(occurrences, index.items_held(parsed.layers[0])),
+        **({"forms": forms} if (forms := count_soft_forms(index, parsed)) else {}),
     }
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rote.core.array_types import Flags
 from rote.core.errors import OptionError, UnknownName
-from rote.corpus._select import conditions, values_held
+from rote.corpus import conditions, values_held
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
 from rote.search.rows.counts import per_million

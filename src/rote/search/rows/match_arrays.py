@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from rote.core.progress import Advance, Reporter, Silent
 from rote.index import query as queries
 from rote.index.answers import MatchContext, Occurrence, occurrences_in
-from rote.index.columns.layer_column import END, LayerColumn
+from rote.index.columns.layer_column import LayerColumn
+from rote.index.grams import END
 from rote.index.index import Index
 
 Numbers = NDArray[np.int64]
@@ -133,13 +134,11 @@ class MatchArrays:
                 grid = self.start[alike][:, None] + np.arange(length)
                 ids = column.ids.take(grid.ravel()).reshape(grid.shape)
                 first, which = unique_rows(ids, column.ids.bits)
-                read = [self._form(occurrence) for occurrence in self.places(alike[first])]
+                contexts = (self.index.context(place, 0) for place in self.places(alike[first]))
+                read = [" ".join(context.match.lower().split()) for context in contexts]
                 numbers = [names.setdefault(form, len(names)) for form in read]
                 of[alike] = np.array(numbers, np.int64)[which]
         return list(names), of
-
-    def _form(self, occurrence: Occurrence) -> str:
-        return " ".join(self.index.context(occurrence, 0).match.lower().split())
 
     def _has_own_items(self) -> bool:
         """Whether the matches are of other items than words: subwords, trees."""
@@ -205,11 +204,7 @@ class MatchArrays:
         return ids
 
 
-def find_matches(
-    index: Index,
-    parsed: queries.Query,
-    limit: int | None = None,
-) -> MatchArrays:
+def find_matches(index: Index, parsed: queries.Query, limit: int | None = None) -> MatchArrays:
     """The first matches of a query, or all of them, in the order of the documents."""
     nothing = np.empty(0, np.int64)
     parts = [(nothing, nothing, nothing)]

@@ -19,7 +19,7 @@ from rote.index import query as queries
 from rote.index.answers import MatchContext, Occurrence, occurrences_in
 from rote.index.index import DEFAULT, Index
 from rote.index.query import literal
-from rote.index.query.tree import Concatenation, ItemPattern, Pattern
+from rote.index.query.tree import Concatenation, ItemPattern
 from rote.search.rows.match_arrays import MatchArrays, Numbers, find_matches
 
 COLUMNS = ("document", "author", "source", "item", "start", "end", "before", "match", "after")
@@ -116,6 +116,19 @@ def count_forms(matches: MatchArrays) -> list[tuple[str, int]]:
     return sorted(zip(names, counts), key=lambda pair: (-pair[1], pair[0]))
 
 
+def count_soft_forms(index: Index, parsed: queries.Query) -> list[tuple[str, int]]:
+    """What the soft words of a query matched, and how often, over all matches; none without any."""
+    if not any(test.soft for test in parsed.tests):
+        return []
+    return count_forms(find_matches(index, parsed, None))
+
+
+def name_forms(forms: Sequence[tuple[str, int]], most: int = 12) -> str:
+    """Forms and their counts in a line: gold medal 5, silver medal 2, and 3 more."""
+    named = ", ".join(f"{form} {count:,}" for form, count in forms[:most])
+    return named + (f", and {len(forms) - most:,} more" if len(forms) > most else "")
+
+
 def row_of(occurrence: Occurrence, context: MatchContext) -> dict[str, Any]:
     """A match as it is listed and written to files: the names are `COLUMNS`."""
     return {
@@ -188,12 +201,13 @@ def _missing_of_query(index: Index, parsed: queries.Query) -> MissingParts:
     pattern = parsed.pattern
     parts = pattern.parts if isinstance(pattern, Concatenation) else (pattern,)
     tests = dict.fromkeys(str(ItemPattern(test)) for test in parsed.tests)
-    unknown = [test for test in tests if not _occurs(index, queries.parse(test))]
+    unknown = [test for test in tests if not _occurs(index, index.parse(test))]
     if len(parts) > _MOST_PARTS:
         return MissingParts(unknown, [])
     for length in range(len(parts) - 1, 0, -1):
         windows = (parts[first : first + length] for first in range(len(parts) - length + 1))
-        candidates = [replace(parsed, pattern=_concatenate(window)) for window in windows]
+        patterns = (w[0] if len(w) == 1 else Concatenation(w) for w in windows)
+        candidates = [replace(parsed, pattern=pattern) for pattern in patterns]
         occurring = list(
             dict.fromkeys(str(candidate) for candidate in candidates if _occurs(index, candidate))
         )
@@ -203,10 +217,6 @@ def _missing_of_query(index: Index, parsed: queries.Query) -> MissingParts:
                 [(candidate, candidate, index.matches(candidate)) for candidate in occurring],
             )
     return MissingParts(unknown, [])
-
-
-def _concatenate(parts: tuple[Pattern, ...]) -> Pattern:
-    return parts[0] if len(parts) == 1 else Concatenation(parts)
 
 
 def _occurs(index: Index, parsed: queries.Query) -> bool:

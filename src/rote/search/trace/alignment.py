@@ -31,12 +31,11 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
-from rote.index.columns.layer_column import ABSENT
 from rote.index.columns.packed_array import read
 from rote.index.counts.batch import find_ranges
 from rote.index.counts.lookup import Lookup, as_kernel_array
 from rote.index.counts.prefix_table import prefetch
-from rote.index.grams import Grams
+from rote.index.grams import ABSENT, Grams
 
 Aligned = tuple[tuple[int, int, int], ...]
 """(word of the text, position, length) of each run of an alignment."""
@@ -63,11 +62,7 @@ class Alignments:
 
 
 def find_alignments(
-    lookup: Lookup,
-    layer: Layer,
-    runs: Runs,
-    documents: NDArray[Any],
-    bar: AlignmentThreshold,
+    lookup: Lookup, layer: Layer, runs: Runs, documents: NDArray[Any], bar: AlignmentThreshold
 ) -> Alignments:
     """The alignments that clear the bar; `documents` says of each run where it lies."""
     sums = np.concatenate((np.zeros(1), np.cumsum(bar.weights)))

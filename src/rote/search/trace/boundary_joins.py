@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
-from rote.index.columns.layer_column import ABSENT
 from rote.index.columns.packed_array import read
 from rote.index.counts.lookup import Lookup, as_kernel_array
+from rote.index.grams import ABSENT
 from rote.index.index import Index
 from rote.search.trace.alignment import Numbers
 

@@ -7,6 +7,7 @@ comes from one position.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +17,10 @@ import numpy as np
 from rote.index.answers import Occurrence, occurrences_in
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.search.trace.options import VERBATIM, TraceOptions
+from rote.search.trace.options import MEANING, VERBATIM, TraceOptions
 from rote.search.trace.spans import Copy, EditCounts, Match
 
+_WORD = re.compile(r"\w+")
 _MAX_CANDIDATES = 20
 """Positions of a span that are looked at to choose those that are shown."""
 
@@ -66,6 +68,8 @@ class Span:
     documents: int = 0
     authors: int = 0
     places: tuple[EvidencePassage, ...] = ()
+    differing: tuple[str, ...] = ()
+    """Facts (numbers, names, negation) in which a match of meaning differs from its first place."""
 
     @property
     def edits(self) -> EditCounts:
@@ -108,7 +112,7 @@ def add_evidence(
     for span, span_candidates in zip(spans, candidates):
         for document in {occurrence.document for occurrence, _ in span_candidates}:
             weights[document] += span.words
-    return [
+    placed = [
         replace(
             span,
             places=tuple(
@@ -118,6 +122,34 @@ def add_evidence(
         )
         for span, span_candidates in zip(counted, candidates)
     ]
+    return _compare_facts(placed)
+
+
+def _compare_facts(spans: list[Span]) -> list[Span]:
+    """Matches of meaning with the facts in which they differ from their first place."""
+    numbers = [n for n, span in enumerate(spans) if span.kind == MEANING and span.places]
+    if not numbers:
+        return spans
+    from rote.search.meaning.facts import compare_facts, read_facts
+
+    pairs = [(spans[n].text, spans[n].places[0].match) for n in numbers]
+    facts = read_facts([text for pair in pairs for text in pair])
+    compared = list(spans)
+    for place, n in enumerate(numbers):
+        differing = compare_facts(facts[2 * place], facts[2 * place + 1])
+        compared[n] = replace(spans[n], differing=differing)
+    return compared
+
+
+def common_words(text: str, other: str) -> tuple[tuple[int, int], ...]:
+    """The characters of the words of a text that the other text has too, case apart.
+
+    >>> common_words("The old Bridge fell.", "a bridge that FELL")
+    ((8, 14), (15, 19))
+    """
+    there = {word.lower() for word in _WORD.findall(other)}
+    words = _WORD.finditer(text)
+    return tuple(word.span() for word in words if word[0].lower() in there)
 
 
 def _count_copies(index: Index, span: Span, layer: str) -> Span:
@@ -131,10 +163,7 @@ def _count_copies(index: Index, span: Span, layer: str) -> Span:
             author = segment_held.documents.author.of(holder)
             authors.update(() if author is None else (author,))
     return replace(
-        span,
-        occurrences=len(span.match.copies),
-        documents=len(documents),
-        authors=len(authors),
+        span, occurrences=len(span.match.copies), documents=len(documents), authors=len(authors)
     )
 
 
@@ -180,6 +209,8 @@ def _read_passage(
 ) -> EvidencePassage:
     context = index.context(occurrence, options.context)
     parts = _runs_in(index, occurrence, copy) if copy is not None and copy.runs else ()
+    if span.kind == MEANING:
+        parts = common_words(context.match, span.text) or ((0, 0),)
     return EvidencePassage(
         document=occurrence.document,
         author=occurrence.author,

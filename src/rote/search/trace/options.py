@@ -11,6 +11,8 @@ from rote.core.metric import LONGEST_NGRAM, check_options, option
 VERBATIM, LEMMA, GAPPED = "verbatim", "lemma", "gapped"
 KINDS = (VERBATIM, LEMMA, GAPPED)
 """From strict to loose."""
+MEANING = "meaning"
+"""Never matched unless it is named: it embeds every sentence."""
 MOST_GAP = 100
 """The time of an alignment grows with it."""
 EXACT_LAYER, LEMMA_LAYER = "lower", "lemma"
@@ -23,12 +25,14 @@ class TraceOptions:
     kinds: tuple[str, ...] = option(
         (),
         "Kinds of match: verbatim, lemma (same words in any form), gapped (near-verbatim: words "
-        "added, left out or exchanged); all that the index has the layers for, if not given",
+        "added, left out or exchanged); all that the index has the layers for, if not given; and "
+        "meaning (sentences that say the same, by an index with the layer meaning)",
         common=True,
     )
     min_words: int = option(
         8,
-        "Words that a match has at least, two more for each word that differs; marks are words",
+        "Minimum match length in words, two more for each word that differs; punctuation counts "
+        "as words",
         most=10_000,
         common=True,
     )
@@ -46,16 +50,17 @@ class TraceOptions:
         4, "Words in a row that a gapped match shares with a document at least", most=LONGEST_NGRAM
     )
     seed_count: int = option(100, "How often some such words in a row occur in the index, at most")
+    chance: float = option(
+        0.01,
+        "How probable a match of meaning may be at most in a text of its length that has nothing "
+        "to do with the index",
+        above=0,
+        most=0.2,
+    )
     sort: Literal["longest", "unlikely"] = option(
-        "longest",
-        "Which matches come first",
-        common=True,
+        "longest", "Which matches come first", common=True
     )
-    limit: int = option(
-        100,
-        "Matches that are listed with their sources; 0: all",
-        common=True,
-    )
+    limit: int = option(100, "Matches that are listed with their sources; 0: all", common=True)
     places: int = option(
         3, "Places that are shown of a match, in as many documents as possible", most=1_000
     )
@@ -64,8 +69,8 @@ class TraceOptions:
     def __post_init__(self) -> None:
         check_options(self)
         for kind in self.kinds:
-            if kind not in KINDS:
-                raise UnknownName("kind of match", kind, KINDS)
+            if kind not in (*KINDS, MEANING):
+                raise UnknownName("kind of match", kind, (*KINDS, MEANING))
         for name in ("min_words", "seed_words", "seed_count", "places"):
             if getattr(self, name) < 1:
                 flag = name.replace("_", "-")
@@ -83,4 +88,5 @@ class TraceOptions:
     def layers(self) -> tuple[str, ...]:
         """The layers that the kinds need."""
         needed = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: self.gap_layer}
-        return tuple(dict.fromkeys(needed[kind] for kind in KINDS if kind in self.kinds))
+        needed[MEANING] = EXACT_LAYER
+        return tuple(dict.fromkeys(needed[kind] for kind in needed if kind in self.kinds))

@@ -260,6 +260,10 @@ class Match:
     words: int
     bits: float
     copies: tuple[Copy, ...] = ()
+    similarity: float | None = None
+    """Of a match of meaning: the mean cosine of its sentences."""
+    p: float | None = None
+    """Of a match of meaning: how probable it is by chance; its bits are -log2 of that."""
 
     @property
     def runs(self) -> tuple[tuple[int, int], ...]:

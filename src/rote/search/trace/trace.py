@@ -13,13 +13,16 @@ the word as it stands is part of a longer match, it stays. The lemmas of other w
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rote import run
 from rote.core.document import Document
@@ -39,11 +42,18 @@ from rote.search.trace.options import (
     KINDS,
     LEMMA,
     LEMMA_LAYER,
+    MEANING,
     VERBATIM,
     TraceOptions,
 )
-from rote.search.trace.spans import Match, find_matches, maximal_spans
+from rote.search.trace.spans import Copy, Match, find_matches, maximal_spans
 
+if TYPE_CHECKING:
+    from rote.search.meaning.chance import Chance
+    from rote.search.meaning.index_matches import IndexSentences
+
+_MOST_COVERED = 0.7
+"""A match of meaning is listed if stricter ones hold no larger share of its words."""
 _CHARACTERS_AT_ONCE = 1 << 20
 """Texts that are matched together: gapped matches keep every position of their rare windows."""
 
@@ -93,8 +103,12 @@ def trace(
     jobs: int = 1,
     engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
+    unrelated: Corpus | None = None,
 ) -> Trace:
-    """Every span of the texts that the index holds; results do not depend on `jobs`."""
+    """Every span of the texts that the index holds; results do not depend on `jobs`.
+
+    `unrelated` texts tell how probable matches of meaning are; without them the index's own do.
+    """
     options, notes = fit_options(index, options or TraceOptions())
     reporter = reporter or Silent()
     problems = Problems()
@@ -102,7 +116,16 @@ def trace(
     # An index in memory cannot travel to other processes, one on disk is opened by each.
     away = works.jobs > 1 or works.remote
     state = (index.path, index.manifest) if away and index.path and index.manifest else None
-    work = _TraceTask(options, state, None if state else index.on(jobs))
+    estimate = None
+    if MEANING in options.kinds and index.segments:
+        from rote.search.meaning.index_matches import index_chance, unrelated_chance
+
+        if unrelated is None:
+            estimate = index_chance(index, reporter)
+        else:
+            with reporter.stage("estimating chance on unrelated texts", None):
+                estimate = unrelated_chance(index, (document.text for document in unrelated))
+    work = _TraceTask(options, state, None if state else index.on(jobs), estimate=estimate)
     parts = _trace_parts(texts, work, works if state else run.get(), problems)
     span_counts: Counter[str] = Counter()
     rows: list[TracedText] = []
@@ -144,7 +167,9 @@ def fit_options(index: Index, options: TraceOptions) -> tuple[TraceOptions, list
     Kinds that were named are an error if the index lacks their layer.
     """
     kinds = options.kinds or KINDS
-    wanted = replace(options, kinds=tuple(kind for kind in KINDS if kind in kinds))
+    wanted = replace(options, kinds=tuple(k for k in (*KINDS, MEANING) if k in kinds))
+    if MEANING in kinds and index.segments:
+        index.sentence_embedder().check()
     missing = [layer for layer in wanted.layers if layer not in index.sorted_layers]
     if not missing or not index.segments:
         return wanted, []
@@ -161,6 +186,7 @@ def fit_options(index: Index, options: TraceOptions) -> tuple[TraceOptions, list
 def layers_of(options: TraceOptions) -> dict[str, str]:
     """Which layer each kind matches in."""
     layers = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: options.gap_layer}
+    layers[MEANING] = EXACT_LAYER
     return {kind: layers[kind] for kind in options.kinds}
 
 
@@ -188,13 +214,16 @@ class _TraceTask:
     state: tuple[Path, Manifest] | None
     index: Index | None
     out: frozenset[int] = frozenset()
+    estimate: Chance | None = None
 
     def __call__(self, shard: Shard) -> tuple[int, Batch, list[_TracedPart]]:
         batch = shard.read()
         batch = batch.without({i for i, n in enumerate(batch.lines) if n in self.out}, [])
         index = _open_index_state(*self.state) if self.state else self.index
         assert index is not None
-        parts = [_trace_part(index, part, self.options) for part in _split_batch(batch)]
+        parts = [
+            _trace_part(index, part, self.options, self.estimate) for part in _split_batch(batch)
+        ]
         return shard.size, batch.bare(), parts
 
 
@@ -236,7 +265,9 @@ def _split_batch(batch: Batch) -> Iterator[list[Document]]:
     yield part
 
 
-def _trace_part(index: Index, documents: Sequence[Document], options: TraceOptions) -> _TracedPart:
+def _trace_part(
+    index: Index, documents: Sequence[Document], options: TraceOptions, estimate: Chance | None
+) -> _TracedPart:
     recipe = replace(index.recipe, layers=options.layers, subwords=())
     annotation = recipe.annotate_words(list(documents))
     layers = {name: annotation.layers[name] for name in options.layers}
@@ -250,6 +281,9 @@ def _trace_part(index: Index, documents: Sequence[Document], options: TraceOptio
             covered[first : first + length] = True
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(covered)))
     in_text = sums[word.text_ends] - sums[word.text_starts]
+    if estimate is not None:
+        texts = [document.text for document in documents]
+        matches += _find_meanings(index, texts, word, covered, estimate, options.chance)
     counts = Counter(match.text for match in matches)
     layer_of = layers_of(options)
     spans = [
@@ -268,6 +302,41 @@ def _trace_part(index: Index, documents: Sequence[Document], options: TraceOptio
         span_counts=Counter(match.kind for match in matches),
         texts_by_number={span.number: documents[span.number].text for span in spans},
     )
+
+
+def _find_meanings(
+    index: Index,
+    texts: Sequence[str],
+    word: Layer,
+    covered: NDArray[np.bool_],
+    estimate: Chance,
+    most: float,
+) -> list[Match]:
+    """Matches of meaning, those apart that stricter matches cover for the most part."""
+    from rote.search.meaning.index_matches import find_meanings
+
+    return [
+        Match(
+            MEANING,
+            match.text,
+            match.first,
+            match.last,
+            match.last - match.first,
+            round(-math.log2(match.p), 1),
+            (Copy(match.segment, match.start, match.end),),
+            match.similarity,
+            match.p,
+        )
+        for match in find_meanings(_index_sentences(index), texts, word, estimate, most)
+        if covered[match.first : match.last].mean() <= _MOST_COVERED
+    ]
+
+
+@lru_cache(maxsize=1)
+def _index_sentences(index: Index) -> IndexSentences:
+    from rote.search.meaning.index_matches import IndexSentences
+
+    return IndexSentences(index)
 
 
 def _as_span(match: Match, document: Document, word: Layer, layer: Layer) -> Span:

@@ -15,25 +15,23 @@ from starlette.datastructures import UploadFile as Uploaded
 
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.web.api import Question
-from rote.web.errors import status_of
-from rote.web.files import ALL, first_readable, glimpse, sources_of
-from rote.web.forms import options as forms
-from rote.web.forms.compare import (
-    USUAL,
+from rote.web import form_fields, uploads
+from rote.web.app import ApiQuestion, app_state
+from rote.web.compare_form import (
+    DEFAULT_MEASURES,
     CompareForm,
-    guessed,
-    needs,
-    offered,
-    own_fields,
+    guess_settings,
+    measure_fields,
+    missing_input,
+    offered_measures,
     settings_fields,
 )
-from rote.web.forms.options import pairs_of
-from rote.web.forms.reading import Reading
-from rote.web.jobs.queue import job_response
-from rote.web.pages.render import page
-from rote.web.state import state
-from rote.web.store import uploads
+from rote.web.errors import http_status
+from rote.web.files import ALL_RECORDS, first_readable, list_sources, preview_file
+from rote.web.form_fields import form_pairs
+from rote.web.job_queue import job_response
+from rote.web.render import render_page
+from rote.web.routes.files import ReadForm
 from rote.web.workspace import Workspace
 
 router = APIRouter()
@@ -43,20 +41,24 @@ _MOST_FILES = 100
 @router.get("/compare", include_in_schema=False)
 def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Response:
     """`new`: the files were uploaded just now, and are looked at."""
-    opened = state(request).workspace
+    opened = app_state(request).workspace
     query = request.query_params
     if not query:
         first = first_readable(opened.files)
-        return _form(request, CompareForm(first, settings=guessed(first, opened)))
+        return _compare_response(
+            request, CompareForm(first, settings=guess_settings(first, opened))
+        )
     comparison = CompareForm.read(query.multi_items())
     if not query.getlist("measure"):
-        comparison = replace(comparison, measures=USUAL)
+        comparison = replace(comparison, measures=DEFAULT_MEASURES)
     if "by" not in query:
-        settings = {**guessed(comparison.files, opened), **comparison.settings}
+        settings = {**guess_settings(comparison.files, opened), **comparison.settings}
         comparison = replace(comparison, settings=settings)
     # A form sends every field; the address that is passed on holds what differs.
     return (
-        RedirectResponse(comparison.address, 303) if tidy else _form(request, comparison, new=new)
+        RedirectResponse(comparison.address, 303)
+        if tidy
+        else _compare_response(request, comparison, new=new)
     )
 
 
@@ -64,66 +66,72 @@ def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Res
 async def start_page(request: Request) -> Response:
     """Start the work, or show the form again with what is wrong."""
     async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_taken, request, form, start=True)
+        return await run_in_threadpool(_take_form, request, form, start=True)
 
 
 @router.post("/uploads", include_in_schema=False)
 async def upload_page(request: Request) -> Response:
     """Keep the files and show the form again with them alone chosen."""
     async with request.form(max_files=_MOST_FILES) as form:
-        return await run_in_threadpool(_taken, request, form, start=False)
+        return await run_in_threadpool(_take_form, request, form, start=False)
 
 
 @router.post("/uploads/remove", include_in_schema=False)
 async def remove_page(request: Request) -> Response:
     form = await request.form()
-    await run_in_threadpool(uploads.remove, state(request).workspace.store, str(form.get("key")))
+    await run_in_threadpool(
+        uploads.remove_upload, app_state(request).workspace.store, str(form.get("key"))
+    )
     return RedirectResponse("/compare", 303)
 
 
-def _taken(request: Request, form: FormData, *, start: bool) -> Response:
+def _take_form(request: Request, form: FormData, *, start: bool) -> Response:
     """Keep what was uploaded; then start the work, or show the form with the new files chosen and
     what can be guessed from them; or the first of them that somebody has to say more about."""
-    pairs, comparison = pairs_of(form), CompareForm(())
-    opened = state(request).workspace
+    pairs, comparison = form_pairs(form), CompareForm(())
+    opened = app_state(request).workspace
     # An empty file field sends a file without a name.
-    sent = (one for one in form.getlist("upload") if isinstance(one, Uploaded) and one.filename)
+    sent = (
+        upload
+        for upload in form.getlist("upload")
+        if isinstance(upload, Uploaded) and upload.filename
+    )
     try:
         comparison = comparison if start else CompareForm.read(pairs)
-        new = [_keep_one(request, one, unread=True) for one in sent]
+        new = [_store_upload(request, upload, unread=True) for upload in sent]
         for key in new:
-            if glimpse(opened.file(key), most=ALL).problem:
-                return RedirectResponse(Reading().address(key), 303)
+            if preview_file(opened.file(key), most=ALL_RECORDS).problem:
+                return RedirectResponse(ReadForm().address(key), 303)
         if new and not start:
             return RedirectResponse(
-                _chosen(comparison, new, opened).address + "&new=true#files", 303
+                _choose_files(comparison, new, opened).address + "&new=true#files", 303
             )
         comparison = CompareForm.read([*pairs, *(("file", key) for key in new)])
         if not start:
             return RedirectResponse(comparison.address + "#files", 303)
         again = ("again", "yes") in pairs
-        return job_response(state(request).jobs.ask(comparison, again=again))
+        return job_response(app_state(request).jobs.ask(comparison, again=again))
     except RoteError as error:
-        return _form(request, comparison, str(error), status_of(error))
+        return _compare_response(request, comparison, str(error), http_status(error))
 
 
-def _chosen(comparison: CompareForm, new: Sequence[str], opened: Workspace) -> CompareForm:
+def _choose_files(comparison: CompareForm, new: Sequence[str], opened: Workspace) -> CompareForm:
     """These files alone; what was said of the fields of others does not hold for them."""
-    kept = {
+    others = {
         n: v
         for n, v in comparison.settings.items()
         if n not in ("by", "reference", "within", "cluster")
     }
-    return replace(comparison, files=tuple(new), settings={**guessed(new, opened), **kept})
+    return replace(comparison, files=tuple(new), settings={**guess_settings(new, opened), **others})
 
 
-def _keep_one(request: Request, one: Uploaded, *, unread: bool = False) -> str:
-    opened = state(request).workspace
-    name, limit = one.filename or "", opened.upload_limit
-    return uploads.keep(opened.store, name, one.file, limit, unread=unread)
+def _store_upload(request: Request, upload: Uploaded, *, unread: bool = False) -> str:
+    opened = app_state(request).workspace
+    name, limit = upload.filename or "", opened.upload_limit
+    return uploads.store_upload(opened.store, name, upload.file, limit, unread=unread)
 
 
-def _form(
+def _compare_response(
     request: Request,
     comparison: CompareForm,
     problem: str = "",
@@ -131,11 +139,11 @@ def _form(
     *,
     new: bool = False,
 ) -> Response:
-    opened = state(request).workspace
+    opened = app_state(request).workspace
     known = opened.all_files()
-    looks = {key: glimpse(path) for key, path in known.items()}
+    looks = {key: preview_file(path) for key, path in known.items()}
     chosen = [looks[key] for key in comparison.files if key in looks] or list(looks.values())
-    return page(
+    return render_page(
         request,
         "compare.html",
         status,
@@ -144,47 +152,49 @@ def _form(
         files=looks,
         given=set(opened.files),
         new=new,
-        measures=[_measure(name, comparison) for name in offered()],
+        measures=[_measure_data(name, comparison) for name in offered_measures()],
         shared=[
             pair
-            for pair in forms.filled(settings_fields(), comparison.settings)
+            for pair in form_fields.fill_fields(settings_fields(), comparison.settings)
             if not pair[0].further or pair[0].name in comparison.settings
         ],
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
-        sources=sources_of(
+        sources=list_sources(
             [known[key] for key in comparison.files if key in known] or list(known.values()),
             comparison.settings.get("by", ()),
         ),
         blocked={key: look.problem for key, look in looks.items() if look.problem},
-        before=state(request).jobs.done(comparison),
+        before=app_state(request).jobs.done(comparison),
         limit=opened.upload_limit,
     )
 
 
-def _measure(name: str, comparison: CompareForm) -> dict[str, Any]:
+def _measure_data(name: str, comparison: CompareForm) -> dict[str, Any]:
     metric = plugins.load("measure", name).METRIC
-    own = comparison.own.get(name, {})
+    options = comparison.measure_options.get(name, {})
     return {
         "name": name,
         "title": metric.title,
         "says": plugins.summary("measure", name),
         "fields": [
             pair
-            for pair in forms.filled(own_fields(name), own)
-            if not pair[0].further or pair[0].name in own
+            for pair in form_fields.fill_fields(measure_fields(name), options)
+            if not pair[0].further or pair[0].name in options
         ],
-        "changed": bool(own),
-        "usual": name in USUAL,
-        "needs": needs(metric),
+        "changed": bool(options),
+        "usual": name in DEFAULT_MEASURES,
+        "needs": missing_input(metric),
     }
 
 
-class Asked(Question):
+class CompareQuestion(ApiQuestion):
     """What is to be measured."""
 
     files: list[str] = Field(description="Keys of files, as /api/opened lists them")
-    measures: list[str] = Field(default=list(USUAL), description="Names, as /api/measures has them")
+    measures: list[str] = Field(
+        default=list(DEFAULT_MEASURES), description="Names, as /api/measures has them"
+    )
     corpus: str = Field(
         default="", description="index:KEY or file:KEY, for novelty and originality"
     )
@@ -199,33 +209,33 @@ class Asked(Question):
 
 
 @router.post("/api/compare", tags=["compare"], summary="Measure files; gives the job that does it")
-def start_comparison(request: Request, asked: Asked) -> dict[str, Any]:
+def start_comparison(request: Request, question: CompareQuestion) -> dict[str, Any]:
     form = CompareForm.of(
-        asked.files,
-        asked.measures,
-        asked.settings,
-        asked.options,
-        corpus=asked.corpus,
-        train=asked.train,
+        question.files,
+        question.measures,
+        question.settings,
+        question.options,
+        corpus=question.corpus,
+        train=question.train,
     )
-    return state(request).jobs.ask(form, again=asked.again).to_dict()
+    return app_state(request).jobs.ask(form, again=question.again).to_dict()
 
 
 @router.get("/api/measures", tags=["compare"], summary="The measures and their options")
 def list_measures() -> list[dict[str, Any]]:
-    shown = []
-    for name in offered():
-        about = _measure(name, CompareForm(()))
-        kept = {key: about[key] for key in ("name", "title", "says", "needs")}
-        shown.append({**kept, "options": forms.listed(own_fields(name))})
-    return shown
+    rows = []
+    for name in offered_measures():
+        about = _measure_data(name, CompareForm(()))
+        shown_fields = {key: about[key] for key in ("name", "title", "says", "needs")}
+        rows.append({**shown_fields, "options": form_fields.describe_fields(measure_fields(name))})
+    return rows
 
 
 @router.post("/api/uploads", tags=["files"], summary="Upload files of texts; gives their keys")
 def upload_files(request: Request, upload: list[UploadFile]) -> dict[str, list[str]]:
-    return {"files": [_keep_one(request, one) for one in upload]}
+    return {"files": [_store_upload(request, file) for file in upload]}
 
 
 @router.post("/api/uploads/{key}/delete", tags=["files"], summary="Delete a file that was uploaded")
 def delete_upload(request: Request, key: str) -> dict[str, int]:
-    return {"deleted": int(uploads.remove(state(request).workspace.store, key))}
+    return {"deleted": int(uploads.remove_upload(app_state(request).workspace.store, key))}

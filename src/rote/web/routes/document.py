@@ -11,14 +11,14 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from rote.core.errors import UnknownName
+from rote.core.evidence import Mark
 from rote.index.index import Index
-from rote.report.texts.highlight import Mark, Piece, pieces
-from rote.web.api import About, answered
-from rote.web.indexes import OpenIndex
-from rote.web.pages.asking import Question, hits_in
-from rote.web.pages.render import document_link, link, page
+from rote.report.texts.highlight import MarkedPiece, cut_pieces
+from rote.web.app import IndexState, answer_from_index, open_index_of, run_in_pool
+from rote.web.render import document_link, make_link, render_page
 from rote.web.routes.search import Asked
-from rote.web.state import bounded, index_of
+from rote.web.search_views import SearchQuestion, document_hits
+from rote.web.workspace import OpenIndex
 
 router = APIRouter(tags=["search"])
 PART = 20_000
@@ -32,7 +32,7 @@ To = Annotated[int | None, Query(ge=0, description="Character behind the last th
 At = Annotated[int | None, Query(ge=0, description="First character of the part that is shown")]
 
 
-class DocumentAnswer(About):
+class DocumentAnswer(IndexState):
     """A part of a document."""
 
     document: str = Field(description="Its id")
@@ -45,7 +45,7 @@ class DocumentAnswer(About):
     text: str
 
 
-class DocumentsAnswer(About):
+class DocumentsAnswer(IndexState):
     """Some ids of an index, in its order."""
 
     start: int
@@ -57,7 +57,7 @@ async def document_page(
     request: Request,
     key: str,
     id: str,
-    asked: Asked,
+    question: Asked,
     from_: From = None,
     to: To = None,
     at: At = None,
@@ -66,21 +66,23 @@ async def document_page(
     """A part of the document; who comes from a search goes on from match to match, and back."""
 
     def work() -> dict[str, Any]:
-        opened = index_of(request, key)
-        if not asked.q.strip():
-            return {**shown(opened.index, key, id, from_, to, at), "hits": None}
-        hits = hits_in(opened, asked, id)
+        opened = open_index_of(request, key)
+        if not question.q.strip():
+            return {**document_part(opened.index, key, id, from_, to, at), "hits": None}
+        hits = document_hits(opened, question, id)
         start, end = (from_, to) if from_ is not None or not hits else hits[0]
-        found = shown(opened.index, key, id, start, end, at, hits, {**asked.settings, "line": line})
-        return {**found, "hits": _beside(key, id, asked, hits, start, line)}
+        part = document_part(
+            opened.index, key, id, start, end, at, hits, {**question.settings, "line": line}
+        )
+        return {**part, "hits": _hits_around(key, id, question, hits, start, line)}
 
-    return page(request, "document.html", key=key, **await bounded(request, work))
+    return render_page(request, "document.html", key=key, **await run_in_pool(request, work))
 
 
-def _beside(
+def _hits_around(
     key: str,
     identity: str,
-    asked: Question,
+    question: SearchQuestion,
     hits: list[tuple[int, int]],
     start: int | None,
     line: int,
@@ -92,11 +94,11 @@ def _beside(
     def other(number: int) -> str | None:
         if not 0 <= number < len(hits):
             return None
-        return document_link(key, identity, *hits[number], **asked.settings, line=line)
+        return document_link(key, identity, *hits[number], **question.settings, line=line)
 
-    back = link("/search", index=key, **asked.settings)
+    back = make_link("/search", index=key, **question.settings)
     return {
-        "q": asked.q,
+        "q": question.q,
         "count": len(hits),
         "number": before + 1 if here else None,
         "previous": other(before - 1),
@@ -114,11 +116,11 @@ async def document(
     request: Request, key: str, id: str, from_: From = None, to: To = None, at: At = None
 ) -> Response:
     def find(opened: OpenIndex) -> dict[str, Any]:
-        found = shown(opened.index, key, id, from_, to, at)
+        part = document_part(opened.index, key, id, from_, to, at)
         names = ("document", "author", "source", "meta", "length", "start", "end", "text")
-        return {name: found[name] for name in names}
+        return {name: part[name] for name in names}
 
-    return await answered(request, key, find)
+    return await answer_from_index(request, key, find)
 
 
 @router.get(
@@ -135,16 +137,16 @@ async def documents(
     def find(opened: OpenIndex) -> dict[str, Any]:
         ids, first = list[str](), start
         for segment in opened.index.segments:
-            held = segment.documents
-            last = min(len(held), first + limit - len(ids))
-            ids += [held.id(number) for number in range(first, last)]
-            first = max(0, first - len(held))
+            stored = segment.documents
+            last = min(len(stored), first + limit - len(ids))
+            ids += [stored.id(number) for number in range(first, last)]
+            first = max(0, first - len(stored))
         return {"start": start, "ids": ids}
 
-    return await answered(request, key, find)
+    return await answer_from_index(request, key, find)
 
 
-def shown(
+def document_part(
     index: Index,
     key: str,
     identity: str,
@@ -155,42 +157,42 @@ def shown(
     way: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """A part of the document around a place, and where the parts beside it are."""
-    held, number = _found(index, identity)
-    length = held.texts.length(number)
+    stored, number = _find_document(index, identity)
+    length = stored.texts.length(number)
     first = min(length, max(0, (start or 0) - _BEFORE) if at is None else at)
-    before, text, after = _part(held, number, first, length)
+    before, text, after = _cut_part(stored, number, first, length)
     first += before
     last = first + len(text)
-    marks = _marks(start, end, first, last)
-    for one in hits:
-        if one != (start, end):
-            marks += _marks(*one, first, last, "also")
+    marks = _place_marks(start, end, first, last)
+    for hit in hits:
+        if hit != (start, end):
+            marks += _place_marks(*hit, first, last, "also")
 
     def other(place: int) -> str | None:
         return document_link(key, identity, start, end, at=place, **way)
 
-    author = held.author.of(number)
+    author = stored.author.of(number)
 
     return {
         "document": identity,
         "author": author,
-        "by_author": link("/search", index=key, where=f"author={author}", q=way.get("q"))
+        "by_author": make_link("/search", index=key, where=f"author={author}", q=way.get("q"))
         if author and "|" not in author
         else None,
-        "source": held.source.of(number),
-        "meta": held.meta(number),
+        "source": stored.source.of(number),
+        "meta": stored.meta(number),
         "length": length,
         "start": first,
         "end": last,
         "text": text,
-        "runs": [(run.text, _kind(run)) for run in pieces(text, marks)],
+        "runs": [(run.text, _run_kind(run)) for run in cut_pieces(text, marks)],
         "earlier": other(max(0, first - PART)) if first else None,
         "later": other(last) if after else None,
-        "search": link("/search", index=key),
+        "search": make_link("/search", index=key),
     }
 
 
-def _found(index: Index, identity: str) -> tuple[Any, int]:
+def _find_document(index: Index, identity: str) -> tuple[Any, int]:
     for segment in index.segments:
         number = segment.documents.find(identity)
         if number is not None:
@@ -199,11 +201,11 @@ def _found(index: Index, identity: str) -> tuple[Any, int]:
     raise UnknownName("document of the index", identity, near)
 
 
-def _part(held: Any, number: int, first: int, length: int) -> tuple[int, str, bool]:
+def _cut_part(stored: Any, number: int, first: int, length: int) -> tuple[int, str, bool]:
     """Characters that are left out at its beginning, the part, and whether more follows."""
-    text: str = held.text(number, first, first + PART)
+    text: str = stored.text(number, first, first + PART)
     skipped = 0
-    if first and held.text(number, first - 1, first).strip():
+    if first and stored.text(number, first - 1, first).strip():
         # Where the first word begins that is whole.
         gap = re.search(r"\s", text[:_LOOK])
         skipped = gap.end() if gap else 0
@@ -214,13 +216,13 @@ def _part(held: Any, number: int, first: int, length: int) -> tuple[int, str, bo
     return skipped, text[skipped:end], first + end < length
 
 
-def _kind(run: Piece) -> str:
+def _run_kind(run: MarkedPiece) -> str:
     """Of a part of the text: what somebody came for, another match, or nothing."""
     kinds = {place.mark.label for place in run.places}
     return "hit" if "hit" in kinds else "also" if kinds else ""
 
 
-def _marks(
+def _place_marks(
     start: int | None, end: int | None, first: int, last: int, kind: str = "hit"
 ) -> list[Mark]:
     if start is None or end is None:

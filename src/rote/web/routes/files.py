@@ -1,61 +1,182 @@
-"""One file of texts: its first ten records, and how it is read."""
+"""One file of texts: its first records, how it is read, and the judging page of its summaries.
+
+A file that is read in another way is stored as a file of its own, so that every page reads it
+without being told how.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import base64
+import hashlib
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
-from rote.core.errors import RoteError
-from rote.web.api import Question
-from rote.web.errors import status_of
-from rote.web.files import ALL, Glimpse, fields_of, glimpse, in_words
-from rote.web.forms.compare import CompareForm, guessed
-from rote.web.forms.options import pairs_of
-from rote.web.forms.reading import ENCODINGS, PLAIN, Reading, formats, keep_read
-from rote.web.pages.render import page
-from rote.web.state import bounded, state
-from rote.web.store.uploads import check_unpacked
+from rote.core import plugins
+from rote.core.document import Document
+from rote.core.errors import InputError, OptionError, RoteError
+from rote.corpus import Corpus, ReadOptions, open_corpus
+from rote.studies.judge_page import JudgePage, Options, build_page
+from rote.web import uploads
+from rote.web.app import ApiQuestion, app_state, run_in_pool
+from rote.web.compare_form import CompareForm, guess_settings
+from rote.web.errors import http_status
+from rote.web.files import ALL_RECORDS, FilePreview, list_fields, name_form_fields, preview_file
+from rote.web.form_fields import form_pairs
+from rote.web.render import render_page
+from rote.web.uploads import check_unpacked
 from rote.web.workspace import Workspace
+
+ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "mac-roman", "shift_jis", "gb18030", "koi8-r")
+PLAIN_UNITS = ("file", "line", "paragraph")
+_TEXT_NAMES = ("id", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadForm:
+    """Empty is guessed."""
+
+    text: str = ""
+    source: str = ""
+    id: str = ""
+    format: str = ""
+    plain: str = "file"
+    encoding: str = "utf-8"
+    bad: str = "stop"
+
+    @classmethod
+    def read(cls, pairs: Iterable[tuple[str, str]]) -> ReadForm:
+        """From an address or a posted form; unknown names are left alone, wrong values refused."""
+        known = {field.name for field in fields(cls)}
+        reading = cls(**{name: value for name, value in pairs if name in known and value})
+        for name, value, choices in (
+            ("format", reading.format, ("", *list_formats())),
+            ("plain", reading.plain, PLAIN_UNITS),
+            ("encoding", reading.encoding, ENCODINGS),
+            ("bad", reading.bad, ("stop", "skip")),
+        ):
+            if value not in choices:
+                raise OptionError(f"{name} is one of {', '.join(filter(None, choices))}")
+        return reading
+
+    @property
+    def options(self) -> ReadOptions:
+        return ReadOptions(
+            text_field=self.text or None,
+            id_field=self.id or None,
+            input_format=self.format or None,
+            plain=self.plain,  # type: ignore[arg-type]
+            encoding=self.encoding,
+            on_error="skip" if self.bad == "skip" else "stop",
+        )
+
+    @property
+    def usual(self) -> bool:
+        """Whether the file is read as it would be anyhow; who its sources are is another matter."""
+        return replace(self, source="") == ReadForm()
+
+    def address(self, key: str) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        changed = {
+            name: value for name, value in values.items() if value != getattr(ReadForm(), name)
+        }
+        return f"/files/{quote(key, safe='')}" + ("?" + urlencode(changed) if changed else "")
+
+
+def list_formats() -> list[str]:
+    """The readers of files, by name."""
+    return [n for n in plugins.members("corpus") if plugins.load("corpus", n).SUFFIXES]
+
+
+def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
+    """Read a file so, keep what came out as JSON lines, and give the key of that."""
+    from rote.curate.corpus_reader import json_line
+
+    path = opened.file(key)
+    if not path.is_file():
+        raise OptionError("only a file can be read in another way: name its folder's files")
+    if path.stat().st_size > opened.upload_limit:
+        raise OptionError(
+            f"{path.name} is too large to be read in another way here, which makes a copy: the "
+            "commands on the shell read it with --text-field, --input-format and the like"
+        )
+    if key not in opened.files:
+        uploads.check_unpacked(path, opened.upload_limit, reading.options)
+    corpus = open_corpus([path], reading.options)
+    with tempfile.TemporaryFile() as copy:
+        for document in _require_texts(corpus, path):
+            copy.write(json_line(_text_record(document, reading.source)))
+        copy.seek(0)
+        name = f"{path.name.split('.')[0]}.jsonl"
+        return uploads.store_upload(opened.store, name, copy, opened.upload_limit)
+
+
+def _require_texts(corpus: Corpus, path: Path) -> Iterable[Document]:
+    """Not one of its records, if the file is without any."""
+    has_text = False
+    for document in corpus:
+        has_text = True
+        yield document
+    if not has_text:
+        raise InputError("the file holds no text that can be read", file=path.name)
+
+
+def _text_record(document: Document, source: str) -> Mapping[str, Any]:
+    """Under the usual names; a field that bears one of them and was not chosen gets another."""
+    from rote.curate.corpus_reader import other_fields
+
+    others = {f"given_{n}" if n in _TEXT_NAMES else n: v for n, v in other_fields(document).items()}
+    if source and source in others:
+        others.setdefault("source", others[source])
+    return {"id": document.id, "text": document.text, **others}
+
 
 router = APIRouter()
 
 
 @router.get("/files/{key:path}", include_in_schema=False)
 async def file_page(request: Request, key: str) -> Response:
-    reading = Reading.read(request.query_params.multi_items())
-    shown = await bounded(request, _looked_at, state(request).workspace, key, reading)
-    return page(request, "file.html", key=key, reading=reading, problem="", **shown)
+    reading = ReadForm.read(request.query_params.multi_items())
+    preview = await run_in_pool(request, _preview_data, app_state(request).workspace, key, reading)
+    return render_page(request, "file.html", key=key, reading=reading, problem="", **preview)
 
 
 @router.post("/files/{key:path}", include_in_schema=False)
 async def read_page(request: Request, key: str) -> Response:
     """Read it so, and go on to Compare with it; or say what is wrong."""
-    opened = state(request).workspace
-    reading = Reading.read(pairs_of(await request.form()))
+    opened = app_state(request).workspace
+    reading = ReadForm.read(form_pairs(await request.form()))
     try:
-        new = key if reading.usual else await run_in_threadpool(keep_read, opened, key, reading)
+        new = (
+            key if reading.usual else await run_in_threadpool(store_read_file, opened, key, reading)
+        )
     except RoteError as error:
-        shown = await bounded(request, _looked_at, opened, key, reading)
-        told = in_words(error, opened.file(key))
-        return page(
+        preview = await run_in_pool(request, _preview_data, opened, key, reading)
+        message = name_form_fields(error, opened.file(key))
+        return render_page(
             request,
             "file.html",
-            status_of(error),
+            http_status(error),
             key=key,
             reading=reading,
-            problem="" if shown["look"].problem else told,
-            **shown,
+            problem="" if preview["look"].problem else message,
+            **preview,
         )
-    settings = await run_in_threadpool(guessed, [new], opened, reading.source)
+    settings = await run_in_threadpool(guess_settings, [new], opened, reading.source)
     address = CompareForm((new,), settings=settings).address
     return RedirectResponse(address + "&new=true#files", 303)
 
 
-class Asked(Question):
+class ReadQuestion(ApiQuestion):
     """How a file is read; what is left out is guessed."""
 
     text: str = Field(default="", description="Field that holds the text")
@@ -68,29 +189,71 @@ class Asked(Question):
 
 
 @router.post("/api/files/{key}/read", tags=["files"], summary="Read a file in another way")
-def read_file(request: Request, key: str, asked: Asked) -> dict[str, str]:
+def read_file(request: Request, key: str, question: ReadQuestion) -> dict[str, str]:
     """What came out is a file of its own; gives its key."""
-    reading = Reading.read(asked.model_dump().items())
-    return {"file": keep_read(state(request).workspace, key, reading)}
+    reading = ReadForm.read(question.model_dump().items())
+    return {"file": store_read_file(app_state(request).workspace, key, reading)}
 
 
-def _looked_at(opened: Workspace, key: str, reading: Reading) -> dict[str, Any]:
+def _preview_data(opened: Workspace, key: str, reading: ReadForm) -> dict[str, Any]:
     path = opened.file(key)
     uploaded = key not in opened.files
     try:
         # What was uploaded is small, however it is read; of other files the beginning will do.
         if uploaded:
             check_unpacked(path, opened.upload_limit, reading.options)
-        look = glimpse(path, reading.options, ALL) if uploaded else glimpse(path, reading.options)
-        fields = fields_of(path, reading.options) if path.is_file() else []
+        look = (
+            preview_file(path, reading.options, ALL_RECORDS)
+            if uploaded
+            else preview_file(path, reading.options)
+        )
+        fields = list_fields(path, reading.options) if path.is_file() else []
     except RoteError as error:
-        look, fields = Glimpse(problem=in_words(error, path)), []
+        look, fields = FilePreview(problem=name_form_fields(error, path)), []
     return {
         "look": look,
         "uploaded": uploaded,
         "readable": path.is_file() and path.stat().st_size <= opened.upload_limit,
         "fields": fields,
-        "formats": formats(),
+        "formats": list_formats(),
         "encodings": ENCODINGS,
-        "plain": PLAIN,
+        "plain": PLAIN_UNITS,
     }
+
+
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.S)
+Most = Annotated[int, Query(ge=0, description="So many documents, drawn at random; 0: all")]
+
+
+@router.get("/judge/{key}", include_in_schema=False)
+async def judge_page(request: Request, key: str, sample: Most = 0) -> Response:
+    judging = await run_in_pool(request, _make_page, request, key, sample)
+    return Response(
+        judging.html,
+        media_type="text/html; charset=utf-8",
+        headers={"content-security-policy": _page_policy(judging.html)},
+    )
+
+
+@router.get("/api/judge/{key}", tags=["judge"], summary="Whose the summaries of a judging page are")
+async def judge_key(request: Request, key: str, sample: Most = 0) -> dict[str, dict[str, str]]:
+    """Whose each summary of the page is: the file that `rote judge agreement --key` takes."""
+    judging = await run_in_pool(request, _make_page, request, key, sample)
+    return {"sources": dict(judging.sources)}
+
+
+def _make_page(request: Request, key: str, sample: int) -> JudgePage:
+    file = app_state(request).workspace.file(key)
+    return build_page(list(open_corpus(file)), Options(sample=sample or None))
+
+
+def _page_policy(html: str) -> str:
+    """The page is one file: its own script and style may run, by their hashes, and nothing else."""
+    allowed: dict[str, str] = {}
+    for kind, text in _INLINE.findall(html):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        allowed[kind] = f"'sha256-{digest}'"
+    return (
+        f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )

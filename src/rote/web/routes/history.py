@@ -14,16 +14,16 @@ from fastapi.responses import RedirectResponse
 
 from rote.core.errors import OptionError
 from rote.core.result import Result
-from rote.report._grid import Cell, grid, rounded, rounded_like
-from rote.web.errors import AnyJSON
-from rote.web.pages.render import page
-from rote.web.state import state
-from rote.web.store.database import FARTHEST
+from rote.report.grid import GridCell, make_grid, round_like, round_number
+from rote.web.app import app_state
+from rote.web.database import MAX_OFFSET
+from rote.web.errors import SafeJSONResponse
+from rote.web.render import render_page
 
 router = APIRouter()
 _TAGS: list[Any] = ["history"]
 _LISTED = 25
-Offset = Annotated[int, Query(ge=0, le=FARTHEST)]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 _LETTERS = "ABCDEFGH"
 """Of results side by side: more than these nobody can read."""
 _ARROWS = {"diverse": "higher is more diverse", "repetitive": "higher is more repetitive"}
@@ -33,11 +33,11 @@ _ARROWS = {"diverse": "higher is more diverse", "repetitive": "higher is more re
 def history_page(
     request: Request,
     q: str = "",
-    page_number: Annotated[int, Query(alias="page", ge=1, le=FARTHEST)] = 1,
+    page_number: Annotated[int, Query(alias="page", ge=1, le=MAX_OFFSET)] = 1,
 ) -> Response:
-    history = state(request).history
+    history = app_state(request).history
     total, at = history.count(q), page_number
-    return page(
+    return render_page(
         request,
         "history.html",
         query=q,
@@ -50,7 +50,7 @@ def history_page(
 
 @router.get("/history/compare", include_in_schema=False)
 def compare_page(request: Request, id: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
-    return page(request, "history_compare.html", **_compared(request, id))
+    return render_page(request, "history_compare.html", **_compare_entries(request, id))
 
 
 @router.post("/history/delete", include_in_schema=False)
@@ -58,14 +58,14 @@ async def delete_page(request: Request) -> Response:
     """Asks first, then deletes."""
     form = await request.form()
     ids = [value for value in form.getlist("id") if isinstance(value, str)]
-    history = state(request).history
+    history = app_state(request).history
     if not ids:
         raise OptionError("no result is chosen: tick those that should go")
     if form.get("sure") == "yes":
         await run_in_threadpool(history.delete, ids)
         return RedirectResponse("/history", 303)
     entries = await run_in_threadpool(lambda: [history.get(id) for id in ids])
-    return page(request, "history_delete.html", entries=entries)
+    return render_page(request, "history_delete.html", entries=entries)
 
 
 @router.get("/api/results", tags=_TAGS, summary="Results that were made before, the newest first")
@@ -75,9 +75,9 @@ def list_results(
     limit: Annotated[int, Query(ge=0, le=500)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
-    history = state(request).history
+    history = app_state(request).history
     entries = history.entries(q, limit=limit, offset=offset)
-    return {"total": history.count(q), "results": [_public(entry) for entry in entries]}
+    return {"total": history.count(q), "results": [_entry_data(entry) for entry in entries]}
 
 
 @router.get(
@@ -87,7 +87,7 @@ def list_results(
     response_model=list[dict[str, Any]],
 )
 def compare_results(request: Request, id: Annotated[list[str], Query()]) -> Response:
-    return AnyJSON(_compared(request, id)["blocks"])
+    return SafeJSONResponse(_compare_entries(request, id)["blocks"])
 
 
 @router.get(
@@ -97,7 +97,7 @@ def compare_results(request: Request, id: Annotated[list[str], Query()]) -> Resp
     response_model=dict[str, Any],
 )
 def get_result(request: Request, id: str) -> Response:
-    return AnyJSON(state(request).history.study(id).to_dict())
+    return SafeJSONResponse(app_state(request).history.study(id).to_dict())
 
 
 @router.get("/api/results/{id}/texts", tags=_TAGS, summary="The values of single texts")
@@ -111,8 +111,8 @@ def get_texts(
     limit: Annotated[int, Query(ge=0, le=1000)] = 50,
     offset: Offset = 0,
 ) -> dict[str, Any]:
-    state(request).history.get(id)
-    rows, total = state(request).history.texts(
+    app_state(request).history.get(id)
+    rows, total = app_state(request).history.texts(
         id, place, source=source, sort=sort, descending=down, limit=limit, offset=offset
     )
     return {"total": total, "texts": rows}
@@ -120,10 +120,10 @@ def get_texts(
 
 @router.post("/api/results/{id}/delete", tags=_TAGS, summary="Delete a result")
 def delete_result(request: Request, id: str) -> dict[str, int]:
-    return {"deleted": state(request).history.delete([id])}
+    return {"deleted": app_state(request).history.delete([id])}
 
 
-def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
+def _compare_entries(request: Request, ids: list[str]) -> dict[str, Any]:
     chosen = list(dict.fromkeys(ids))
     if len(chosen) < 2:
         raise OptionError("choose at least two results to put side by side")
@@ -131,7 +131,7 @@ def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
         raise OptionError(
             f"choose at most {len(_LETTERS)} results: more cannot be read side by side"
         )
-    history = state(request).history
+    history = app_state(request).history
     return {
         "entries": [history.get(id) for id in chosen],
         "letters": dict(zip(chosen, _LETTERS)),
@@ -139,21 +139,21 @@ def _compared(request: Request, ids: list[str]) -> dict[str, Any]:
     }
 
 
-def side_by_side(held: Sequence[tuple[str, Sequence[Result]]]) -> list[dict[str, Any]]:
+def side_by_side(results_by_id: Sequence[tuple[str, Sequence[Result]]]) -> list[dict[str, Any]]:
     """A block for each measure that any of the results has, kept under these ids."""
-    found: dict[str, list[tuple[str, Result]]] = {}
-    counts = [Counter(result.measure for result in results) for _, results in held]
+    by_measure: dict[str, list[tuple[str, Result]]] = {}
+    counts = [Counter(result.measure for result in results) for _, results in results_by_id]
     several = {name for count in counts for name, times in count.items() if times > 1}
-    for id, results in held:
+    for id, results in results_by_id:
         for result in results:
             name = result.measure
             if name in several:
                 name += f" ({dict(result.signature.settings).get('layer', '')})"
-            found.setdefault(name, []).append((id, result))
-    return [_block(name, pairs) for name, pairs in found.items()]
+            by_measure.setdefault(name, []).append((id, result))
+    return [_measure_block(name, pairs) for name, pairs in by_measure.items()]
 
 
-def _block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
+def _measure_block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
     """One measure. `alike`: whether the numbers were made in the same way, on whatever texts."""
     values: dict[str, tuple[str, str, str]] = {}
     for _, result in pairs:
@@ -162,23 +162,23 @@ def _block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
             values.setdefault(row["value"], (row["value"], row["title"], up))
     lines = []
     for id, result in pairs:
-        cells = {row.value: row.cells for row in grid(result)} if values else {}
-        for source, one in result.by_source.items():
-            shown = [_cell(cells.get(value, {}).get(source)) for value in values]
+        cells = {row.value: row.cells for row in make_grid(result)} if values else {}
+        for source, source_result in result.by_source.items():
+            cell_texts = [_cell_text(cells.get(value, {}).get(source)) for value in values]
             lines.append(
                 {
                     "entry": id,
                     "source": source,
-                    "texts": one.texts,
-                    "words": one.words,
-                    "cells": shown,
+                    "texts": source_result.texts,
+                    "words": source_result.words,
+                    "cells": cell_texts,
                 }
             )
     settings = [dict(result.signature.settings) for _, result in pairs]
     differences = [
-        {"setting": name, "values": [one.get(name) for one in settings]}
-        for name in dict.fromkeys(name for one in settings for name in one)
-        if name != "measure" and len({one.get(name) for one in settings}) > 1
+        {"setting": name, "values": [source_result.get(name) for source_result in settings]}
+        for name in dict.fromkeys(name for source_result in settings for name in source_result)
+        if name != "measure" and len({source_result.get(name) for source_result in settings}) > 1
     ]
     return {
         "measure": name,
@@ -186,21 +186,21 @@ def _block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, Any]:
         "values": list(values.values()),
         "lines": lines,
         "differences": differences,
-        "alike": all(one["setting"] == "texts" for one in differences),
+        "alike": all(source_result["setting"] == "texts" for source_result in differences),
     }
 
 
-def _cell(cell: Cell | None) -> dict[str, str] | None:
+def _cell_text(cell: GridCell | None) -> dict[str, str] | None:
     """A value and, as `reach`, its interval."""
     if cell is None:
         return None
     if math.isnan(cell.low):
-        return {"estimate": rounded(cell.estimate), "reach": ""}
-    low, high = (rounded_like(end, cell.estimate) for end in (cell.low, cell.high))
-    return {"estimate": rounded(cell.estimate), "reach": f"{low} to {high}"}
+        return {"estimate": round_number(cell.estimate), "reach": ""}
+    low, high = (round_like(end, cell.estimate) for end in (cell.low, cell.high))
+    return {"estimate": round_number(cell.estimate), "reach": f"{low} to {high}"}
 
 
-def _public(entry: Any) -> dict[str, Any]:
+def _entry_data(entry: Any) -> dict[str, Any]:
     """Without the paths of the machine."""
-    shown = asdict(entry)
-    return {**shown, "files": list(shown["files"])}
+    data = {"made" if name == "created" else name: v for name, v in asdict(entry).items()}
+    return {**data, "files": list(data["files"])}

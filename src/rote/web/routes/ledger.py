@@ -12,9 +12,16 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from rote.core.errors import InputError, check_options_known
-from rote.report.texts.ledger import choices_of, entry, fields_of, ledger_of, read_ledger, sureness
-from rote.web.pages.render import page
-from rote.web.state import bounded, state
+from rote.report.texts.ledger import (
+    filter_choices,
+    filter_fields,
+    find_ledger,
+    make_entry,
+    read_ledger,
+    row_certainty,
+)
+from rote.web.app import app_state, run_in_pool
+from rote.web.render import render_page
 
 router = APIRouter(tags=["ledger"])
 _ENTRIES = 20
@@ -39,29 +46,29 @@ class LedgerPage(BaseModel):
 async def ledger_page(
     request: Request, key: str, q: Text = "", least: Score = 0, most: Score = 1, number: Number = 1
 ) -> Response:
-    title, rows = await bounded(request, _read, state(request).workspace.ledger(key))
-    choices = choices_of(rows)
-    asked = {name: request.query_params.get(name, "") for name in choices}
-    found = _chosen(rows, q, asked, least, most)
-    pages = max(1, -(-len(found) // _ENTRIES))
+    title, rows = await run_in_pool(request, _read_ledger, app_state(request).workspace.ledger(key))
+    choices = filter_choices(rows)
+    filters = {name: request.query_params.get(name, "") for name in choices}
+    selected = _filter_rows(rows, q, filters, least, most)
+    pages = max(1, -(-len(selected) // _ENTRIES))
     number = min(number, pages)
-    shown = found[(number - 1) * _ENTRIES : number * _ENTRIES]
-    return page(
+    entries = selected[(number - 1) * _ENTRIES : number * _ENTRIES]
+    return render_page(
         request,
         "ledger.html",
         key=key,
         title=title,
         total=len(rows),
-        chosen=len(found),
+        chosen=len(selected),
         choices=choices,
-        asked=asked,
+        asked=filters,
         q=q,
         least=least,
         most=most,
         number=number,
         pages=pages,
         first=(number - 1) * _ENTRIES + 1,
-        entries=[entry(row) for row in shown],
+        entries=[make_entry(row) for row in entries],
     )
 
 
@@ -74,46 +81,48 @@ async def ledger_rows(
     request: Request, key: str, q: Text = "", least: Score = 0, most: Score = 1, number: Number = 1
 ) -> LedgerPage:
     """Further parameters are fields to choose by: source, what, kept in; or task, part, source."""
-    title, rows = await bounded(request, _read, state(request).workspace.ledger(key))
-    choices = choices_of(rows)
+    title, rows = await run_in_pool(request, _read_ledger, app_state(request).workspace.ledger(key))
+    choices = filter_choices(rows)
     check_options_known(request.query_params, ("q", "least", "most", "number", *choices))
-    asked = {name: request.query_params.get(name, "") for name in choices}
-    found = _chosen(rows, q, asked, least, most)
+    filters = {name: request.query_params.get(name, "") for name in choices}
+    selected = _filter_rows(rows, q, filters, least, most)
     return LedgerPage(
         title=title,
         entries=len(rows),
-        chosen=len(found),
+        chosen=len(selected),
         page=number,
-        pages=max(1, -(-len(found) // _ENTRIES)),
-        rows=list(found[(number - 1) * _ENTRIES : number * _ENTRIES]),
+        pages=max(1, -(-len(selected) // _ENTRIES)),
+        rows=list(selected[(number - 1) * _ENTRIES : number * _ENTRIES]),
     )
 
 
-def _read(folder: Path) -> tuple[str, Rows]:
-    record = ledger_of(folder)
+def _read_ledger(folder: Path) -> tuple[str, Rows]:
+    record = find_ledger(folder)
     if record is None:
         raise InputError("the folder holds no ledger any more", file=str(folder))
     about = (folder / record.ledger).stat()
-    return record.title, _rows(folder, record.ledger, about.st_mtime_ns)
+    return record.title, _read_rows(folder, record.ledger, about.st_mtime_ns)
 
 
 @lru_cache(maxsize=4)
-def _rows(folder: Path, ledger: str, changed: int) -> Rows:
+def _read_rows(folder: Path, ledger: str, changed: int) -> Rows:
     return tuple(read_ledger(folder, ledger))
 
 
-def _chosen(rows: Rows, q: str, asked: dict[str, str], least: float, most: float) -> Rows:
+def _filter_rows(rows: Rows, q: str, filters: dict[str, str], least: float, most: float) -> Rows:
     sought = q.lower().split()
     return [
         row
         for row in rows
-        if least <= sureness(row) <= most
-        and all(not value or fields_of(row).get(name) == value for name, value in asked.items())
-        and (not sought or all(word in _text(row) for word in sought))
+        if least <= row_certainty(row) <= most
+        and all(
+            not value or filter_fields(row).get(name) == value for name, value in filters.items()
+        )
+        and (not sought or all(word in _row_text(row) for word in sought))
     ]
 
 
-def _text(row: dict[str, Any]) -> str:
-    kept = row.get("kept") or {}
+def _row_text(row: dict[str, Any]) -> str:
+    stored = row.get("kept") or {}
     parts = ("id", "item", "task", "text", "item_text", "source")
-    return " ".join(str(one.get(name, "")) for one in (row, kept) for name in parts).lower()
+    return " ".join(str(side.get(name, "")) for side in (row, stored) for name in parts).lower()

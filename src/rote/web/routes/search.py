@@ -11,36 +11,34 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import RedirectResponse, StreamingResponse
 
 from rote.core.errors import RoteError
-from rote.report.tables.written import rows_as_csv
+from rote.report.export import rows_csv
 from rote.search.rows.matches import COLUMNS, Sort
-from rote.web import api
-from rote.web.errors import AnyJSON
-from rote.web.indexes import OpenIndex
-from rote.web.pages.asking import (
-    LONGEST_NGRAM,
-    MOST,
-    MOST_BESIDE,
-    MOST_EXPORTED,
-    MOST_LISTED,
-    SORTS,
-    Question,
-    check,
-    counts,
-    fields_of,
-    top,
-)
-from rote.web.pages.render import link, page
-from rote.web.pages.search import (
+from rote.web import app
+from rote.web.app import app_state, open_index_of, run_in_pool
+from rote.web.errors import SafeJSONResponse
+from rote.web.render import make_link, render_page
+from rote.web.search_views import (
+    MAX_BESIDE,
+    MAX_EXPORTED,
+    MAX_LISTED,
+    MAX_MATCHES,
+    MAX_NGRAM,
     RELATIONS,
+    SORTS,
     Blocks,
-    View,
-    examples_for,
-    exported,
-    misplaced,
+    SearchQuestion,
+    SearchView,
+    check_question,
+    count_phrase,
+    describe_mistake,
+    example_queries,
+    export_rows,
+    group_fields,
     search_view,
+    top_ngrams,
     top_view,
 )
-from rote.web.state import bounded, index_of, state
+from rote.web.workspace import OpenIndex
 
 router = APIRouter(tags=["search"])
 _LONE = re.compile("[\ud800-\udfff]")
@@ -54,11 +52,11 @@ Around = Annotated[int, Query(ge=0, le=500, description="Characters before and a
 Where = Annotated[
     Sequence[str], Query(description="Only documents with FIELD=VALUE, FIELD>=NUMBER, ...")
 ]
-Span = Annotated[int, Query(ge=0, le=MOST_BESIDE, description="Words beside a match")]
+Span = Annotated[int, Query(ge=0, le=MAX_BESIDE, description="Words beside a match")]
 Form = Literal["csv", "jsonl"]
 
 
-def question(
+def read_question(
     q: Text = "",
     layer: Layer = "lower",
     sort: Annotated[Sort, Query(description="Order of the matches")] = "place",
@@ -67,48 +65,48 @@ def question(
     per: Per = 50,
     where: Where = (),
     seed: Annotated[int, Query(ge=0, le=2**31, description="Of the order `random`")] = 0,
-) -> Question:
-    return Question(q, layer, sort, context, page, per, tuple(where), seed)
+) -> SearchQuestion:
+    return SearchQuestion(q, layer, sort, context, page, per, tuple(where), seed)
 
 
-Asked = Annotated[Question, Depends(question)]
+Asked = Annotated[SearchQuestion, Depends(read_question)]
 
 
-def view_of(
+def read_view(
     request: Request,
-    asked: Asked,
+    question: Asked,
     index: str = "",
     view: Literal["lines", "forms", "before", "after", "collocates", "by"] = "lines",
     by: str = "",
     span: Span = 0,
-) -> View:
+) -> SearchView:
     """The first index, where none is named."""
-    key = index or next(iter(state(request).workspace.indexes), "")
-    return View(key, asked, view, by, span)
+    key = index or next(iter(app_state(request).workspace.indexes), "")
+    return SearchView(key, question, view, by, span)
 
 
-Seen = Annotated[View, Depends(view_of)]
+Viewed = Annotated[SearchView, Depends(read_view)]
 
 
 @router.get("/search", include_in_schema=False)
 async def search_page(
-    request: Request, asked: Seen, field: str = "", relation: str = "", value: str = ""
+    request: Request, view: Viewed, field: str = "", relation: str = "", value: str = ""
 ) -> Response:
     """The form, and what was found. A condition that was filled in joins the others."""
     if relation:
         more = (f"{field}{relation}{value.strip()}",) if value.strip() else ()
-        return RedirectResponse(asked.address(where=(*asked.question.where, *more)), 303)
+        return RedirectResponse(view.address(where=(*view.question.where, *more)), 303)
 
     def find(opened: OpenIndex, key: str) -> dict[str, Any]:
         try:
-            return {"found": search_view(opened, asked)} if asked.question.q.strip() else {}
+            return {"found": search_view(opened, view)} if view.question.q.strip() else {}
         except RoteError as error:
-            return misplaced(error)
+            return describe_mistake(error)
 
-    limits = {"sorts": SORTS, "most": MOST, "exported": MOST_EXPORTED, "relations": RELATIONS}
-    shown = {"question": asked.question, "view": asked.view, "asked": asked}
-    given = {**shown, "found": None, "mistake": None, **limits}
-    return await _page(request, "search.html", asked.key, find, **given)
+    limits = {"sorts": SORTS, "most": MAX_MATCHES, "exported": MAX_EXPORTED, "relations": RELATIONS}
+    values = {"question": view.question, "view": view.view, "asked": view}
+    context = {**values, "found": None, "mistake": None, **limits}
+    return await _search_response(request, "search.html", view.key, find, **context)
 
 
 @router.get("/search/top", include_in_schema=False)
@@ -123,109 +121,122 @@ async def top_page(
         except RoteError as error:
             return {"problem": str(error)}
 
-    return await _page(request, "search_top.html", index, find, layer=layer, n=n, k=k, rows=[])
+    return await _search_response(
+        request, "search_top.html", index, find, layer=layer, n=n, k=k, rows=[]
+    )
 
 
-async def _page(request: Request, name: str, index: str, find: Any, **given: Any) -> Response:
+async def _search_response(
+    request: Request, name: str, index: str, find: Any, **context: Any
+) -> Response:
     """The first index, where none is named; without any, the page says how to make one."""
-    key = index or next(iter(state(request).workspace.indexes), "")
-    given |= {"key": key, "link": link, "problem": "", "layers": [], "fields": [], "examples": []}
+    key = index or next(iter(app_state(request).workspace.indexes), "")
+    context |= {
+        "key": key,
+        "link": make_link,
+        "problem": "",
+        "layers": [],
+        "fields": [],
+        "examples": [],
+    }
 
     def work() -> dict[str, Any]:
-        opened = index_of(request, key)
-        chosen = {"layers": list(opened.index.layers), "fields": fields_of(opened)}
-        return {**chosen, "examples": examples_for(opened), **find(opened, key)}
+        opened = open_index_of(request, key)
+        chosen = {"layers": list(opened.index.layers), "fields": group_fields(opened)}
+        return {**chosen, "examples": example_queries(opened), **find(opened, key)}
 
     if key:
-        given |= await bounded(request, work)
-    return page(request, name, 400 if given["problem"] else 200, **given)
+        context |= await run_in_pool(request, work)
+    return render_page(request, name, 400 if context["problem"] else 200, **context)
 
 
 @router.get("/search/export.{form}", include_in_schema=False)
-async def export_page(request: Request, form: Form, asked: Seen) -> Response:
+async def export_page(request: Request, form: Form, view: Viewed) -> Response:
     """What is shown, all pages of it, as a file."""
-    return await export(request, asked, form)
+    return await export(request, view, form)
 
 
 @router.get(
-    "/api/indexes", summary="The indexes that can be asked", response_model=list[api.IndexListed]
+    "/api/indexes", summary="The indexes that can be asked", response_model=list[app.IndexEntry]
 )
 async def list_indexes(request: Request) -> Response:
     def listed(key: str) -> dict[str, Any]:
-        opened = index_of(request, key)
+        opened = open_index_of(request, key)
         layers, sorted_layers = list(opened.index.layers), list(opened.index.sorted_layers)
-        held = {"layers": layers, "sorted_layers": sorted_layers, "fields": fields_of(opened)}
-        return {**opened.about(key), **held}
+        about = {"layers": layers, "sorted_layers": sorted_layers, "fields": group_fields(opened)}
+        return {**opened.about(key), **about}
 
-    keys = state(request).workspace.indexes
-    return AnyJSON(await bounded(request, lambda: [listed(key) for key in keys]))
+    keys = app_state(request).workspace.indexes
+    return SafeJSONResponse(await run_in_pool(request, lambda: [listed(key) for key in keys]))
 
 
 @router.get(
     "/api/search",
     summary="A page of the matches of a query, with the text around them",
-    response_model=api.SearchAnswer,
+    response_model=app.SearchAnswer,
 )
-async def search(request: Request, index: Key, asked: Asked) -> Response:
+async def search(request: Request, index: Key, question: Asked) -> Response:
     def find(opened: OpenIndex) -> dict[str, Any]:
-        found = search_view(opened, View(index, asked))
-        lines = [{name: line[name] for name in COLUMNS} for line in found["lines"]]
-        return {**{name: found[name] for name in _ANSWERED}, "lines": lines}
+        result = search_view(opened, SearchView(index, question))
+        lines = [{name: line[name] for name in COLUMNS} for line in result["lines"]]
+        return {**{name: result[name] for name in _ANSWERED}, "lines": lines}
 
-    return await api.answered(request, index, find)
+    return await app.answer_from_index(request, index, find)
 
 
 @router.get(
     "/api/search/forms",
     summary="What a query matched, and how often",
-    response_model=api.FormsAnswer,
+    response_model=app.FormsAnswer,
 )
-async def search_forms(request: Request, index: Key, asked: Asked) -> Response:
-    return await _tallied(request, View(index, asked, "forms"))
+async def search_forms(request: Request, index: Key, question: Asked) -> Response:
+    return await _answer_tally(request, SearchView(index, question, "forms"))
 
 
 @router.get(
     "/api/search/groups",
     summary="Matches of a query by a field of their documents",
-    response_model=api.GroupsAnswer,
+    response_model=app.GroupsAnswer,
 )
 async def search_groups(
     request: Request,
     index: Key,
-    asked: Asked,
+    question: Asked,
     by: Annotated[str, Query(description="A field: document, author, source, ...")] = "document",
 ) -> Response:
-    return await _tallied(request, View(index, asked, "by", by), "groups")
+    return await _answer_tally(request, SearchView(index, question, "by", by), "groups")
 
 
 @router.get(
     "/api/search/collocates",
     summary="Words near the matches of a query (G2, PMI, t, logDice)",
-    response_model=api.CollocatesAnswer,
+    response_model=app.CollocatesAnswer,
 )
-async def search_collocates(request: Request, index: Key, asked: Asked, span: Span = 4) -> Response:
-    return await _tallied(request, View(index, asked, "collocates", span=span))
+async def search_collocates(
+    request: Request, index: Key, question: Asked, span: Span = 4
+) -> Response:
+    return await _answer_tally(request, SearchView(index, question, "collocates", span=span))
 
 
 @router.get(
     "/api/search/beside",
     summary="What comes right after the matches of a query, or right before them",
-    response_model=api.BesideAnswer,
+    response_model=app.NeighboursAnswer,
 )
 async def search_beside(
     request: Request,
     index: Key,
-    asked: Asked,
+    question: Asked,
     side: Literal["after", "before"] = "after",
     span: Span = 1,
 ) -> Response:
-    return await _tallied(request, View(index, asked, side, span=span), "beside")
+    return await _answer_tally(request, SearchView(index, question, side, span=span), "beside")
 
 
 @router.get(
     "/api/count",
     summary="How often a phrase or a query occurs, by layer",
-    response_model=api.CountAnswer,
+    response_model=app.CountAnswer,
 )
 async def count(
     request: Request,
@@ -233,25 +244,27 @@ async def count(
     phrase: Text,
     layer: Annotated[list[str] | None, Query(description="Default: all sorted layers")] = None,
 ) -> Response:
-    return await api.answered(
-        request, index, lambda opened: {"counts": counts(opened, phrase, layer or ())}
+    return await app.answer_from_index(
+        request, index, lambda opened: {"counts": count_phrase(opened, phrase, layer or ())}
     )
 
 
 @router.get(
     "/api/top",
     summary="The most frequent n-grams of a layer, exactly",
-    response_model=api.TopAnswer,
+    response_model=app.TopAnswer,
 )
 async def most_frequent(
     request: Request,
     index: Key,
     layer: Layer = "lower",
-    n: Annotated[int, Query(ge=1, le=LONGEST_NGRAM, description="Items of an n-gram")] = 1,
-    k: Annotated[int, Query(ge=1, le=MOST_LISTED, description="How many")] = 50,
+    n: Annotated[int, Query(ge=1, le=MAX_NGRAM, description="Items of an n-gram")] = 1,
+    k: Annotated[int, Query(ge=1, le=MAX_LISTED, description="How many")] = 50,
 ) -> Response:
-    return await api.answered(
-        request, index, lambda opened: {"layer": layer, "n": n, "ngrams": top(opened, n, k, layer)}
+    return await app.answer_from_index(
+        request,
+        index,
+        lambda opened: {"layer": layer, "n": n, "ngrams": top_ngrams(opened, n, k, layer)},
     )
 
 
@@ -260,45 +273,47 @@ async def most_frequent(
     summary="What /search shows (lines, forms, ...), all of it in that order, as CSV or JSON Lines",
     response_class=StreamingResponse,
 )
-async def export(request: Request, asked: Seen, form: Form = "csv") -> Response:
+async def export(request: Request, view: Viewed, form: Form = "csv") -> Response:
     def ready() -> tuple[Sequence[str], Blocks]:
-        opened = index_of(request, asked.key)
-        check(opened, asked.question)  # a mistake is an answer, not the first line of a file
-        return exported(opened, asked)
+        opened = open_index_of(request, view.key)
+        check_question(
+            opened, view.question
+        )  # a mistake is an answer, not the first line of a file
+        return export_rows(opened, view)
 
-    names, rows = await bounded(request, ready)
-    lines = _csv(names, rows) if form == "csv" else _jsonl(names, rows)
+    names, rows = await run_in_pool(request, ready)
+    lines = _csv_blocks(names, rows) if form == "csv" else _jsonl_blocks(names, rows)
     kind = "text/csv; charset=utf-8" if form == "csv" else "application/jsonl"
-    name = "matches" if asked.view == "lines" else asked.view
+    name = "matches" if view.view == "lines" else view.view
     headers = {"Content-Disposition": f'attachment; filename="{name}.{form}"'}
     return StreamingResponse(lines, media_type=kind, headers=headers)
 
 
-async def _tallied(request: Request, asked: View, name: str = "") -> Response:
+async def _answer_tally(request: Request, view: SearchView, name: str = "") -> Response:
     """Forms, groups or neighbours, without the links that only a page needs."""
 
     def find(opened: OpenIndex) -> dict[str, Any]:
-        found = search_view(opened, asked)
-        rows = [{k: v for k, v in row.items() if k != "link"} for row in found.pop(asked.view)]
-        found.pop("lacking", None)
-        return {**found, "by": found["field"], name or asked.view: rows}
+        result = search_view(opened, view)
+        rows = [{k: v for k, v in row.items() if k != "link"} for row in result.pop(view.view)]
+        result.pop("lacking", None)
+        return {**result, "by": result["field"], name or view.view: rows}
 
-    return await api.answered(request, asked.key, find)
+    return await app.answer_from_index(request, view.key, find)
 
 
-def _csv(names: Sequence[str], blocks: Blocks) -> Iterator[bytes]:
+def _csv_blocks(names: Sequence[str], blocks: Blocks) -> Iterator[bytes]:
     yield (",".join(names) + "\n").encode()
     for rows in blocks:
-        written = rows_as_csv([row[name] for name in names] for row in rows)
+        csv_text = rows_csv([row[name] for name in names] for row in rows)
         # Half a surrogate pair has no UTF-8.
-        yield _LONE.sub("\ufffd", written).encode()
+        yield _LONE.sub("\ufffd", csv_text).encode()
 
 
-def _jsonl(names: Sequence[str], blocks: Blocks) -> Iterator[bytes]:
+def _jsonl_blocks(names: Sequence[str], blocks: Blocks) -> Iterator[bytes]:
     for rows in blocks:
-        shown = [{name: row[name] for name in names} for row in rows]
-        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in shown)
+        records = [{name: row[name] for name in names} for row in rows]
+        lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in records)
         try:
             yield lines.encode()
         except UnicodeEncodeError:
-            yield "".join(json.dumps(row) + "\n" for row in shown).encode()
+            yield "".join(json.dumps(row) + "\n" for row in records).encode()

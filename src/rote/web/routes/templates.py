@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -11,32 +12,157 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, Field
 
-from rote.annotate.legend import legend
-from rote.core.errors import OptionError, RoteError
+from rote.annotate.tag_glossary import LEGEND, legend
+from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.result import Result
 from rote.core.table import defined
-from rote.report.tables.written import rows_as_csv
-from rote.web.api import About, Question, answered
-from rote.web.errors import AnyJSON, status_of
-from rote.web.files import first_readable, glimpse, sources_of, unreadable
-from rote.web.forms.compare import guessed
-from rote.web.forms.options import from_json, pairs_of
-from rote.web.forms.templates import LAYERS, LEFT_OUT, LONGEST, MOST_LISTED, TemplatesForm
-from rote.web.indexes import OpenIndex
-from rote.web.jobs.queue import job_response
-from rote.web.pages import templates as view
-from rote.web.pages.render import link, page
-from rote.web.pages.templates import find_text, marked, open_files
-from rote.web.state import bounded, index_of, state
-from rote.web.workspace import Workspace
+from rote.report.export import rows_csv
+from rote.web.app import (
+    ApiQuestion,
+    IndexState,
+    answer_from_index,
+    app_state,
+    open_index_of,
+    run_in_pool,
+)
+from rote.web.compare_form import guess_settings
+from rote.web.errors import SafeJSONResponse, http_status
+from rote.web.files import file_name, find_unreadable, first_readable, list_sources, preview_file
+from rote.web.form_fields import form_from_json, form_pairs
+from rote.web.forms import MAX_LENGTH, MOST_LISTED, NOT_COMPARED, TEMPLATE_LAYERS, TemplatesForm
+from rote.web.job_queue import job_response
+from rote.web.render import make_link, render_page
+from rote.web.search_views import top_view
+from rote.web.stored_results import find_text, mark_templates, open_files
+from rote.web.workspace import OpenIndex, Workspace
+
+Row = Mapping[str, Any]
+_MATCHES = 3
+"""Readings of a template that are shown in the table."""
+
+
+def source_rows(result: Result) -> list[dict[str, Any]]:
+    """The values of each source, with their intervals."""
+    return [
+        {
+            "source": name,
+            "texts": source_result.texts,
+            "words": source_result.words,
+            **source_result.values,
+            "intervals": {value: list(pair) for value, pair in source_result.intervals.items()},
+        }
+        for name, source_result in result.by_source.items()
+    ]
+
+
+def first_source(result: Result) -> str:
+    """The source that is shown first: a model, not what it is compared with; of several the one
+    with most templates."""
+    others = {
+        name: source_result
+        for name, source_result in result.by_source.items()
+        if name != result.reference
+    }
+
+    def rate(name: str) -> float:
+        rate = others[name].values.get("rate", math.nan)
+        return -math.inf if math.isnan(rate) else rate
+
+    return max(others, key=rate) if others else next(iter(result.by_source))
+
+
+def spell_tags(layer: str, template: str) -> str:
+    """A run of tags in words."""
+    known = LEGEND.get(layer, {})
+    return ", ".join(known[tag][0] for tag in template.split() if tag in known)
+
+
+def export_templates(result: Result) -> list[dict[str, Any]]:
+    """The templates of every source as rows of a file."""
+    layer = dict(result.signature.settings).get("layer", "")
+    rows = []
+    for source in result.by_source:
+        for row in template_rows(result, source):
+            fields = {name: value for name, value in row.items() if name not in ("counts", "read")}
+            spelled_out = {
+                "meaning": spell_tags(layer, row["template"]),
+                "read": " · ".join(row["read"]),
+            }
+            rows.append({"source": source, **fields, **spelled_out})
+    return rows
+
+
+def template_rows(result: Result, source: str) -> list[dict[str, Any]]:
+    """A source's templates with their share of its texts and what they read like: those that set
+    it apart from the reference first, without one the most frequent."""
+    if source not in result.by_source:
+        raise UnknownName("source", source, result.by_source)
+    texts = result.by_source[source].texts
+    read: dict[str, list[Row]] = {}
+    for row in result.tables["matches"]:
+        if row["source"] == source:
+            read.setdefault(row["template"], []).append(row)
+    rows = [
+        {
+            **{name: row[name] for name in ("rank", "template", "count", "texts", "counts")},
+            "share": row["texts"] / texts if texts else float("nan"),
+            "z": row["z"],
+            "log_odds": row["log_odds"],
+            "p_corrected": row["p_corrected"],
+            "read": [match["text"] for match in read.get(row["template"], ())[:_MATCHES]],
+        }
+        for row in result.tables["templates"]
+        if row["source"] == source
+    ]
+    # Log-odds are much the same for all that the reference lacks; z weighs how often they occur.
+    return sorted(rows, key=lambda row: -row["z"] if defined(row["z"]) else math.inf)
+
+
+def template_context(
+    result: Result, source: str, template: str, rows: Sequence[Row], files: Mapping[str, str]
+) -> dict[str, Any]:
+    """Sentences that hold a template, cut at its edges, and the words that stand where it stands,
+    the most frequent first."""
+    names = [row["template"] for row in rows]
+    if template not in names:
+        raise UnknownName("template", template, names)
+
+    def own(table: str) -> list[Row]:
+        rows = result.tables[table]
+        return [row for row in rows if (row["source"], row["template"]) == (source, template)]
+
+    examples = []
+    for row in own("examples"):
+        first, last = row["start"] - row["sentence_start"], row["end"] - row["sentence_start"]
+        sentence = row["sentence"]
+        example = {"before": sentence[:first], "match": sentence[first:last]}
+        file = file_name(row["file"], files) if "file" in row else ""
+        examples.append({**example, "after": sentence[last:], "id": row["id"], "file": file})
+    return {"examples": examples, "readings": own("matches")}
+
+
+def index_rows(opened: OpenIndex, key: str, layer: str, n: int, top: int) -> list[dict[str, Any]]:
+    """The most frequent n-grams of an index's layer, each with the search that finds it."""
+    documents = opened.manifest.documents
+    return [
+        {
+            **row,
+            "template": " ".join(row["items"]),
+            "share": row["documents"] / documents
+            if documents and row["documents"] is not None
+            else None,
+        }
+        for row in top_view(opened, key, n, top, layer)
+    ]
+
 
 router = APIRouter(tags=["templates"])
 _CHOSEN = ("source", "template", "text", "text_file")
-N = Annotated[int, Query(ge=1, le=LONGEST, description="Items of a template")]
+N = Annotated[int, Query(ge=1, le=MAX_LENGTH, description="Items of a template")]
 Top = Annotated[int, Query(ge=1, le=MOST_LISTED, description="Templates of a source")]
 
 
-class SourceValues(BaseModel):
+class TemplateValues(BaseModel):
     source: str
     texts: int
     words: int
@@ -61,12 +187,12 @@ class TemplateRow(BaseModel):
     read: list[str] = Field(description="What it reads like, most frequent first")
 
 
-class TemplatesQuestion(Question):
+class TemplatesQuestion(ApiQuestion):
     """Which templates are measured, of which files."""
 
     files: list[str] = Field(min_length=1, description="Keys of files, as /api/opened lists them")
-    layer: str = Field("pos", description=f"One of {', '.join(LAYERS)}")
-    n: int = Field(6, ge=1, le=LONGEST, description="Items of a template")
+    layer: str = Field("pos", description=f"One of {', '.join(TEMPLATE_LAYERS)}")
+    n: int = Field(6, ge=1, le=MAX_LENGTH, description="Items of a template")
     top: int = Field(100, ge=1, le=MOST_LISTED, description="Templates of a source")
     min_count: int = Field(2, ge=1)
     by: str = Field("", description="Fields that tell sources apart; or: source")
@@ -84,7 +210,7 @@ class TemplatesAnswer(BaseModel):
 
     signature: str
     settings: dict[str, Any]
-    sources: list[SourceValues]
+    sources: list[TemplateValues]
     templates: dict[str, list[TemplateRow]]
 
 
@@ -99,7 +225,7 @@ class IndexTemplate(BaseModel):
     example: str | None
 
 
-class IndexTemplatesAnswer(About):
+class IndexTemplatesAnswer(IndexState):
     layer: str
     n: int
     templates: list[IndexTemplate]
@@ -108,42 +234,42 @@ class IndexTemplatesAnswer(About):
 @router.get("/templates", include_in_schema=False)
 async def templates_page(request: Request, index: str = "") -> Response:
     """The form, or what came of the same settings; the templates of an index."""
-    opened = state(request).workspace
-    pairs = _begun(opened, request.query_params.multi_items())
+    opened = app_state(request).workspace
+    pairs = _guess_pairs(opened, request.query_params.multi_items())
     form = TemplatesForm(tuple(value for name, value in pairs if name == "file"))
 
     def work() -> dict[str, Any] | str:
         """What is shown, or where it is to be seen."""
         if index:
-            held = index_of(request, index)
-            return {"rows": view.of_index(held, index, form.layer, form.n, form.top)}
-        job = state(request).jobs.same(form) if form.files else None
+            opened_index = open_index_of(request, index)
+            return {"rows": index_rows(opened_index, index, form.layer, form.n, form.top)}
+        job = app_state(request).jobs.same(form) if form.files else None
         if job is None:
             return {}
         chosen = {name: request.query_params.get(name) for name in _CHOSEN}
-        return link(job.result, **chosen) if job.result else job.address
+        return make_link(job.result, **chosen) if job.result else job.address
 
     try:
         form = TemplatesForm.read(pairs)
-        found = await bounded(request, work)
+        view = await run_in_pool(request, work)
     except RoteError as error:
-        return _page(request, form, 400, key=index, problem=str(error))
-    if isinstance(found, str):
-        return RedirectResponse(found, 303)
-    return _page(request, form, key=index, **found)
+        return _templates_response(request, form, 400, key=index, problem=str(error))
+    if isinstance(view, str):
+        return RedirectResponse(view, 303)
+    return _templates_response(request, form, key=index, **view)
 
 
-def _begun(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _guess_pairs(opened: Workspace, pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """What an address leaves open is guessed: the first file, what tells its sources apart, and
     the one that the others are compared with."""
-    given = {name for name, _ in pairs}
-    if not given & {"file", "index"}:
+    names = {name for name, _ in pairs}
+    if not names & {"file", "index"}:
         pairs = [*pairs, *(("file", key) for key in first_readable(opened.all_files()))]
     files = [value for name, value in pairs if name == "file" and value in opened.all_files()]
-    if not files or given & {"by", "reference"}:
+    if not files or names & {"by", "reference"}:
         return pairs
-    found = guessed(files, opened)
-    by, reference = ",".join(found.get("by", ())), found.get("reference", "")
+    guess = guess_settings(files, opened)
+    by, reference = ",".join(guess.get("by", ())), guess.get("reference", "")
     return [*pairs, ("by", by), ("reference", reference), ("guess", reference)]
 
 
@@ -155,30 +281,30 @@ async def templates_export(
 
     def work() -> list[dict[str, Any]]:
         if kept:
-            return view.exported(_kept(request, kept))
+            return export_templates(_stored_result(request, kept))
         form = TemplatesForm.read(request.query_params.multi_items())
-        rows = view.of_index(index_of(request, index), index, form.layer, form.n, form.top)
+        rows = index_rows(open_index_of(request, index), index, form.layer, form.n, form.top)
         names = ("rank", "template", "count", "documents", "share", "per_million", "example")
         return [{name: row[name] for name in names} for row in rows]
 
-    rows = await bounded(request, work)
+    rows = await run_in_pool(request, work)
     headers = {"Content-Disposition": f'attachment; filename="templates.{ending}"'}
     if ending == "json":
-        return AnyJSON(rows, headers=headers)
+        return SafeJSONResponse(rows, headers=headers)
     lines = [list(rows[0]), *([*row.values()] for row in rows)] if rows else []
-    text = rows_as_csv(lines).encode("utf-8", "replace")
+    text = rows_csv(lines).encode("utf-8", "replace")
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.post("/templates", include_in_schema=False)
 async def templates_start(request: Request) -> Response:
     """Work begins when somebody asks for it, not when a link is followed."""
-    pairs, form = pairs_of(await request.form()), TemplatesForm()
+    pairs, form = form_pairs(await request.form()), TemplatesForm()
     try:
         form = TemplatesForm.read(pairs)
-        return job_response(await run_in_threadpool(state(request).jobs.ask, form))
+        return job_response(await run_in_threadpool(app_state(request).jobs.ask, form))
     except RoteError as error:
-        return _page(request, form, status_of(error), problem=str(error))
+        return _templates_response(request, form, http_status(error), problem=str(error))
 
 
 @router.get("/templates/kept/{identity}", include_in_schema=False)
@@ -186,11 +312,13 @@ async def templates_kept(request: Request, identity: str) -> Response:
     """A result that was kept."""
 
     def work() -> tuple[TemplatesForm, dict[str, Any]]:
-        entry, result = state(request).history.get(identity), _kept(request, identity)
-        return from_json(TemplatesForm, entry.settings), _shown(request, entry.files, result)
+        entry, result = app_state(request).history.get(identity), _stored_result(request, identity)
+        return form_from_json(TemplatesForm, entry.settings), _result_context(
+            request, entry.files, result
+        )
 
-    form, shown = await bounded(request, work)
-    return _page(request, form, kept=identity, **shown)
+    form, view = await run_in_pool(request, work)
+    return _templates_response(request, form, kept=identity, **view)
 
 
 @router.get(
@@ -198,24 +326,24 @@ async def templates_kept(request: Request, identity: str) -> Response:
     summary="The templates of files, once a job (POST) has measured them",
     response_model=TemplatesAnswer,
 )
-async def templates(request: Request, question: Annotated[TemplatesQuery, Query()]) -> Response:
-    form = from_json(TemplatesForm, question.model_dump())
+async def get_templates(request: Request, question: Annotated[TemplatesQuery, Query()]) -> Response:
+    form = form_from_json(TemplatesForm, question.model_dump())
 
     def work() -> dict[str, Any]:
-        job = state(request).jobs.same(form)
+        job = app_state(request).jobs.same(form)
         if job is None:
             raise OptionError("no result yet: start the work with POST /api/templates")
         if not job.result:
             raise OptionError(f"the work is under way: ask again when /api{job.address} is done")
-        result = _kept(request, job.result.rpartition("/")[2])
+        result = _stored_result(request, job.result.rpartition("/")[2])
         return {
             "signature": str(result.signature),
             "settings": asdict(form),
-            "sources": view.sources(result),
-            "templates": {name: view.templates(result, name) for name in result.by_source},
+            "sources": source_rows(result),
+            "templates": {name: template_rows(result, name) for name in result.by_source},
         }
 
-    return AnyJSON(await bounded(request, work))
+    return SafeJSONResponse(await run_in_pool(request, work))
 
 
 @router.post(
@@ -224,9 +352,11 @@ async def templates(request: Request, question: Annotated[TemplatesQuery, Query(
     status_code=202,
 )
 async def templates_job(request: Request, question: TemplatesQuestion) -> Response:
-    form = from_json(TemplatesForm, question.model_dump())
-    job = await run_in_threadpool(state(request).jobs.ask, form)
-    return AnyJSON({"id": job.id, "state": job.state, "address": f"/api/jobs/{job.id}"}, 202)
+    form = form_from_json(TemplatesForm, question.model_dump())
+    job = await run_in_threadpool(app_state(request).jobs.ask, form)
+    return SafeJSONResponse(
+        {"id": job.id, "state": job.state, "address": f"/api/jobs/{job.id}"}, 202
+    )
 
 
 @router.get(
@@ -238,70 +368,74 @@ async def index_templates(
     request: Request, index: str, layer: str = "pos", n: N = 6, top: Top = 100
 ) -> Response:
     def find(opened: OpenIndex) -> dict[str, Any]:
-        rows = view.of_index(opened, index, layer, n, top)
+        rows = index_rows(opened, index, layer, n, top)
         listed = [{k: v for k, v in row.items() if k != "link"} for row in rows]
         return {"layer": layer, "n": n, "templates": listed}
 
-    return await answered(request, index, find)
+    return await answer_from_index(request, index, find)
 
 
-def _page(request: Request, form: TemplatesForm, status: int = 200, **shown: Any) -> Response:
-    given: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
-    given |= {"note": "", **shown}
-    opened = state(request).workspace
-    looks = [glimpse(opened.file(key)) for key in form.files if key in opened.all_files()]
-    listed = given["rows"] or given.get("templates") or ()
+def _templates_response(
+    request: Request, form: TemplatesForm, status: int = 200, **shown: Any
+) -> Response:
+    context: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
+    context |= {"note": "", **shown}
+    opened = app_state(request).workspace
+    looks = [preview_file(opened.file(key)) for key in form.files if key in opened.all_files()]
+    listed = context["rows"] or context.get("templates") or ()
     tags = {tag for row in listed for tag in row["template"].split()}
-    of_index = {"index": given["key"], "layer": form.layer, "n": form.n, "top": form.top}
-    saved = {"kept": given["kept"]} if given["kept"] else of_index
-    return page(
+    of_index = {"index": context["key"], "layer": form.layer, "n": form.n, "top": form.top}
+    saved = {"kept": context["kept"]} if context["kept"] else of_index
+    return render_page(
         request,
         "templates.html",
         status,
         asked=form,
-        link=link,
-        layers=LAYERS,
+        link=make_link,
+        layers=TEMPLATE_LAYERS,
         fields=sorted({name for look in looks for name in look.fields}),
-        values=sources_of(
+        values=list_sources(
             [opened.file(key) for key in form.files if key in opened.all_files()],
             [part.strip() for part in (form.by or "source").split(",")],
         ),
-        blocked=unreadable(opened.all_files()),
+        blocked=find_unreadable(opened.all_files()),
         legend=legend(form.layer, tags),
-        spelled=view.spelled,
-        saved={ending: link(f"/templates/export.{ending}", **saved) for ending in ("csv", "json")},
-        **given,
+        spelled=spell_tags,
+        saved={
+            ending: make_link(f"/templates/export.{ending}", **saved) for ending in ("csv", "json")
+        },
+        **context,
     )
 
 
-def _kept(request: Request, identity: str) -> Result:
-    (result,) = state(request).history.results(identity)
+def _stored_result(request: Request, identity: str) -> Result:
+    (result,) = app_state(request).history.results(identity)
     return result
 
 
-def _shown(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
+def _result_context(request: Request, files: Mapping[str, str], result: Result) -> dict[str, Any]:
     """The chosen source's table, and the chosen template or text."""
     from rote.report import fragments
 
-    given = request.query_params
-    source = given.get("source") or view.opening(result)
-    rows = view.templates(result, source)
-    template, text = given.get("template", ""), given.get("text", "")
-    found: dict[str, Any] = {
+    parameters = request.query_params
+    source = parameters.get("source") or first_source(result)
+    rows = template_rows(result, source)
+    template, text = parameters.get("template", ""), parameters.get("text", "")
+    context: dict[str, Any] = {
         "result": result,
-        "sources": view.sources(result),
+        "sources": source_rows(result),
         "source": source,
         "templates": rows,
         "tested": any(defined(row["p_corrected"]) for row in rows),
         "template": template,
         "text": None,
-        "note": next((line for line in result.notes if line.startswith(LEFT_OUT)), ""),
+        "note": next((line for line in result.notes if line.startswith(NOT_COMPARED)), ""),
     }
     if template:
-        found |= view.one_template(result, source, template, rows, files)
+        context |= template_context(result, source, template, rows, files)
     if text:
-        places = open_files(state(request).workspace, files)
-        document = find_text(places, text, given.get("text_file", ""))
-        html = fragments.marked_text(marked(document, source, [result]), anchor="template")
-        found["text"] = {"id": text, "html": html}
-    return found
+        places = open_files(app_state(request).workspace, files)
+        document = find_text(places, text, parameters.get("text_file", ""))
+        html = fragments.render_text(mark_templates(document, source, [result]), anchor="template")
+        context["text"] = {"id": text, "html": html}
+    return context

@@ -1,1 +1,0 @@
-"""Which points lie near which: the parts of precision, recall, density and coverage."""

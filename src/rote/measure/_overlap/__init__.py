@@ -1,1 +1,0 @@
-"""How close test items are to a training set, and how scores go with that."""

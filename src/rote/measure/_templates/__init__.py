@@ -1,1 +1,0 @@
-"""The parts of the measure `templates`: counting, variants, listing, corpora."""

@@ -1,0 +1,1 @@
+"""The way from texts to results: read, prepare, measure each facet, resample, correct."""

@@ -1,0 +1,378 @@
+"""What a measure is given of one shard: its texts in layers, and what their records say of them.
+
+Shards are prepared in worker processes; `collection` joins what comes back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from rote.annotate import annotators, layers, words
+from rote.annotate.language_check import SETTLED, declared, glance, languages
+from rote.annotate.store import Store
+from rote.annotate.trees import HEAD, head_layer
+from rote.core.document import Annotation, Document, describe_absence
+from rote.core.errors import InputError
+from rote.core.facets import input_name
+from rote.core.layer import Layer
+from rote.core.sample import SEVERAL, Need, RawText, Sample
+from rote.corpus import SKIP, Batch, Shard, digest
+from rote.measure.driver.settings import DOC_ID
+
+RAW = "text"
+_FROM_WORDS = frozenset({"word", *layers.DERIVED})
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedShard:
+    """One shard, ready to be joined. Its documents hold no text and no fields any more."""
+
+    batch: Batch
+    size: int
+    sample: Sample
+    groups: list[str]
+    doc_ids: list[str | None]
+    sets: list[str | None]
+    """What the field of `--within` holds."""
+    digests: list[bytes]
+    texts: list[bytes]
+    """A hash of each text alone, by which copies are known."""
+    fields: frozenset[str]
+    seen: Counter[str]
+    """What the texts look like, where the English models were used on them."""
+    languages: Mapping[str | None, list[str]]
+    """By field (None: the text itself) the code of each language, "" where it is not known."""
+    inputs: PreparedShard | None = None
+    """What the texts were made from, where that is measured too."""
+
+
+@dataclass(frozen=True, slots=True)
+class WordSettings:
+    """Where words and what hangs on them come from.
+
+    Words alone come from the tokenizer; as soon as a layer needs more (tags, trees), or
+    another annotator was chosen, everything comes from the annotator.
+    """
+
+    tokenizer: str
+    annotator: str
+
+    def annotates(self, needs: Sequence[Need]) -> bool:
+        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(
+            annotated_layers(needs)
+        )
+
+
+def annotated_layers(needs: Sequence[Need]) -> list[str]:
+    """The layers that the annotator must make; heads come with the dependencies."""
+    layers = [need.layer for need in needs if need.tokenizer is None and need.layer != RAW]
+    return list(dict.fromkeys("dep" if layer == HEAD else layer for layer in layers))
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSettings:
+    """Which fields of a record are looked at: those that tell sources apart, the one whose texts
+    are a source too, the one that puts texts into sets, and the one that says which texts belong
+    together."""
+
+    by: tuple[str, ...] = ()
+    inputs: str | None = None
+    within: str | None = None
+    cluster: str = DOC_ID
+
+    def as_source(self, document: Document) -> dict[str, object]:
+        """The fields by which what a text was made from is grouped: not who wrote the text."""
+        if not self.by:
+            return {}
+        writer = "source" if "source" in self.by else self.by[-1]
+        return {**{name: document.meta.get(name) for name in self.by}, writer: self.inputs_name}
+
+    @property
+    def inputs_name(self) -> str:
+        return input_name(str(self.inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """The work on one shard; small and picklable, since it travels to worker processes."""
+
+    needs: tuple[Need, ...]
+    words: WordSettings
+    fields: FieldSettings
+    skip: bool
+    languages: bool = True
+    """Whether anybody asks for the languages of the texts."""
+
+    def __call__(self, shard: Shard) -> PreparedShard:
+        return self.piece(shard.read(), shard.size)
+
+    def piece(self, batch: Batch, size: int, annotation: Annotation | None = None) -> PreparedShard:
+        """A batch, annotated here unless that was done before."""
+        if annotation is None:
+            batch = self._checked(batch, skip=self.skip)
+        else:
+            self._checked(batch, skip=False)  # stored pieces cannot lose a document
+        documents = batch.documents
+        groups = [_group(document, self.fields.by, batch.label) for document in documents]
+        codes = self._languages(documents, groups)
+        languagesuages_here: Counter[str] = Counter()
+        if annotation is None and self.words.annotates(self.needs):
+            if self.words.annotator == annotators.DEFAULT:
+                languagesuages_here = glance([document.text for document in documents])
+            settled = [
+                replace(document, meta={**document.meta, SETTLED: code})
+                for document, code in zip(documents, codes[None])
+            ]
+            annotation = annotators.get(self.words.annotator)(settled, annotated_layers(self.needs))
+        return PreparedShard(
+            batch=batch.bare(),
+            size=size,
+            sample=self._sample(documents, annotation),
+            groups=groups,
+            doc_ids=[_as_text(document.meta.get(self.fields.cluster)) for document in documents],
+            sets=[_as_text(document.meta.get(self.fields.within or "")) for document in documents],
+            digests=[self._digest(document) for document in documents],
+            texts=[hash_id(document.text, 0) for document in documents],
+            fields=_record_fields(documents[0], batch.label) if documents else frozenset(),
+            seen=languagesuages_here,
+            languages=codes,
+            inputs=self._inputs(batch),
+        )
+
+    def _languages(
+        self, documents: Sequence[Document], groups: Sequence[str]
+    ) -> dict[str | None, list[str]]:
+        """The languages of the texts and of the fields that are read as texts."""
+        if not self.languages:
+            return {None: [""] * len(documents)}
+        fields = {field: self._field_texts(documents, field) for field in self._fields()}
+        return {
+            None: _by_source(documents, groups),
+            **{field: _by_source(texts, groups) for field, texts in fields.items()},
+        }
+
+    def _field_texts(self, documents: Sequence[Document], field: str) -> list[Document]:
+        """What a field holds as documents, with the language that the record states of it."""
+        return [
+            Document(d.id, _join_texts(d.meta[field]), {SETTLED: declared(d.meta, f"{field}_")})
+            for d in documents
+        ]
+
+    def _inputs(self, batch: Batch) -> PreparedShard | None:
+        """What the texts were made from, each text once, as a piece of its own."""
+        fields = self.fields
+        if fields.inputs is None:
+            return None
+        by_group: dict[tuple[str, ...], tuple[Document, int]] = {}
+        for document, line in zip(batch.documents, batch.lines):
+            text = document.meta.get(fields.inputs)
+            if isinstance(text, str) and text.strip():
+                doc_id = _as_text(document.meta.get(DOC_ID))
+                meta = fields.as_source(document)
+                # The record's own language is that of the text, not of what it was made from.
+                meta[SETTLED] = declared(document.meta, f"{fields.inputs}_")
+                if document.meta.get(fields.cluster) is not None:
+                    meta.setdefault(fields.cluster, _as_text(document.meta[fields.cluster]))
+                # Named by what it is, not by who answered it, so that it is known again.
+                groups = [str(meta[name]) for name in fields.by if meta[name] != fields.inputs_name]
+                name = " ".join([*groups, fields.inputs, doc_id or hash_id(text, 0).hex()])
+                by_group.setdefault((*groups, text), (Document(name, text, meta), line))
+        if not by_group:
+            return None
+        documents, lines = zip(*by_group.values())
+        inputs = replace(
+            batch,
+            documents=list(documents),
+            lines=list(lines),
+            label=fields.inputs_name,
+            problems=[],
+        )
+        return replace(self, fields=FieldSettings(fields.by, cluster=fields.cluster)).piece(
+            inputs, 0
+        )
+
+    def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
+        texts = [document.text for document in documents]
+        layered = _LayerMaker(self.words, texts, annotation)
+        beside = {field: self._beside(documents, field) for field in self._fields()}
+        words = layered.words()
+        return Sample(
+            words=words.text_ends - words.text_starts,
+            layers={
+                need: (layered if need.field is None else beside[need.field]).layer(need)
+                for need in self.needs
+                if need.layer != RAW
+            },
+            raws={
+                need.field: RawText.of(texts if need.field is None else beside[need.field].texts)
+                for need in self.needs
+                if need.layer == RAW
+            },
+        )
+
+    def _fields(self) -> list[str]:
+        """The fields whose texts are counted."""
+        return list(dict.fromkeys(need.field for need in self.needs if need.field is not None))
+
+    def _beside(self, documents: Sequence[Document], field: str) -> _LayerMaker:
+        """What a field holds, with the layers that are needed of it."""
+        needs = [need for need in self.needs if need.field == field]
+        plain = self._field_texts(documents, field)
+        annotation = None
+        if self.words.annotates(self.needs) and annotated_layers(needs):
+            annotation = annotators.get(self.words.annotator)(plain, annotated_layers(needs))
+        return _LayerMaker(self.words, [document.text for document in plain], annotation)
+
+    def _digest(self, document: Document) -> bytes:
+        """Of all that is counted: the text, and the fields that are read as texts."""
+        hashed = digest(document)
+        for field in self._fields():
+            hashed = digest(Document(hashed.hex(), _join_texts(document.meta[field])))
+        return hashed
+
+    def _checked(self, batch: Batch, *, skip: bool) -> Batch:
+        """The batch without records that lack a field; raises unless they are skipped."""
+        problems: dict[int, InputError] = {}
+        for number, document in enumerate(batch.documents):
+            for field, asking, wrong in self._wrong(document):
+                problems[number] = InputError(
+                    f"the field that {asking} {wrong}",
+                    file=batch.file,
+                    line=batch.lines[number],
+                    field=field,
+                    remedy=_remedy(document, field),
+                )
+                break
+        if not problems:
+            return batch
+        if not skip:
+            raise next(iter(problems.values()))
+        valid = [number for number in range(len(batch.documents)) if number not in problems]
+        return replace(
+            batch,
+            documents=[batch.documents[number] for number in valid],
+            lines=[batch.lines[number] for number in valid],
+            problems=[*batch.problems, *problems.values()],
+        )
+
+    def _wrong(self, document: Document) -> Iterator[tuple[str, str, str]]:
+        """Field, who asks for it, and what is wrong with it."""
+        flag_of = dict.fromkeys(self.fields.by, "--by")
+        if self.fields.within:
+            flag_of.setdefault(self.fields.within, "--within")
+        if self.fields.cluster != DOC_ID:
+            flag_of.setdefault(self.fields.cluster, "--cluster")
+        for field, flag in flag_of.items():
+            if document.meta.get(field) is None:
+                yield field, f"{flag} names", describe_absence(document.meta, field)
+        for field in self._fields():
+            needs = [need for need in self.needs if need.field == field]
+            several, empty = (all(flags) for flags in zip(*((n.several, n.empty) for n in needs)))
+            value = document.meta.get(field)
+            if value is None:
+                null = field in document.meta
+                wrong = None if null and empty else describe_absence(document.meta, field)
+            else:
+                wrong = _text_problem(value, several)
+            if wrong:
+                yield field, "the measure reads", wrong
+
+
+class _LayerMaker:
+    """Texts and the layers over them, each made once, when it is first asked for."""
+
+    def __init__(
+        self, source: WordSettings, texts: list[str], annotation: Annotation | None
+    ) -> None:
+        self.source, self.texts, self.annotation = source, texts, annotation
+        self._words: dict[str, Layer] = {}
+
+    def words(self, tokenizer: str | None = None) -> Layer:
+        if tokenizer is None and self.annotation is not None:
+            return self.annotation.word
+        name = tokenizer or self.source.tokenizer
+        if name not in self._words:
+            self._words[name] = words.get(name)(self.texts)
+        return self._words[name]
+
+    def layer(self, need: Need) -> Layer:
+        if need.tokenizer is None and self.annotation is not None:
+            if need.layer == HEAD and self.annotation.heads is not None:
+                return head_layer(self.annotation.word, self.annotation.heads)
+            return {**self.annotation.layers, **self.annotation.trees}[need.layer]
+        return layers.derive(self.words(need.tokenizer), need.layer)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPreparation:
+    """The same for a piece that was annotated before, by its file's name."""
+
+    store: Store
+    preparation: Preparation
+
+    def __call__(self, file: str) -> PreparedShard:
+        batch, annotation = self.store.piece(file)
+        return self.preparation.piece(batch, 1, annotation)
+
+
+def hash_id(name: str, seed: int) -> bytes:
+    salt = seed.to_bytes(8, "little")
+    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
+
+
+def _remedy(document: Document, field: str) -> str:
+    if field in document.meta:
+        return f"Correct the record, or choose another field; {SKIP}"
+    return f"The record has: {', '.join(document.meta) or 'no other field'}"
+
+
+def _by_source(documents: Sequence[Document], groups: Sequence[str]) -> list[str]:
+    """The language of each document: as its record says, or as the texts of its source look."""
+    codes = [""] * len(documents)
+    members: dict[str, list[int]] = {}
+    for place, group in enumerate(groups):
+        members.setdefault(group, []).append(place)
+    for places in members.values():
+        for place, code in zip(places, languages([documents[place] for place in places])):
+            codes[place] = code
+    return codes
+
+
+def _group(document: Document, by: tuple[str, ...], label: str) -> str:
+    return "|".join(str(document.meta[name]) for name in by) if by else label
+
+
+def _record_fields(document: Document, label: str) -> frozenset[str]:
+    """The fields of a record; not the source that was made of its file's name."""
+    meta = document.meta
+    return frozenset(name for name in meta if name != "source" or meta[name] != label)
+
+
+def _as_text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _text_problem(value: object, several: bool) -> str | None:
+    """What keeps a field from being read as a text, or as several."""
+    if isinstance(value, (str, int, float)):
+        return None
+    if not isinstance(value, (list, tuple)):
+        return f"holds no text but {type(value).__name__}"
+    if not value or not all(isinstance(part, str) for part in value):
+        return "holds a list of something other than texts"
+    return None if several else "holds a list, where one text is needed"
+
+
+def _join_texts(value: str | float | Sequence[str] | None) -> str:
+    """A field's text, or its texts with a mark between them that none of them holds.
+
+    A number is read as it is written, null as nothing.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, (str, int, float)):
+        return str(value).replace(SEVERAL, " ")
+    return SEVERAL.join(part.replace(SEVERAL, " ") for part in value)

@@ -1,0 +1,406 @@
+"""From inputs to a report: all that can be measured of some texts, on one reading of them.
+
+    report = make_report("stories.jsonl", settings=Settings(by=("source",), reference="human"))
+
+A measure that fails is left out with the reason, and no other result is lost. Where there is more
+text than any measure gets, words are counted first, which is quick; only the texts that are drawn
+are tagged and parsed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from rote import run
+from rote.annotate.language_check import remarks
+from rote.annotate.store import Store
+from rote.compare.multiple_testing import MAX_PERMUTATIONS
+from rote.core.distribution import version
+from rote.core.document import Document
+from rote.core.errors import OptionError, RoteError
+from rote.core.evidence import Evidence, EvidenceTexts
+from rote.core.facets import EACH, JOINT, is_input
+from rote.core.metric import Metric, is_given
+from rote.core.progress import Reporter, Silent, several
+from rote.core.registry import of_result
+from rote.core.result import Result
+from rote.core.sample import Need
+from rote.core.saved import read_results
+from rote.corpus import Corpus, DuplicateIds, Input, Part, ReadOptions, open_corpus
+from rote.corpus.memory import hold
+from rote.measure import Settings
+from rote.measure.driver.collection import CollectedTexts, collect_texts
+from rote.measure.driver.multiple_testing import Tests, correct_results
+from rote.measure.driver.pipeline import (
+    Chosen,
+    Policy,
+    ReadTexts,
+    check_read,
+    measure_all,
+    open_corpus_or_store,
+    read_first_fields,
+    report_reading,
+    select_possible,
+)
+from rote.measure.driver.preparation import FieldSettings, WordSettings
+from rote.report.options import (
+    WORDS,
+    Limits,
+    ReportOptions,
+    SourceSize,
+    check_names,
+    item_studies,
+    open_corpora,
+    plan_measures,
+    report_context,
+)
+from rote.report.provenance import (
+    Overview,
+    corpus_material,
+    detect_benchmarks,
+    list_tools,
+    measure_items,
+    name_inputs,
+    read_items_material,
+    texts_material,
+)
+from rote.report.report import Material, Omission, Report
+
+MAX_ROWS = 300
+"""Rows of each source that a table keeps: a study is read, not computed with."""
+_UNCUT_TABLES = ("texts",)
+"""Tables that somebody asked for row by row (`--per-text`)."""
+
+
+class _ReportPolicy(Policy):
+    """What was asked for, and what came of it so far: what fails is left out, with the reason."""
+
+    pairs = True
+
+    def __init__(
+        self, inputs: Input, options: ReportOptions, settings: Settings, reporter: Reporter
+    ) -> None:
+        super().__init__(settings, reporter)
+        self.inputs, self.options = inputs, options
+        self.about: Overview | None = None
+        self.materials: list[Material] = []
+        self.results: list[tuple[Result, Tests]] = []
+        self.evidence: list[Evidence] = []
+        self.omitted: list[Omission] = []
+        self.notes: list[str] = []
+        self.reading: list[Chosen] = []
+        """The measures that the texts are being read for."""
+
+    @property
+    def limits(self) -> Limits:
+        assert self.about is not None
+        return Limits.of(
+            self.about.sizes, sample=self.settings.sample, everything=self.options.all_texts
+        )
+
+    def unable(self, metric: Metric, options: Any, problem: RoteError) -> Any:
+        less = metric.lesser(options) if metric.lesser else None
+        part = "" if less is None else ", in part"
+        self.omitted.append(Omission(f"{metric.name}{part}", str(problem)))
+        return less
+
+    def seen(self, read: ReadTexts) -> ReadTexts:
+        # What was skipped is told once, by whoever reads the texts first.
+        heard = self.reporter if self.about is None else Silent()
+        description = describe_texts(read.collected, self.settings, heard)
+        if self.about is None:
+            self.about = description
+        elif not self.materials:
+            # Only a part was read here: what is said of all texts was counted before.
+            collected = replace(read.collected, fingerprint=self.about.fingerprint)
+            read = ReadTexts(collected, read.signatures)
+        about = self.about
+        if not self.materials:
+            self.materials.append(texts_material(self.inputs, about, self.settings.by))
+            self.notes += [*about.notes, *(description.notes if description is not about else ())]
+        efforts = [(metric.name, metric.effort) for metric, _ in self.reading]
+        self.notes += sample_notes(self.limits, about.sizes, efforts)
+        seconds = self.limits.seconds([effort for _, effort in efforts], about.sizes)
+        jobs, measures = self.settings.jobs, len(dict(efforts))  # one may be taken twice
+        if seconds / jobs >= 60:
+            self.reporter.say(
+                f"{several(measures, 'measure')}: about "
+                f"{several(round(seconds / jobs / 60), 'minute')} on {several(jobs, 'core')} "
+                "(--jobs, --sample, --permutations change that)"
+            )
+        return read
+
+    def count(self, metric: Metric) -> int | None:
+        return self.limits.texts[metric.effort]
+
+    def add_result(self, result: Result, tests: Tests, part: CollectedTexts) -> None:
+        self.results.append((_shorten_tables(result, self.notes), tests))
+        record, count = of_result(result.measure), self.options.examples
+        # Marks are places in the texts as they were written.
+        if count and record and record.evidence and None in part.sample.raws:
+            texts = EvidenceTexts(part, count, self.settings.seed)
+            self.evidence += record.evidence(result, texts)
+
+    def failed(self, metric: Metric, problem: RoteError) -> None:
+        self.omitted.append(Omission(metric.name, str(problem)))
+
+
+def make_report(
+    inputs: Input,
+    options: ReportOptions | None = None,
+    *,
+    settings: Settings | None = None,
+    read: ReadOptions | None = None,
+    measure_options: Mapping[str, Mapping[str, Any]] | None = None,
+    reporter: Reporter | None = None,
+) -> Report:
+    """Measure what the inputs allow; raises only where nothing at all can be measured.
+
+    `measure_options` are options of single measures that differ from those that a report takes.
+    """
+    options, settings, read = (
+        options or ReportOptions(),
+        settings or Settings(),
+        read or ReadOptions(),
+    )
+    inputs = hold(inputs)
+    check_names(options.measures)
+    opened_options = open_corpora(options, read)
+    benchmark = detect_benchmarks(inputs, read)
+    if not benchmark:
+        options = opened_options  # items are looked up where somebody counts, which texts do not
+    call = _ReportPolicy(inputs, options, settings, reporter or Silent())
+    if benchmark:
+        _measure_items(call, benchmark, read)
+    else:
+        _measure_texts(call, read, measure_options or {})
+    several = [options.results] if isinstance(options.results, Result) else options.results
+    for saved in several:
+        results = [saved] if isinstance(saved, Result) else read_results(saved, tables=True)
+        call.results += [(_shorten_tables(result, call.notes), {}) for result in results]
+    if not call.results:
+        reasons = "; ".join(f"{omission.section}: {omission.reason}" for omission in call.omitted)
+        raise OptionError(f"nothing could be measured. {reasons}")
+    for role, corpus in (("corpus", options.corpus), ("train", options.train)):
+        if is_given(corpus) and (role == "corpus" or not benchmark):
+            call.materials.append(_corpus_material(role, corpus))
+    most = MAX_PERMUTATIONS if settings.permutations is None else None
+    results = correct_results(call.results, settings.correction, most=most, reporter=call.reporter)
+    of, reference = name_inputs(inputs), settings.reference
+    against = "each other" if reference == EACH else reference
+    return Report(
+        title=options.title or (f"{of}, compared with {against}" if against else of),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        version=version(),
+        reference=None if benchmark else reference,
+        materials=tuple(call.materials),
+        tools=tuple(list_tools(results)),
+        results=tuple(results),
+        evidence=tuple(call.evidence),
+        omitted=tuple(call.omitted),
+        notes=tuple(dict.fromkeys(call.notes)),
+    )
+
+
+def _corpus_material(role: str, corpus: Any) -> Material:
+    try:
+        return corpus_material(role, corpus)
+    except RoteError:  # an index of somebody else: it has counted, but has no fingerprint
+        return Material(role, str(corpus), "", {"kind": "counts"})
+
+
+def _measure_items(call: _ReportPolicy, benchmark: Sequence[str], read: ReadOptions) -> None:
+    call.omitted.append(
+        Omission("diversity", f"the input holds test items ({', '.join(benchmark)}), not texts")
+    )
+    every, material = read_items_material(call.inputs, read)
+    call.materials.append(material)
+    context = report_context(call.options, call.settings)
+    for study in item_studies():
+        options = study.report(context) if study.report else ""
+        if isinstance(options, str):
+            call.omitted.append(Omission(study.name, options))
+            continue
+        for chosen in [options] if isinstance(options, Mapping) else options:
+            if isinstance(chosen, str):
+                call.omitted.append(Omission(f"{study.name}, in part", chosen))
+                continue
+            try:
+                result, notes = measure_items(study, chosen, every, call.settings, call.reporter)
+            except RoteError as problem:
+                call.omitted.append(Omission(study.name, str(problem)))
+            else:
+                call.notes += notes
+                call.results.append((_shorten_tables(result, call.notes), {}))
+
+
+def _measure_texts(
+    call: _ReportPolicy, read: ReadOptions, measure_options: Mapping[str, Mapping[str, Any]]
+) -> None:
+    texts = open_corpus_or_store(call.inputs, read)
+    chosen, omitted = plan_measures(
+        read_first_fields(texts), call.options, call.settings, measure_options
+    )
+    call.omitted.extend(omitted)
+    for line in texts.guesses if isinstance(texts, Corpus) else ():
+        call.reporter.say(line)
+    if call.settings.reference == EACH:
+        reason = "no reference: it compares no pairs of sources"
+        call.omitted += [Omission(choice.name, reason) for choice, _ in chosen if not choice.tested]
+        chosen = [choice for choice in chosen if choice[0].tested]
+    # Texts and what they were made from are read together; a measure of fields cannot have both.
+    alone = select_possible([choice for choice in chosen if not _reads_fields(choice)], texts, call)
+    beside = select_possible([choice for choice in chosen if _reads_fields(choice)], texts, call)
+    if not alone and not beside:
+        return
+    if is_large(texts, call.settings.sample) and isinstance(texts, Corpus):
+        everything = count_words(texts, call.settings, call.reporter)
+        call.about = describe_texts(everything, call.settings, call.reporter)
+        if (most := call.limits.texts["light"]) is not None:
+            texts = draw_texts(texts, everything, most, call.settings, call.reporter)
+    for group, inputs in ((alone, call.settings.inputs or None), (beside, None)):
+        call.reading = group
+        try:
+            if group:
+                measure_all(group, texts, call, inputs=inputs)
+        except RoteError as problem:
+            if not call.materials:
+                raise
+            call.omitted += [Omission(metric.name, str(problem)) for metric, _ in group]
+
+
+def _reads_fields(chosen: Chosen) -> bool:
+    """Whether it reads other fields of the records too."""
+    metric, options = chosen
+    return any(need.field is not None for need in metric.needs(options))
+
+
+def _shorten_tables(result: Result, notes: list[str]) -> Result:
+    """A result without most of the rows of long tables; a note says which."""
+    tables = {}
+    for name, rows in result.tables.items():
+        seen: dict[object, int] = {}
+        shown = []
+        if len(rows) > MAX_ROWS and name not in _UNCUT_TABLES:
+            # Items come with how much of them a corpus holds: those with most are kept.
+            rows = sorted(rows, key=lambda row: -(row.get("longest") or 0))
+        for row in rows:
+            source = row.get("source")
+            seen[source] = seen.get(source, 0) + 1
+            if seen[source] <= MAX_ROWS or name in _UNCUT_TABLES:
+                shown.append(row)
+        if len(shown) < len(rows):
+            notes.append(
+                f"{result.measure}: the table '{name}' is kept with {len(shown):,} of its "
+                f"{len(rows):,} rows; `rote {result.measure} --json` gives all"
+            )
+        tables[name] = tuple(shown)
+    return replace(result, tables=tables)
+
+
+_BYTES_A_WORD = 6
+_MIN_WORDS = 100_000
+"""Words that are tagged and parsed sooner than drawn from."""
+_WORD = Need("word")
+_MAX_SKIPPED = 3
+"""Records that were skipped and are named in the report."""
+
+
+def is_large(texts: Corpus | Store, sample: int | None) -> bool:
+    """Whether there is more than any measure gets, so that words are counted first."""
+    most = _MIN_WORDS if sample else WORDS["light"]
+    return isinstance(texts, Corpus) and texts.size > _BYTES_A_WORD * most
+
+
+def count_words(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> CollectedTexts:
+    """All texts, words alone."""
+    words = WordSettings(settings.tokenizer, settings.annotator)
+    return collect_texts(
+        texts,
+        [_WORD],
+        words=replace(words, annotator="rote"),
+        fields=FieldSettings(settings.by, None, settings.within, settings.cluster),
+        engine=run.get(settings.engine, settings.jobs),
+        reporter=reporter,
+    )
+
+
+def draw_texts(
+    texts: Corpus, everything: CollectedTexts, count: int, settings: Settings, reporter: Reporter
+) -> Corpus:
+    """At most so many texts of each source, in memory, in the order in which they stood."""
+    sample = everything.sampled(count, settings.seed)
+    # An id is unique within its file only.
+    files = sample.files or [""] * len(sample.ids)
+    wanted = {(s, files[n], sample.ids[n]) for s, take in sample.groups.items() for n in take}
+    duplicates = DuplicateIds(texts.options.on_error)
+    documents: dict[tuple[str, str], list[Document]] = {}
+    with reporter.stage("drawing texts", texts.size, unit="B") as advance:
+        for shard in texts.shards():
+            batch = duplicates.check(shard.read())
+            file = batch.file if sample.files else ""
+            documents.setdefault((batch.file, batch.label), []).extend(
+                document
+                for document in batch.documents
+                if (_source_name(document, settings.by, batch.label), file, document.id) in wanted
+            )
+            advance(shard.size)
+    return Corpus(list(_as_parts(documents, texts.options, settings.by)), texts.options)
+
+
+def _as_parts(
+    documents: Mapping[tuple[str, str], list[Document]], options: ReadOptions, by: Sequence[str]
+) -> Iterator[Part]:
+    """The texts of each file as a part that bears its name."""
+    for (file, label), texts in documents.items():
+        # Without --by the file names the source, and a list has no file.
+        inputs: Input = texts if by else {label: texts}
+        for part in open_corpus(inputs, options).parts if texts else ():
+            yield replace(part, origin=replace(part.origin, file=file))
+
+
+def _source_name(document: Document, by: Sequence[str], label: str) -> str:
+    return JOINT.join(str(document.meta.get(name)) for name in by) if by else label
+
+
+def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Reporter) -> Overview:
+    """Sizes and what has to be said of the reading; refuses a reference that is not there."""
+    report_reading(collected, settings, reporter)
+    check_read(collected, settings)
+    takes = {source: take for source, take in collected.groups.items() if not is_input(source)}
+    notes = [*remarks(collected.seen)]
+    if skipped := collected.problems.listed(_MAX_SKIPPED):
+        notes.insert(0, " ".join(line.strip() for line in skipped))
+    for source, copies in collected.copies.items():
+        if copies:
+            notes.append(
+                f"{source}: {copies:,} of {collected.read[source]:,} texts are copies of another "
+                "text of this source, which makes it look repetitive"
+            )
+    return Overview(
+        {
+            s: SourceSize(len(take), int(collected.sample.words[take].sum()))
+            for s, take in takes.items()
+        },
+        collected.fingerprint,
+        tuple(notes),
+    )
+
+
+def sample_notes(
+    limits: Limits, sizes: dict[str, SourceSize], measures: Sequence[tuple[str, str]]
+) -> list[str]:
+    """Which measures (name, effort) get a part of the texts, in words."""
+    notes = []
+    most = max(size.texts for size in sizes.values())
+    for effort, count in limits.texts.items():
+        names = dict.fromkeys(name for name, of in measures if of == effort)
+        if count is not None and count < most and names:
+            notes.append(
+                f"{', '.join(names)}: at most {several(count, 'text')} of each source, drawn at "
+                f"random; the largest source has {most:,}"
+            )
+    return notes

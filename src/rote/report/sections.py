@@ -1,0 +1,534 @@
+"""The sections of a report, in order; only those that the report has something for.
+
+Every section is data (`Block`): the page, Markdown and the folder are made of the same ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from rote.core.facets import EACH, JOINT, is_input
+from rote.core.progress import several
+from rote.core.record import Chapter
+from rote.core.record import Section as Place
+from rote.core.registry import find, main_values, of_result, title_of
+from rote.core.result import Result, Row
+from rote.core.table import Column
+from rote.report.cells import Sheet, infer_columns, rows_sheet, shorten_name
+from rote.report.charts import CURVE, VALUES, draw_chart, list_charts
+from rote.report.grid import GridRow, make_grid, result_key
+from rote.report.methods import write_methods as written
+from rote.report.report import (
+    Alerts,
+    Block,
+    BlockGroup,
+    Code,
+    Facts,
+    Figure,
+    FindingList,
+    ItemList,
+    MarkedTexts,
+    Material,
+    Paragraph,
+    Report,
+    Section,
+)
+from rote.report.result_tables import describe_ground_truth, rank_sheet, verdict_sheet
+from rote.report.summary import list_alerts, summarize
+from rote.report.svg import chart_spec
+from rote.report.value_tables import comparisons_sheet, page_sheets, sources_sheet, values_sheet
+from rote.report.verdicts import Verdicts, judge_facets
+from rote.report.wording import gather_notes
+
+
+def make_sections(study: Report) -> list[Section]:
+    by_chapter: dict[str, list[Result]] = {}
+    for result in study.results:
+        by_chapter.setdefault(chapter_of(result), []).append(result)
+    others = by_chapter.pop("", [])
+    chapters = sorted(by_chapter, key=lambda name: _chapter(name).place)
+    repetition = [result for result in others if section_of(result) == "corpus"]
+    items = [result for result in others if section_of(result) == "items"]
+    elsewhere = ("corpus", "items")
+    further = [o for o in others if section_of(o) not in elsewhere and not is_in_panel(o)]
+    every = (
+        summary_section(study),
+        panel_section(study.results),
+        *(chapter_section(study, name, by_chapter[name]) for name in chapters),
+        results_section("repetition", "Repetition of training text", repetition),
+        _items_section(items),
+        results_section("further", "Further measures", further),
+        omitted_section(study),
+        methods_section(study),
+        provenance_section(study),
+    )
+    shown = [part for part in every if part is not None]
+    taken = Counter(part.id for part in shown)
+    return [replace(part, blocks=_make_ids_unique(part.blocks, taken)) for part in shown]
+
+
+def _make_ids_unique(blocks: Sequence[Block], taken: Counter[str]) -> list[Block]:
+    """The blocks with ids of their own: a study may hold a measure twice."""
+    unique: list[Block] = []
+    for block in blocks:
+        if isinstance(block, BlockGroup):
+            unique.append(replace(block, blocks=_make_ids_unique(block.blocks, taken)))
+        elif isinstance(block, (Sheet, Verdicts, Figure, MarkedTexts)):
+            taken[block.id] += 1
+            times = taken[block.id]
+            unique.append(replace(block, id=f"{block.id}-{times}") if times > 1 else block)
+        else:
+            unique.append(block)
+    return unique
+
+
+_TOOL_COLUMNS = [Column("name"), Column("version"), Column("licence"), Column("use", "used for")]
+_ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
+
+
+def lead_lines(study: Report) -> list[str]:
+    """What was measured on what, in two lines."""
+    names = {name for result in study.results for name in result.by_source}
+    size = _describe_size(study)
+    sources = several(len(names), "source")
+    compared = "without a reference"
+    if study.reference:
+        reference = "each other" if study.reference == EACH else shorten_name(study.reference)
+        compared = f"compared with {reference}"
+    measures = len({title_of(result) for result in study.results})
+    corpora = [
+        f"held against {_ROLES.get(material.role, material.role)} {shorten_name(material.name)}"
+        for material in study.materials
+        if material.role != "texts"
+    ]
+    second = "; ".join([several(measures, "measure"), *corpora])
+    return [f"{size}{sources}, {compared}.", f"{second}."]
+
+
+def _describe_size(study: Report) -> str:
+    """`240 texts (199,321 words) of `: what was measured, by whatever measured most."""
+    facets = judge_facets(study.results)
+    texts, words = (
+        sum(
+            getattr(facet, what)[name]
+            for facet in facets
+            for name in getattr(facet, what)
+            if not is_input(name)
+        )
+        for what in ("texts", "words")
+    )
+    if not texts or any("within" in dict(result.signature.settings) for result in study.results):
+        return ""
+    inputs = [result.facts for result in study.materials if result.role == "texts"]
+    totals = [sum(facts.get(what, 0) for facts in inputs) for what in ("texts", "words")]
+    if all(totals) and texts >= totals[0]:
+        texts, words = totals
+    count = several(texts, "text")
+    if texts < totals[0]:
+        count = f"{texts:,} of {several(totals[0], 'text')}"
+    return f"{count} ({several(words, 'word')}) of "
+
+
+def format_date(study: Report) -> str:
+    """When the study was made, for the eye."""
+    try:
+        time = datetime.fromisoformat(study.created)
+    except ValueError:
+        return study.created
+    zone = f" {time.tzname()}" if time.tzinfo else ""
+    return f"{time.day} {time:%B %Y, %H:%M}{zone}"
+
+
+def summary_section(study: Report) -> Section | None:
+    """The verdicts and a few sentences; on demand all the rest."""
+    summarized = summarize(study)
+    first, *others = [_facet_blocks(facet) for facet in summarized.verdicts if facet.drawn] or [[]]
+    blocks: list[Block] = [*first]
+    if summarized.statements:
+        blocks.append(FindingList(summarized.opening()))
+    if known := list_alerts(study, summarized.verdicts):
+        blocks.append(Alerts(known))
+    more: list[Block] = [block for shown in others for block in shown]
+    if rest := summarized.rest():
+        more.append(FindingList(rest))
+    if more:
+        blocks.append(BlockGroup("More on what was found", more, closed=True))
+    return Section("summary", "Summary", blocks) if blocks else None
+
+
+def _facet_blocks(facet: Verdicts) -> list[Block]:
+    """The figure of a facet with a reference; else ranks, and the pairs folded."""
+    if facet.reference is not None:
+        return [facet]
+    unequal = [Paragraph(facet.unequal_note, quiet=True)] if facet.unequal_note else []
+    pairs = BlockGroup("Pairs of sources", [verdict_sheet(facet)], closed=True)
+    return [rank_sheet(facet), *unequal, pairs]
+
+
+def omitted_section(study: Report) -> Section | None:
+    """What was not measured, and what to give so that it would be."""
+    if not study.omitted:
+        return None
+
+    rows = [{"part": omission.section, "why": omission.reason} for omission in study.omitted]
+    columns = [Column("part"), Column("why")]
+    return Section(
+        "omitted", "Left out", [rows_sheet("omitted-parts", "What, and why", columns, rows)]
+    )
+
+
+def methods_section(study: Report) -> Section | None:
+    text = written(study)
+    blocks: list[Block] = [Paragraph(paragraph) for paragraph in text.paragraphs]
+    if text.references:
+        works: list[Block] = [
+            ItemList(text.references, addresses=text.addresses),
+            Code(text.bibtex),
+        ]
+        blocks.append(BlockGroup("References", works, closed=True))
+    return Section("methods", "Methods", blocks) if blocks else None
+
+
+def provenance_section(study: Report) -> Section | None:
+    """Which data, which tools under which licences, which settings."""
+    blocks: list[Block] = [_data_sheet(study)] if study.materials else []
+    if sources := _sources_sheet(study):
+        blocks.append(sources)
+    if study.tools:
+        rows = [
+            {column.field: getattr(tool, column.field) for column in _TOOL_COLUMNS}
+            for tool in study.tools
+        ]
+        blocks.append(rows_sheet("tools", "Tools and models", _TOOL_COLUMNS, rows))
+    if study.results:
+        note = "Two results with the same signature on the same texts are the same numbers."
+        signatures = Facts(
+            [(_signature_name(study, r), str(r.signature)) for r in study.results], code=True
+        )
+        blocks.append(
+            BlockGroup("Signatures", [Paragraph(note, quiet=True), signatures], closed=True)
+        )
+    return Section("provenance", "Data, tools and settings", blocks) if blocks else None
+
+
+def _signature_name(study: Report, result: Result) -> str:
+    """A measure by name; where there are two of a kind, with what is different about it."""
+    same = [other for other in study.results if other.measure == result.measure]
+    return result_key(result) if len(same) > 1 else result.measure
+
+
+def _data_sheet(study: Report) -> Sheet:
+    rows = [
+        {
+            "role": _ROLES.get(material.role, material.role),
+            "name": material.name,
+            "holds": "; ".join(_describe_facts(material)),
+            "fingerprint": material.fingerprint,
+        }
+        for material in study.materials
+    ]
+    columns = [Column("role"), Column("name"), Column("holds", "what it holds")]
+    return rows_sheet("data", "Data", [*columns, Column("fingerprint", kind="code")], rows)
+
+
+def _describe_facts(material: Material) -> Iterator[str]:
+    for name, value in material.facts.items():
+        if isinstance(value, (int, float)):
+            yield f"{value:,} {name}"
+        elif isinstance(value, (list, tuple)):
+            yield f"{name}: {', '.join(map(str, value))}"
+        elif not isinstance(value, Mapping):
+            yield f"{name}: {value}"
+
+
+def _sources_sheet(study: Report) -> Sheet | None:
+    """How much each source of the texts holds, where the study knows."""
+    known = [material.facts.get("sources") for material in study.materials]
+    rows = [
+        {"source": name, **facts}
+        for sources in known
+        for name, facts in (sources.items() if isinstance(sources, Mapping) else ())
+        if isinstance(facts, Mapping)
+    ]
+    if not rows:
+        return None
+    return rows_sheet(
+        "sources", "Sources", infer_columns(rows), rows, by="source", reference=study.reference
+    )
+
+
+_MAX_NAMED = 8
+
+
+def section_of(result: Result) -> Place:
+    record = of_result(result.measure)
+    return record.section if record else "others"
+
+
+def _explanation(result: Result) -> list[Block]:
+    """In a line what it says."""
+    record = of_result(result.measure)
+    says = record.says if record else ""
+    sentence = says if isinstance(says, str) else says(dict(result.signature.settings))
+    return [Paragraph(sentence)] if sentence else []
+
+
+def _values_sheet(result: Result) -> Sheet:
+    return values_sheet(result, title=title_of(result))
+
+
+def _tests_group(
+    results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
+) -> list[Block]:
+    title_by_key = titles or {result_key(result): title_of(result) for result in results}
+    tests = comparisons_sheet(results, id, title_by_key)
+    pairs = any(result.reference == EACH for result in results)
+    heading = "Tests of pairs" if pairs else "Tests against the reference"
+    return [BlockGroup(heading, [tests], closed=True)] if tests else []
+
+
+def _result_tests(result: Result) -> list[Block]:
+    return _tests_group([result], f"tests-{result.measure}")
+
+
+def _notes_block(result: Result) -> list[Block]:
+    """What must be known of a result: its own notes, and those of its sources."""
+    every = len(result.by_source)
+    notes = [
+        note + (f" ({_name_some(names)})" if 0 < len(names) < every else "")
+        for note, names in gather_notes(result)
+    ]
+    return [ItemList([f"Note: {note}" for note in notes], quiet=True)] if notes else []
+
+
+def _name_some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(map(shorten_name, names[:_MAX_NAMED])) + more
+
+
+# Sections
+
+
+def is_in_panel(result: Result) -> bool:
+    record = of_result(result.measure)
+    return record is not None and bool(record.panel)
+
+
+def panel_section(results: Sequence[Result]) -> Section | None:
+    """The panel of diversity: the values that stand for each measure, then all."""
+    panel_results = [result for result in results if is_in_panel(result)]
+    if not panel_results:
+        return None
+    main = {
+        (result.measure, value)
+        for result in panel_results
+        for value in main_values(result.measure, [row.value for row in make_grid(result)])
+    }
+    titles = {result_key(result): title_of(result) for result in panel_results}
+
+    def chosen(row: GridRow) -> bool:
+        return (row.measure, row.value) in main
+
+    blocks: list[Block] = [
+        sources_sheet(panel_results, "panel-values", "The panel in numbers", chosen, titles),
+        *(
+            BlockGroup("How values move with length", [figure], closed=True)
+            for figure in curve_figures(panel_results)
+        ),
+    ]
+    for result in panel_results:
+        shown = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
+        blocks.append(BlockGroup(title_of(result), shown, closed=True))
+    return Section("panel", "Diversity", [*blocks, *_tests_group(panel_results, titles=titles)])
+
+
+def _items_section(results: Sequence[Result]) -> Section | None:
+    if len(results) != 1:
+        return results_section("items", "Test items", results)
+    record = find(results[0].measure)
+    return Section(record.name, record.title, _result_blocks(results[0]))
+
+
+def results_section(id: str, heading: str, results: Sequence[Result]) -> Section | None:
+    """Results below headings of their own."""
+    if not results:
+        return None
+    groups = [
+        BlockGroup(title_of(result), _result_blocks(result), closed=True) for result in results
+    ]
+    return Section(id, heading, groups)
+
+
+def _result_blocks(result: Result) -> list[Block]:
+    drawn = figure_blocks(result).values()
+    values = [_values_sheet(result)] if result.by_source else []
+    tables = [*values, *_notes_block(result), *drawn, *page_sheets(result)]
+    return [*_explanation(result), *tables, *_result_tests(result)]
+
+
+def chapter_of(result: Result) -> str:
+    """The record in whose chapter a result is shown; nothing: in none."""
+    record = of_result(result.measure)
+    if record is None:
+        return ""
+    table_names = (name for table, name in record.joins.items() if table in result.tables)
+    return next(table_names, record.name if record.chapter else "")
+
+
+def _chapter(name: str) -> Chapter:
+    chapter = find(name).chapter
+    assert chapter is not None
+    return chapter
+
+
+def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Section:
+    """What one record found, the texts that show it, and what other records add to it."""
+    blocks: list[Block] = []
+    for result in sorted(results, key=lambda result: result.measure != name):
+        if result.measure == name:
+            blocks += _chapter_blocks(study, result, _chapter(name))
+        else:
+            shown = [
+                *_explanation(result),
+                *figure_blocks(result).values(),
+                *page_sheets(result),
+                *_notes_block(result),
+            ]
+            blocks.append(BlockGroup(title_of(result), shown, closed=True))
+    return Section(name, _chapter(name).heading, blocks)
+
+
+def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Block]:
+    drawn, tables = figure_blocks(result), page_sheets(result)
+    folds, first = bool(chapter.folded), {f"{result.measure}-{name}" for name in chapter.first}
+    open_figures = [block for name, block in drawn.items() if not folds or name in chapter.first]
+    open_tables = [table for table in tables if table.id in first]
+    rest = [table for table in tables if table.id not in first]
+    texts = [text for text in study.evidence if text.section == result.measure]
+    marked: list[Block] = [
+        MarkedTexts(
+            f"texts-{result.measure}", "" if folds else chapter.texts, texts, chapter.legend
+        )
+    ]
+    marked = marked if texts else []
+    if folds:
+        apart = {name: block for name, block in drawn.items() if name not in chapter.first}
+        table_ids = {table.id for table in rest}
+        # A figure of a table stands before it, others behind.
+        before = [
+            apart.pop(name) for name in list(apart) if f"{result.measure}-{name}" in table_ids
+        ]
+        marked = _fold(chapter.texts, marked)
+        marked += _fold(chapter.folded, [*before, *rest, *apart.values()])
+        rest = []
+    facts = describe_ground_truth(result)
+    return [
+        *([Paragraph(chapter.lead)] if chapter.lead else _explanation(result)),
+        _values_sheet(result),
+        *_notes_block(result),
+        *open_figures,
+        *open_tables,
+        *marked,
+        *rest,
+        *([BlockGroup("The ground truth", [Facts([*facts.items()])])] if facts else []),
+        *_result_tests(result),
+    ]
+
+
+def _fold(heading: str, blocks: Sequence[Block]) -> list[Block]:
+    return [BlockGroup(heading, blocks, closed=True)] if blocks else []
+
+
+_MAX_NAME, _SHORT_NAME = 80, 60
+
+
+def shorten_names(result: Result) -> Result:
+    """The result with its long names cut: of sources, and of whatever its tables name."""
+    if not _has_long_names(result):
+        return result
+    short: dict[str, str] = {}
+
+    def cut(value: Any) -> Any:
+        if not isinstance(value, str) or len(value) <= _MAX_NAME:
+            return value
+        # The fields of a group stay apart, since facets are made of them.
+        return JOINT.join(_shorten_name(part, short) for part in value.split(JOINT))
+
+    def rows(table: Sequence[Row]) -> list[Row]:
+        return [{name: cut(value) for name, value in row.items()} for row in table]
+
+    return replace(
+        result,
+        reference=cut(result.reference),
+        by_source={cut(name): source_result for name, source_result in result.by_source.items()},
+        comparisons=rows(result.comparisons),
+        tables={name: rows(table) for name, table in result.tables.items()},
+    )
+
+
+def _has_long_names(result: Result) -> bool:
+    return any(len(name) > _MAX_NAME for name in result.by_source) or any(
+        isinstance(value, str) and len(value) > _MAX_NAME
+        for rows in result.tables.values()
+        for row in rows
+        for value in row.values()
+    )
+
+
+def _shorten_name(name: str, short: dict[str, str]) -> str:
+    if len(name) <= _MAX_NAME:
+        return name
+    if name not in short:
+        # Names that differ in their ends alone must not become one.
+        short[name] = f"{name[:_SHORT_NAME]}… ({len(short) + 1})"
+    return short[name]
+
+
+_MAX_DRAWN = 80
+"""Sources in a figure; of more nobody can read one, and the page would be many megabytes."""
+
+
+def figure_blocks(result: Result) -> dict[str, Block]:
+    """Every figure that the tables of a result give, by name; its values are in the panel."""
+    declared = [
+        chart
+        for chart in list_charts(result.measure)
+        if chart.name not in (VALUES.name, CURVE.name)
+    ]
+    if declared and (refused := _refuse_many([result])):
+        return {"": refused}
+    short = shorten_names(result)
+    drawn_figures: dict[str, Block] = {}
+    for chart in declared:
+        if (drawn := draw_chart(chart, [short])) is not None:
+            id = f"figure-{result.measure}-{chart.name}"
+            drawn_figures[chart.name] = Figure(id, chart.title, chart.says, chart_spec(drawn))
+    return drawn_figures
+
+
+def curve_figures(results: Sequence[Result]) -> list[Figure]:
+    """How values grow with the amount of text."""
+    drawn = (
+        None
+        if _refuse_many(results)
+        else draw_chart(CURVE, [shorten_names(result) for result in results])
+    )
+    return (
+        []
+        if drawn is None
+        else [Figure("figure-curves", CURVE.title, CURVE.says, chart_spec(drawn))]
+    )
+
+
+def _refuse_many(results: Sequence[Result]) -> Paragraph | None:
+    sources = len({name for result in results for name in result.by_source})
+    if sources <= _MAX_DRAWN:
+        return None
+    return Paragraph(
+        f"{sources:,} sources are too many for a figure: the tables list them.",
+        quiet=True,
+    )

@@ -1,0 +1,513 @@
+"""Values as tables: a row for each source, a column for each value, intervals everywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from rote.core import registry
+from rote.core.errors import OptionError, UnknownName
+from rote.core.facets import JOINT
+from rote.core.progress import several
+from rote.core.registry import title_of
+from rote.core.result import Result
+from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined
+from rote.measure.driver.multiple_testing import FAMILY
+from rote.report.cells import (
+    EXPORT_COMMAND,
+    Cell,
+    Sheet,
+    format_p,
+    infer_columns,
+    make_sheets,
+    number_cell,
+    shorten_name,
+    text_cell,
+)
+from rote.report.grid import (
+    BORDERLINE,
+    EQUIVALENT,
+    SIGNIFICANT,
+    UNTESTED,
+    GridRow,
+    Verdict,
+    make_grid,
+    make_pair_grid,
+    order_sources,
+    result_key,
+    round_like,
+    round_number,
+    split_facets,
+    split_panel,
+)
+from rote.report.grid import GridCell as Value
+from rote.report.wording import describe_correction
+
+INTERNAL_TABLES = (VALUES, "matched", "curve", "highlight", FAMILY)
+"""Tables that are part of others, or are no tables for the eye."""
+TEXTS, SWEEP = "texts", "sweep"
+_MAX_SWEEP = 100
+_MAX_ACROSS = 6
+"""Values side by side; more stand below each other."""
+
+
+def further_tables(result: Result) -> list[Table]:
+    """The tables of a result, without its values."""
+    declared = _declared_tables(result.measure)
+    if not declared:
+        names = [name for name in result.tables if name not in (*INTERNAL_TABLES, TEXTS, SWEEP)]
+        declared = [undeclared_table(name) for name in names]
+    further = [table for table in declared if table.name != VALUES]
+    shared = [common for common in _SHARED if common.name not in {table.name for table in further}]
+    return [*further, *shared]
+
+
+def values_table_layout(result: Result) -> Table | None:
+    """How a study shows its values, where that is not as values by sources."""
+    return next((table for table in _declared_tables(result.measure) if table.name == VALUES), None)
+
+
+def undeclared_table(name: str) -> Table:
+    """A table with a column for each field of its rows."""
+    return Table(
+        name,
+        name.replace("_", " ").capitalize(),
+        lambda rows, result: infer_columns(rows),
+        by="source",
+    )
+
+
+def page_sheets(result: Result) -> list[Sheet]:
+    """The tables of a result in a report; the first rows of each are on the page."""
+    return [
+        sheet
+        for table in further_tables(result)
+        if table.page
+        for sheet in make_sheets(table, result)
+        if sheet.data
+    ]
+
+
+def _declared_tables(measure: str) -> Sequence[Table]:
+    try:
+        return registry.find(measure).layout
+    except UnknownName:
+        return ()
+
+
+def _text_columns(rows: Rows, result: Result) -> list[Column]:
+    first = (Column("source"), Column("id"))
+    return [*first, *(c for c in infer_columns(rows) if c.field not in ("source", "id"))]
+
+
+def _add_titles(rows: Rows, result: Result) -> list[Row]:
+    titles = {row["value"]: row["title"] for row in result.tables.get(VALUES, ())}
+    return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
+
+
+_SHARED = (
+    Table(
+        TEXTS,
+        "Values of each text",
+        _text_columns,
+        note=lambda rows, result: (
+            f"The first of a source; {EXPORT_COMMAND} writes all {len(rows):,}."
+        ),
+        by="source",
+        page=False,
+    ),
+    Table(
+        SWEEP,
+        lambda rows, result: f"Over {rows[0]['over']}",
+        (Column("source"),),
+        note="mean ± standard deviation (largest - smallest)",
+        rows=_add_titles,
+        limit=_MAX_SWEEP,
+        pivot=Pivot(
+            "value",
+            Column("mean", kind="number", spread="sd", also=Column("range", kind="number")),
+            lambda row: str(row["title"]),
+        ),
+        page=False,
+    ),
+)
+
+
+_MAX_SHOWN = 300
+"""Rows of a table of values on a page: sources are what a report is about."""
+
+
+def values_sheet(result: Result, id: str = "", title: str = "") -> Sheet:
+    """All values of a result."""
+    heading = f"{title or result.measure}: values"
+    return sources_sheet([result], id or f"values-{result_key(result)}", heading)
+
+
+def sources_sheet(
+    results: Sequence[Result],
+    id: str,
+    heading: str,
+    chosen: Callable[[GridRow], bool] = lambda row: True,
+    titles: Mapping[str, str] | None = None,
+) -> Sheet:
+    """The chosen values of several results side by side, under the titles of their measures, by
+    `key`, where those are given."""
+    facets = split_panel(results)
+    grid_rows: dict[tuple[str, str], GridRow] = {}
+    sizes: dict[tuple[str, str], list[str]] = {}
+    data = []
+    for facet, parts in facets:
+        rows = {
+            (result_key(part), row.value): row
+            for part in parts
+            for row in make_grid(part)
+            if chosen(row)
+        }
+        grid_rows |= rows
+        for name, row in rows.items():
+            sizes.setdefault(name, []).append(row.matched_at)
+        for source in order_sources(parts):
+            source_result = next(
+                part.by_source[source] for part in parts if source in part.by_source
+            )
+            data.append(
+                {
+                    "facet": facet,
+                    "source": source,
+                    "reference": source == parts[0].reference,
+                    "texts": source_result.texts,
+                    "words": source_result.words,
+                    "values": {name: row.cells.get(source) for name, row in rows.items()},
+                }
+            )
+    faceted = len(facets) > 1 or bool(facets and facets[0][0])
+    within = bool(results) and "within" in dict(results[0].signature.settings)
+    columns = [
+        *([Column("task")] if faceted else []),
+        Column("source"),
+        Column("sets" if within else "texts", kind="count"),
+        Column("words", kind="count"),
+        *(
+            _value_column(name, row, titles[name[0]] if titles else "", sizes[name])
+            for name, row in grid_rows.items()
+        ),
+    ]
+
+    def make(row: Mapping[str, Any]) -> list[Cell]:
+        values = (row["values"].get(name) for name in grid_rows)
+        return [
+            *([text_cell(row["facet"])] if faceted else []),
+            text_cell(row["source"]),
+            number_cell(row["texts"]),
+            number_cell(row["words"]),
+            *map(_value_cell, values),
+        ]
+
+    names = {parts[0].reference for _, parts in facets if parts}
+    note = _describe_signs(results, list(grid_rows.values()), data)
+    if len(grid_rows) > _MAX_ACROSS:
+        return _transposed_sheet(id, heading, grid_rows, data, note, titles or {})
+    return Sheet(
+        id,
+        heading,
+        columns,
+        data,
+        make,
+        note=note,
+        by="source",
+        reference=next((name for name in names if name), None),
+        limit=_MAX_SHOWN,
+        wide=True,
+    )
+
+
+def _transposed_sheet(
+    id: str,
+    heading: str,
+    grid_rows: Mapping[tuple[str, str], GridRow],
+    data: Sequence[Mapping[str, Any]],
+    note: str,
+    titles: Mapping[str, str],
+) -> Sheet:
+    """A row for each value, the largest effect first, and a column for each source."""
+
+    def effect(name: tuple[str, str]) -> float:
+        cells = (source_row["values"].get(name) for source_row in data)
+        known = [abs(c.effect) for c in cells if c is not None and not math.isnan(c.effect)]
+        return -max(known, default=0.0)
+
+    def make(row: Mapping[str, Any]) -> list[Cell]:
+        name: tuple[str, str] = row["name"]
+        column = _value_column(
+            name, grid_rows[name], titles.get(name[0], ""), [grid_rows[name].matched_at]
+        )
+        return [
+            Cell(column.heading, below=tuple(column.note.splitlines()), full=column.field),
+            *(_value_cell(source_row["values"].get(name)) for source_row in data),
+        ]
+
+    columns = [Column("value")]
+    for source_row in data:
+        who = (
+            f"{source_row['facet']}: {source_row['source']}"
+            if source_row["facet"]
+            else source_row["source"]
+        )
+        ends = (f"{who} low", f"{who} high")
+        also = Column(f"{who} p", also=Column(f"{who} at equal size"))
+        size = f"{several(source_row['texts'], 'text')}, {several(source_row['words'], 'word')}"
+        lines = [*(["reference"] if source_row["reference"] else []), size]
+        columns.append(
+            Column(who, shorten_name(who), "number", ends=ends, also=also, note="\n".join(lines))
+        )
+    rows = [{"name": name} for name in sorted(grid_rows, key=effect)]
+    return Sheet(id, heading, columns, rows, make, note=note, limit=_MAX_SHOWN, wide=True)
+
+
+def across_sheet(result: Result, across: str) -> Sheet | None:
+    """A two-way table: the values of one field of the groups side by side, the other fields down,
+    each cell with its difference from the reference as a share of the reference's value."""
+    if not result.by_source:
+        return None
+    if across not in result.by:
+        raise UnknownName(f"field of the groups of {result.measure}", across, result.by)
+    place = result.by.index(across)
+    rest = [name for name in result.by if name != across]
+    rows = []
+    for value in make_grid(result):
+        parts = [(value.title, False)]
+        if any(not math.isnan(cell.matched) for cell in value.cells.values()):
+            parts.append((f"{value.title} at equal length", True))
+        for title, matched in parts:
+            for group, cell in value.cells.items():
+                levels = group.split(JOINT)
+                if len(levels) == len(result.by):
+                    down = [level for at, level in enumerate(levels) if at != place]
+                    rows.append(
+                        {"value": title, "across": levels[place]}
+                        | {_field_key(name): level for name, level in zip(rest, down)}
+                        | _two_way_cell(cell, matched)
+                    )
+    heads = [Column(_field_key(name), name) for name in rest]
+    delta = Column("delta", kind="share", signed=True, optional=True)
+    ends = ("low", "high")
+    table = Table(
+        "across",
+        f"{title_of(result)}: {' and '.join(rest) or 'values'} by {across}",
+        (Column("value"), *heads),
+        by="value",
+        note="in brackets the difference from the reference"
+        if any(defined(row["delta"]) for row in rows)
+        else "",
+        limit=_MAX_SHOWN,
+        pivot=Pivot(
+            "across", Column("estimate", kind="number", ends=ends, mark="mark", also=delta)
+        ),
+    )
+    (sheet,) = make_sheets(
+        table,
+        replace(result, tables={**result.tables, "across": rows}, reference=None),
+        id=f"across-{result_key(result)}",
+    )
+    return replace(sheet, limit=_MAX_SHOWN, wide=True, chosen=lambda lines, count: lines)
+
+
+def across_sheets(results: Sequence[Result], across: str) -> list[Sheet]:
+    """The two-way tables of the results that have groups."""
+    sheets = [sheet for result in results if (sheet := across_sheet(result, across))]
+    if not sheets:
+        raise OptionError("there are no groups to set side by side")
+    return sheets
+
+
+def _field_key(name: str) -> str:
+    """A field of the groups among the keys of the rows, some of which have names of their own."""
+    own = ("value", "across", "estimate", "low", "high", "mark", "delta")
+    return f"{name} of texts" if name in own else name
+
+
+def _two_way_cell(cell: Value, matched: bool) -> dict[str, Any]:
+    """One value of a group; its difference as a share of what the reference has."""
+    prefix = "matched_" if matched else ""
+    names = ("low", "high", "difference", "mark")
+    estimate = cell.matched if matched else cell.estimate
+    low, high, difference, mark = (getattr(cell, prefix + name) for name in names)
+    reference = estimate - difference
+    delta = difference / abs(reference) if reference else math.nan
+    return {"estimate": estimate, "low": low, "high": high, "mark": mark, "delta": delta}
+
+
+def comparisons_sheet(
+    results: Sequence[Result], id: str = "tests", titles: Mapping[str, str] | None = None
+) -> Sheet | None:
+    """Every test against the reference, with what sizes alone would do and at equal size."""
+    data = list(_test_rows(results, titles or {}))
+    if not data:
+        return None
+    faceted = any(row["facet"] for row in data)
+    matched = any(not math.isnan(row["value"].matched_difference) for row in data)
+    margins = any(not math.isnan(row["value"].margin) for row in data)
+
+    def make(row: Mapping[str, Any]) -> list[Cell]:
+        value: Value = row["value"]
+        equal = [
+            _signed_cell(value.matched_difference, value.matched_mark),
+            _p_cell(value.matched_p_corrected, value.matched_verdict),
+            number_cell(value.matched_detectable),
+        ]
+        alike = [
+            number_cell(value.margin),
+            _p_cell(value.equivalence_p_corrected, "not found"),
+        ]
+        return [
+            *([text_cell(row["facet"])] if faceted else []),
+            text_cell(row["source"]),
+            Cell(row["measure"]),
+            text_cell(row["title"]),
+            _difference_cell(value),
+            _p_cell(value.p_corrected, value.verdict) if value.compared else Cell("–", (None,)),
+            number_cell(value.detectable),
+            *(equal if matched else []),
+            *(alike if margins else []),
+        ]
+
+    columns = [
+        *([Column("task")] if faceted else []),
+        *(Column("source"), Column("measure"), Column("value")),
+        Column(
+            "difference",
+            kind="number",
+            ends=("difference_low", "difference_high"),
+            note="source - reference",
+        ),
+        Column("p", kind="p", note="corrected"),
+        Column("detectable", kind="number", note="smallest, 80% power"),
+    ]
+    if matched:
+        columns += [
+            Column("at equal size", kind="number", note="difference"),
+            Column("p at equal size", kind="p", note="corrected"),
+            Column("detectable at equal size", kind="number", note="smallest, 80% power"),
+        ]
+    if margins:
+        columns += [
+            Column("margin", kind="number"),
+            Column("p of equivalence", kind="p", note="corrected"),
+        ]
+    return Sheet(
+        id,
+        "Differences and p-values",
+        columns,
+        data,
+        make,
+        note=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
+        + f" {EQUIVALENT} the difference is within the margin." * margins
+        + _untested_note([row["value"] for row in data]),
+        limit=_MAX_SHOWN,
+    )
+
+
+def _test_rows(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for result in results:
+        for facet, part in split_facets(result):
+            for row in make_pair_grid(part) or make_grid(part):
+                for source, value in row.cells.items():
+                    if not math.isnan(value.difference):
+                        yield {
+                            "facet": facet.title,
+                            "source": source,
+                            "measure": titles.get(result_key(result), result.measure),
+                            "title": row.title,
+                            "value": value,
+                        }
+
+
+def _value_column(name: tuple[str, str], row: GridRow, above: str, at: Collection[str]) -> Column:
+    lines = [row.title] if above else []
+    lines += [] if row.higher == "neither" else [f"higher: more {row.higher}"]
+    if sizes := [size for size in at if size]:
+        lines.append(f"= at {sizes[0]}" if len(set(sizes)) == 1 else "= at equal size")
+    name_of_column = f"{name[0]}_{row.value}" if above else row.value
+    further = Column(f"{name_of_column}_p_corrected", also=Column(f"{name_of_column}_equal"))
+    sign = " ~" if row.length_sensitive else ""
+    return Column(
+        name_of_column,
+        (above or row.title) + sign,
+        "number",
+        ends=(f"{name_of_column}_low", f"{name_of_column}_high"),
+        also=further,
+        note="\n".join(lines),
+    )
+
+
+def _value_cell(value: Value | None) -> Cell:
+    if value is None:
+        return Cell("")
+    numbers = (value.estimate, value.low, value.high, value.p_corrected, value.matched)
+    plain = tuple(None if math.isnan(number) else number for number in numbers)
+    if math.isnan(value.estimate):
+        return Cell("–", plain)
+    below = []
+    if not math.isnan(value.low):
+        low, high = (round_like(end, value.estimate) for end in (value.low, value.high))
+        below.append(f"[{low}, {high}]")
+    if not math.isnan(value.matched):
+        spread = round_like(value.matched_reach, value.matched)
+        equal = round_number(value.matched) + (f" ±{spread}" if spread else "")
+        below.append(f"= {equal}{value.matched_mark}")
+    return Cell(round_number(value.estimate), plain, value.mark, tuple(below))
+
+
+def _difference_cell(value: Value) -> Cell:
+    """With its interval, where there is one."""
+    cell = _signed_cell(value.difference, value.mark)
+    ends = value.difference_low, value.difference_high
+    if math.isnan(ends[0]):
+        return replace(cell, values=(*cell.values, None, None))
+    low, high = (round_like(end, value.difference) for end in ends)
+    return replace(cell, values=(*cell.values, *ends), below=(f"[{low}, {high}]",))
+
+
+def _signed_cell(number: float, mark: str) -> Cell:
+    if math.isnan(number):
+        return Cell("–", (None,))
+    return Cell(("+" if number > 0 else "") + round_number(number), (number,), mark)
+
+
+def _p_cell(number: float, verdict: Verdict) -> Cell:
+    shown = verdict if verdict == "not tested" else format_p(number)
+    return Cell(shown, (None if math.isnan(number) else number,))
+
+
+def _untested_note(values: Sequence[Value]) -> str:
+    if not any(UNTESTED in (value.mark, value.matched_mark) for value in values):
+        return ""
+    return f" {UNTESTED} not tested: see the notes."
+
+
+def _describe_signs(
+    results: Sequence[Result], rows: Sequence[GridRow], data: Sequence[Mapping[str, Any]]
+) -> str:
+    """What the signs mean; only of those that are there."""
+    shown = [value for row in data for value in row["values"].values() if value is not None]
+    notes = []
+    level = next((result.interval.level for result in results if result.interval), None)
+    if level and any(not math.isnan(value.low) for value in shown):
+        notes.append(f"[ ] {level:.0%} interval.")
+    notes += filter(None, [_untested_note(shown).strip()])
+    if any({"▲", "▼"} & {*value.mark, value.matched_mark} for value in shown):
+        notes.append(
+            f"▲ ▼ above or below {shorten_name(results[0].reference or '')}, p < {SIGNIFICANT}, "
+            f"corrected: {describe_correction(results)}."
+        )
+    if any(BORDERLINE in (value.mark, value.matched_mark) for value in shown):
+        notes.append(f"{BORDERLINE} borderline.")
+    if any(value.equivalent for value in shown):
+        notes.append(f"{EQUIVALENT} the difference is within the margin.")
+    if any(row.length_sensitive for row in rows):
+        notes.append("~ moves with the number of texts or their length.")
+    if any(not math.isnan(value.matched) for value in shown):
+        notes.append("= the value at equal size (windows × length), ± half its interval.")
+    return " ".join(notes)

@@ -1,0 +1,220 @@
+"""Facts that two similar texts must share: numbers, names and negation.
+
+"Born in 1912" and "born in 1921" mean nearly the same to an embedder, and are not the same. Two
+texts state different facts if each has a number (or a name) that the other lacks, or if one denies
+what the other says. What only one side mentions is no difference: a paraphrase may leave it out.
+Exchanged roles ("Ann hit Bob", "Bob hit Ann") and antonyms are not noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rote.annotate import sentences, tagging, words
+from rote.core.layer import Layer
+
+VERSION = "1"
+NUMBERS, NAMES, NEGATION = "numbers", "names", "negation"
+
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_ORDINALS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+).split()
+_VALUES = {name: float(value) for value, name in enumerate(_UNITS)}
+_VALUES |= {name: float(value) for value, name in enumerate(_ORDINALS)}
+_VALUES |= {name: 10.0 * value for value, name in enumerate(_TENS, 2)}
+_VALUES |= {name[:-1] + "ieth": 10.0 * value for value, name in enumerate(_TENS, 2)}
+_VALUES |= {"dozen": 12.0, "score": 20.0, "twice": 2.0, "thrice": 3.0, "once": 1.0, "half": 0.5}
+_VALUES |= {"threescore": 60.0, "fourscore": 80.0, "dozens": 12.0}
+_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
+_SCALES |= {name + "th": value for name, value in _SCALES.items()}
+_SCALES |= {name + "s": value for name, value in _SCALES.items() if not name.endswith("th")}
+_DIGITS = re.compile(
+    r"[$€£#]?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(st|nd|rd|th|s|%|k|m|bn)?"
+)
+_CLOCK = re.compile(r"(\d{1,2})[:.](\d{2})")
+_JOINTS = frozenset(("and", "-", "–"))
+_SCALE_VALUES = frozenset(_SCALES.values())
+_SUFFIXES = {"k": 1e3, "m": 1e6, "bn": 1e9}
+_WEAK = frozenset({1.0, 2.0, 0.5})
+"""Numbers that are also pronouns, seconds and halves: alone they tell no difference."""
+
+_NEGATIONS = frozenset(
+    "not n't no never none nobody nothing nowhere neither nor cannot without hardly scarcely "
+    "barely seldom rarely".split()
+)
+_SOFT = re.compile(
+    r"(?:un|dis|non|mis|im|in|ir|il)[a-z]{4,}|[a-z]{3,}less(?:ly)?|fail\w*|refus\w*|den(?:y|ie[sd]|ying)|"
+    r"lack\w*|miss(?:ed|es|ing)?|prevent\w*|avoid\w*|stop(?:s|ped|ping)?|ceas\w*|reject\w*|forb[aio]d\w*|"
+    r"except|absent|absence|empty|rather|instead|only|few|little|far|too|hard|hardly|or|free|deni\w*|declin\w*|"
+    r"beyond|nil|ignor\w*|neglect\w*|keep|kept|still|remain\w*|impossible|ban(?:s|ned)?"
+)
+_NAME_TAGS = frozenset({"PROPN"})
+_TITLES = frozenset("mr mrs ms dr miss sir lady lord king queen st saint prof".split())
+
+
+@dataclass(frozen=True, slots=True)
+class TextFacts:
+    """What a text states in numbers and names, and how often it denies."""
+
+    numbers: frozenset[float]
+    names: frozenset[str]
+    negations: int
+    lower: frozenset[str]
+    """All its words, in lower case."""
+
+
+def read_facts(texts: Sequence[str]) -> list[TextFacts]:
+    """The facts of each text.
+
+    >>> read_facts(["Ann was not born in nineteen hundred and twelve."])[0].numbers
+    frozenset({1912.0})
+    """
+    layer = sentences.split(texts, words.get(words.DEFAULT)(texts))
+    upos = tagging.tag(layer)[1]
+    return [_facts_of(layer, upos, number) for number in range(len(texts))]
+
+
+def _facts_of(layer: Layer, upos: Layer, number: int) -> TextFacts:
+    place = layer.slice(number)
+    strings = [layer.vocabulary[item] for item in layer.ids[place].tolist()]
+    tags = [upos.vocabulary[item] for item in upos.ids[place].tolist()]
+    folded = [string.lower().replace("’", "'") for string in strings]
+    names = {
+        word
+        for string, word, tag in zip(strings, folded, tags)
+        if tag in _NAME_TAGS and string[:1].isupper() and word.rstrip(".") not in _TITLES
+        if len(word.rstrip(".")) > 1 and word not in _VALUES
+    }
+    return TextFacts(
+        frozenset(_numbers(folded)), frozenset(names), _count_negations(folded), frozenset(folded)
+    )
+
+
+def _numbers(folded: Sequence[str]) -> Iterator[float]:
+    """The numbers of a text, those in words put together: two hundred and five, nineteen twelve."""
+    parts: list[float] = []
+    pieces = [piece for word in folded for piece in _split_hyphen(word)]
+    for place, word in enumerate([*pieces, "."]):
+        value = _value(word)
+        if value is None:
+            after = _value(pieces[place + 1]) if place + 1 < len(pieces) else None
+            if word in _JOINTS and parts and after is not None:
+                continue  # a hundred and five; twenty - one
+            yield from _sums(parts)
+            parts = []
+            if clock := _CLOCK.fullmatch(word):
+                yield 60.0 * int(clock[1]) + int(clock[2])
+            continue
+        parts.append(value)
+
+
+def _value(word: str) -> float | None:
+    if digits := _DIGITS.fullmatch(word):
+        return float(digits[1].replace(",", "")) * _SUFFIXES.get(digits[2] or "", 1.0)
+    return _VALUES.get(word, _SCALES.get(word))
+
+
+def _sums(parts: Sequence[float]) -> Iterator[float]:
+    """Number words in a row: what multiplies, what is added, and where another number begins."""
+    total, current = 0.0, None
+    for value in parts:
+        if current is None:
+            current = value
+        elif value in _SCALE_VALUES and value > current:
+            # 205 thousand: what was said so far of that scale is done.
+            total, current = (
+                (total, current * value) if value == 100 else (total + current * value, 0)
+            )
+        elif value < 100 and (current % 100 == 0 or (current % 10 == 0 and value < 10)):
+            current += value
+        elif 13 <= current <= 20 and 10 <= value < 100:
+            current = 100 * current + value  # nineteen twelve
+        else:
+            yield total + current
+            total, current = 0.0, value
+    if current is not None:
+        yield total + current
+
+
+def _split_hyphen(word: str) -> Sequence[str]:
+    parts = word.split("-")
+    return parts if len(parts) > 1 and all(_value(part) is not None for part in parts) else (word,)
+
+
+def _count_negations(folded: Sequence[str]) -> int:
+    count = 0
+    for place, word in enumerate(folded):
+        after = folded[place + 1] if place + 1 < len(folded) else ""
+        if word == "nor" or (word == "not" and after in ("only", "merely", "just")):
+            continue  # neither ... nor denies once
+        if word == "no" and after in ("doubt", "matter", "."):
+            continue
+        count += word in _NEGATIONS or (word.endswith("n't") and word != "n't")
+    return count
+
+
+def compare_facts(one: TextFacts, other: TextFacts) -> tuple[str, ...]:
+    """In what two similar texts differ: numbers, names, negation; nothing if they may agree.
+
+    >>> compare_facts(*read_facts(["She was born in 1912.", "She was born in 1921."]))
+    ('numbers',)
+    """
+    differences = []
+    if _numbers_differ(one.numbers, other.numbers):
+        differences.append(NUMBERS)
+    if _lacking_names(one, other) and _lacking_names(other, one):
+        differences.append(NAMES)
+    if _denies(one, other):
+        differences.append(NEGATION)
+    return tuple(differences)
+
+
+def _numbers_differ(one: frozenset[float], other: frozenset[float]) -> bool:
+    here, there = one - other, other - one
+    return bool(here and there and (here | there) - _WEAK)
+
+
+def _lacking_names(one: TextFacts, other: TextFacts) -> set[str]:
+    """The names of one text that the other lacks in any spelling, short forms included."""
+    here = sorted(name[0] for name in one.names - other.names)
+    if any(sorted(name) == here for name in other.names - one.names):
+        return set()
+    return {
+        name
+        for name in one.names
+        if name not in other.lower and not any(is_same_name(name, each) for each in other.names)
+    }
+
+
+def is_same_name(first: str, second: str) -> bool:
+    """Whether two names in lower case may be one: equal but for a letter, or one shortened."""
+    first, second = (name.removesuffix("'s").strip(".'") for name in (first, second))
+    if first == second:
+        return True
+    short, long = sorted((first, second), key=len)
+    if len(short) >= 3 and long.startswith(short) and len(long) - len(short) <= 3:
+        return True
+    return len(short) >= 5 and first[0] == second[0] and _is_one_edit(short, long)
+
+
+def _is_one_edit(short: str, long: str) -> bool:
+    if len(long) - len(short) > 1:
+        return False
+    same = next((i for i, (a, b) in enumerate(zip(short, long)) if a != b), len(short))
+    return short[same + (len(short) == len(long)) :] == long[same + 1 :]
+
+
+def _denies(one: TextFacts, other: TextFacts) -> bool:
+    """Whether one text denies and the other does not, not even in a softer word."""
+    fewer, more = sorted((one, other), key=lambda facts: facts.negations)
+    if fewer.negations or more.negations % 2 == 0:
+        return False
+    return not any(_SOFT.fullmatch(word) for word in fewer.lower - more.lower)

@@ -1,1 +1,0 @@
-"""Test items put to a language model: pairs, multiple choice, the last word of a passage."""

@@ -1,1 +1,0 @@
-"""The page on which people judge summaries."""

@@ -1,0 +1,581 @@
+"""The values, tables and charts of a study of memorization."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.clusters import clustered_mean
+from rote.compare.correlation import bonett_wright_interval, spearman
+from rote.core.chart import Chart
+from rote.core.facets import JOINT
+from rote.core.numbers import format_number
+from rote.core.progress import several as counted
+from rote.core.result import Result, SourceResult
+from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends, estimate
+from rote.corpus.items import Item
+from rote.studies import (
+    _memorization_classifiers,
+    _memorization_extraction,
+    _memorization_unprompted,
+)
+from rote.studies._items import (
+    HALVES,
+    Floats,
+    Groups,
+    Labels,
+    Share,
+    count_repeated,
+    describe_values,
+    estimate_columns,
+    group_by_item,
+    group_columns,
+    split_halves,
+)
+from rote.studies._memorization_classifiers import predict
+from rote.studies._memorization_scores import (
+    ATTACKS,
+    REFERENCE_ATTACKS,
+    Attack,
+    AttackScores,
+    Frequencies,
+    separation,
+)
+
+_HALVED = ("tde_likelihood", "neighbours")
+"""The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it
+would say nothing."""
+_FREQUENCIES = {"copies": "copies", "ips": "ips", "held": "coverage"}
+"""Columns of the table, and the fields of `Frequencies` that they show."""
+_FEW = 4
+EVERY = "all items"
+FALSE_ALARMS = 0.01
+"""Share of non-members that may be taken for members."""
+_ENDS = ("low", "high")
+_NO_GROUPS: Groups = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MemorizationScoring:
+    """What the tables are made from. Groups are those of the items, the same for every model."""
+
+    items: Sequence[Item]
+    groups: Mapping[str, Labels]
+    scores: Mapping[str, AttackScores]
+    """By the name of the model."""
+    correct: Floats
+    member: Floats
+    frequencies: Frequencies | None
+    bases: Labels
+    """Items with the same number are made from one another."""
+    order: Labels
+    """The place of each item in an order that is not that of the file."""
+    options: Any
+    cuts: Sequence[_memorization_extraction.TextWindow] = ()
+    windows: _memorization_extraction.WindowChances | None = None
+    samples: _memorization_extraction.DrawnSamples | None = None
+
+    @property
+    def attacks(self) -> tuple[Attack, ...]:
+        """Those of every model, and where there is a reference model those that need it."""
+        referred = any("reference" in scores.by_attack for scores in self.scores.values())
+        return (*ATTACKS, *REFERENCE_ATTACKS) if referred else ATTACKS
+
+
+def source_results(scored: MemorizationScoring) -> dict[str, SourceResult]:
+    """The mean of every score over the right instances of each group, model by model."""
+    return {
+        JOINT.join((model, group)): _source(scored, model, group_items)
+        for model in scored.scores
+        for group, group_items in scored.groups.items()
+    }
+
+
+def value_rows(scored: MemorizationScoring) -> list[Row]:
+    return describe_values({a.name: a.title for a in scored.attacks}, shares=("tde_accuracy",))
+
+
+def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
+    tables: dict[str, Sequence[Row]] = {
+        "prediction": list(_prediction_rows(scored)),
+        "halves": list(_half_rows(scored)),
+        "membership": list(_membership_rows(scored)),
+        "overlap": list(_overlap_rows(scored)),
+        "topic": list(_topic_rows(scored)),
+        "frequency": list(_frequency_rows(scored)),
+        "items": list(_item_rows(scored)),
+    }
+    if scored.windows is not None:
+        tables["extraction"] = list(_extraction_rows(scored))
+        tables["windows"] = list(_window_rows(scored))
+    if scored.samples is not None:
+        tables["samples"] = list(_sample_rows(scored))
+        tables["drawn_membership"] = list(_drawn_membership_rows(scored, scored.samples))
+    return tables
+
+
+def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    """What a reader of the numbers must know."""
+    yield from _memorization_classifiers.topic_notes(tables["topic"], tables["membership"])
+    several = any(len(item.options) > 1 for item in scored.items)
+    if several and not _has_answers(scored):
+        yield (
+            "no item has a recorded answer: `rote evaluate` does, and its results can be given here"
+        )
+    single = sum(len(item.options) == 1 for item in scored.items)
+    if single and _has_answers(scored):
+        yield f"one option only: {counted(single, 'item')}; no score of both right and wrong ones"
+    if scored.cuts:
+        short = len(scored.items) - len({cut.item for cut in scored.cuts})
+        if short:
+            yield f"shorter than a window of --prefix and --suffix words: {counted(short, 'text')}"
+    if (scored.member == 1).any() and not (scored.member == 0).any():
+        yield "all items are members: nothing to tell them from"
+    if twice := count_repeated(scored.items, scored.groups):
+        yield (
+            f"more than once in a group (same task and id): {counted(twice, 'item')}. Answers of "
+            "several models do not go together: give those of the model that is scored"
+        )
+
+
+def _source(scored: MemorizationScoring, model: str, group_items: Labels) -> SourceResult:
+    columns = {a.name: scored.scores[model].of_right(a.name)[group_items] for a in scored.attacks}
+    level, bases = scored.options.interval, scored.bases[group_items]
+    values, intervals = estimate_columns(columns, bases, level, shares=("tde_accuracy",))
+    lacking = [
+        f"{name}: {_missing_reason(name)}" for name, value in values.items() if math.isnan(value)
+    ]
+    words = sum(len(scored.items[i].instances()[0].split()) for i in group_items.tolist())
+    return SourceResult(len(group_items), words, values, intervals, tuple(lacking))
+
+
+def _missing_reason(attack: str) -> str:
+    return {
+        "neighbours": "no neighbours (--neighbours makes some)",
+        "min_k_plus": "this backend does not give the whole distribution",
+        "error_zone": "every token is the likeliest one, or both models agree",
+    }.get(attack, "no item has one, or nobody says which option is right")
+
+
+def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str, Any]:
+    return {"model": model, **group_columns(() if group == EVERY else scored.options.by, group)}
+
+
+def _each_group(
+    scored: MemorizationScoring, more: Groups = _NO_GROUPS
+) -> Iterator[tuple[Row, Labels, AttackScores]]:
+    """Every model and group, as the rows of a table begin."""
+    for model, scores in scored.scores.items():
+        for group, group_items in {**scored.groups, **more}.items():
+            yield _row_start(scored, model, group), group_items, scores
+
+
+def _has_answers(scored: MemorizationScoring) -> bool:
+    return not np.isnan(scored.correct).all()
+
+
+def _prediction_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
+    for begin, group_items, scores in _each_group(scored) if _has_answers(scored) else ():
+        for attack in scored.attacks:
+            columns = {
+                "right": scores.of_right(attack.name)[group_items],
+                "wrong": scores.of_wrong(attack.name)[group_items],
+            }
+            if np.isnan(columns["right"]).all():
+                continue
+            if np.isnan(columns["wrong"]).all():
+                del columns["wrong"]
+            prediction = predict(
+                np.column_stack(list(columns.values())),
+                list(columns),
+                scored.correct[group_items],
+                scored.order[group_items],
+                scored.bases[group_items],
+                level=scored.options.interval,
+                seed=scored.options.seed,
+            )
+            yield {**begin, "attack": attack.name, **prediction}
+
+
+def _half_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """Table 4: accuracy of the items with a low and with a high score."""
+    for begin, group_items, scores in _each_group(scored) if _has_answers(scored) else ():
+        for attack in _HALVED:
+            right = scores.of_right(attack)[group_items]
+            if np.isnan(right).all():
+                continue
+            several = scores.differences(attack)[group_items]
+            # A single option has nothing to be compared with: its score itself.
+            column = np.where(np.isnan(several), right, several)
+            half = split_halves(column, np.zeros(len(group_items), np.int64))
+            for number, name in HALVES.items():
+                part = group_items[half == number]
+                share = Share.of(scored.correct[part], scored.bases[part])
+                ends = share.interval(scored.options.interval)
+                about = {"attack": attack, "half": name, "items": len(part)}
+                yield {**begin, **about, **estimate("accuracy", share.value, ends, _ENDS)}
+
+
+def _membership_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """Members of each group against all non-members."""
+    for begin, group_items, scores in _each_group(scored):
+        for attack in scored.attacks:
+            # Turned so that higher speaks for membership.
+            row = _separate_members(scored, attack.sign * scores.of_right(attack.name), group_items)
+            if row["members"] and row["others"]:
+                yield {**begin, "attack": attack.name, **row}
+
+
+def _separate_members(
+    scored: MemorizationScoring, column: Floats, group_items: Labels
+) -> dict[str, Any]:
+    """How well a score tells the members of a group from all non-members."""
+    members, others = (
+        group_items[scored.member[group_items] == 1],
+        np.flatnonzero(scored.member == 0),
+    )
+    return separation(
+        column[members],
+        column[others],
+        bases=(scored.bases[members], scored.bases[others]),
+        alarms=FALSE_ALARMS,
+        level=scored.options.interval,
+    )
+
+
+def _drawn_membership_rows(
+    scored: MemorizationScoring, samples: _memorization_extraction.DrawnSamples
+) -> Iterator[Row]:
+    """Membership by what is drawn after the windows of an item."""
+    item = np.array([cut.item for cut in scored.cuts])
+    for model, columns in samples.alike.items():
+        for attack, of, column in _memorization_extraction.item_scores(
+            columns, item, len(scored.items)
+        ):
+            for group, group_items in scored.groups.items():
+                row = _separate_members(scored, column, group_items)
+                if row["members"] and row["others"]:
+                    yield {**_row_start(scored, model, group), "attack": attack, "of": of, **row}
+
+
+def _overlap_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """How much of members and others occurs in the training data: what separates them for free."""
+    if np.isnan(scored.member).all():
+        return
+    kinds = {"members": scored.member == 1, "others": scored.member == 0}
+    if scored.frequencies is not None:
+        for kind, here in kinds.items():
+            coverage = scored.frequencies.coverage[here]
+            yield _overlap_row(scored, kind, "corpus", coverage, scored.bases[here])
+    members, others = (_right_instances(scored, here) for here in kinds.values())
+    for kind, group, held_in, (_, texts) in (
+        ("members", members, "others", others),
+        ("others", others, "members", members),
+    ):
+        shares = _memorization_classifiers.group_overlap(texts, group[1], scored.options.n)
+        yield _overlap_row(scored, kind, held_in, shares, scored.bases[group[0]])
+
+
+def _right_instances(
+    scored: MemorizationScoring, here: NDArray[np.bool_]
+) -> tuple[Labels, list[str]]:
+    """Items with a right instance, and those instances."""
+    chosen = [i for i in np.flatnonzero(here).tolist() if scored.items[i].answer is not None]
+    texts = [scored.items[i].instances()[scored.items[i].answer or 0] for i in chosen]
+    return np.array(chosen, np.int64), texts
+
+
+def _topic_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """How well words alone tell the members of each group from all non-members."""
+    others, theirs = _right_instances(scored, scored.member == 0)
+    for group, group_items in scored.groups.items():
+        here = np.zeros(len(scored.items), np.bool_)
+        here[group_items] = scored.member[group_items] == 1
+        members, ours = _right_instances(scored, here)
+        if ours and theirs:
+            row = _memorization_classifiers.word_baseline(
+                *(ours, theirs, (scored.bases[members], scored.bases[others])),
+                level=scored.options.interval,
+                seed=scored.options.seed,
+            )
+            yield {**group_columns(scored.options.by, group), **row}
+
+
+def _overlap_row(
+    scored: MemorizationScoring, kind: str, held_in: str, shares: Floats, bases: Labels
+) -> dict[str, Any]:
+    average, count = clustered_mean(shares, bases), int((~np.isnan(shares)).sum())
+    reach = average.interval(scored.options.interval, share=True)
+    about = {"of": kind, "in": held_in, "n": scored.options.n, "items": count}
+    return {**about, **estimate("share", average.value, reach, _ENDS)}
+
+
+def _frequency_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """Does a score go with how often the item occurs in the corpus?"""
+    if scored.frequencies is None:
+        return
+    # Groups may be made by the frequency itself: only all items together vary in it then.
+    all_items = {EVERY: np.arange(len(scored.items))} if len(scored.groups) > 1 else {}
+    for begin, group_items, scores in _each_group(scored, all_items):
+        for attack in scored.attacks:
+            column = scores.of_right(attack.name)[group_items]
+            for name, field in _FREQUENCIES.items():
+                frequency = getattr(scored.frequencies, field)[group_items]
+                both = ~np.isnan(column) & ~np.isnan(frequency)
+                if both.sum() < _FEW:
+                    continue
+                rho = spearman(column[both], frequency[both])
+                count = len(np.unique(scored.bases[group_items][both]))
+                reach = bonett_wright_interval(rho, count, scored.options.interval)
+                about = {"attack": attack.name, "frequency": name, "items": int(both.sum())}
+                yield {**begin, **about, **estimate("spearman", rho, reach, _ENDS)}
+
+
+def _extraction_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """How many windows of each group so many draws extract."""
+    if scored.windows is not None:
+        level = scored.options.interval
+        for model, group, row in _memorization_extraction.extraction_rows(
+            scored.windows, scored.groups, scored.bases, level
+        ):
+            yield {**_row_start(scored, model, group), **row}
+
+
+def _sample_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    """What was drawn, against what follows in the text."""
+    if scored.samples is not None:
+        item = np.array([cut.item for cut in scored.cuts])
+        arguments = (scored.groups, scored.bases, scored.options.interval)
+        for model, group, row in _memorization_extraction.sample_rows(
+            scored.samples, item, *arguments
+        ):
+            yield {**_row_start(scored, model, group), **row}
+
+
+def _window_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    if scored.windows is not None:
+        group_of = group_by_item(scored.groups)
+        for model, number, row in _memorization_extraction.window_rows(
+            scored.windows, scored.items
+        ):
+            yield {**_row_start(scored, model, group_of[number]), **row}
+
+
+def _item_rows(scored: MemorizationScoring) -> Iterator[Row]:
+    frequencies = scored.frequencies
+    group_of = group_by_item(scored.groups)
+    for model, scores in scored.scores.items():
+        # Once for all items: a column has as many entries as there are items.
+        right = {a.name: scores.of_right(a.name) for a in scored.attacks}
+        wrong = {f"{a.name}_wrong": scores.of_wrong(a.name) for a in scored.attacks}
+        for number, item in enumerate(scored.items):
+            several = scores.right[number] >= 0 and len(scores.wrong[number])
+            yield {
+                **_row_start(scored, model, group_of[number]),
+                "id": item.id,
+                "correct": _as_bool(scored.correct[number]),
+                "member": _as_bool(scored.member[number]),
+                **{
+                    name: None if frequencies is None else getattr(frequencies, field)[number]
+                    for name, field in _FREQUENCIES.items()
+                },
+                **{name: column[number] for name, column in right.items()},
+                **({name: column[number] for name, column in wrong.items()} if several else {}),
+            }
+
+
+def _as_bool(value: float) -> bool | None:
+    return None if math.isnan(value) else bool(value)
+
+
+_LINES = 40
+_SHORT = {
+    "tde_accuracy": "TDE",
+    "tde_likelihood": "TDE lik.",
+    "loss": "loss",
+    "neighbours": "neighb.",
+    "zlib": "zlib",
+    "min_k": "Min-K%",
+    "min_k_plus": "Min-K%++",
+    "reference": "reference",
+    "error_zone": "error zone",
+}
+_GROUP_COLUMNS = (Column("model"), Column("group"))
+_ITEM_COUNT = Column("items", kind="count")
+
+
+def _format_coefficients(row: Row) -> str:
+    lines = []
+    for coefficient in row["coefficients"]:
+        p = coefficient["p"]
+        p = "–" if not defined(p) else "< 0.001" if p < 0.001 else format_number(p, ".3f")
+        lines.append(f"{coefficient['of']} {format_number(coefficient['value'], '+.2f')} (p {p})")
+    return ", ".join(lines)
+
+
+def _score_column(name: str, title: str) -> Column:
+    auc = Column(f"{name}_auc", kind="share", ends=ends(f"{name}_auc"))
+    return Column(f"{name}_f1", title, "share", ends=ends(f"{name}_f1"), also=auc)
+
+
+def _alarms_title(rows: Rows, result: Result) -> str:
+    return f"Members found at {max(row['false_alarms'] for row in rows):.1%} false alarms"
+
+
+LAYOUT = (
+    *(
+        Table(
+            "membership",
+            title,
+            (*_GROUP_COLUMNS, Column("members", kind="count"), Column("others", kind="count")),
+            limit=_LINES,
+            # An attack may leave out items, so how many there are is said by the first alone.
+            pivot=Pivot("attack", cell, _SHORT),
+        )
+        for title, cell in (
+            (
+                "Members against non-members: AUC",
+                Column("auc", kind="number", decimals=3, ends=ends("auc")),
+            ),
+            (_alarms_title, Column("found", kind="share", ends=ends("found"))),
+        )
+    ),
+    *_memorization_classifiers.TOPIC_LAYOUT,
+    Table(
+        "overlap",
+        "N-grams that members and others share, with the training data and with each other",
+        (
+            *(Column("of"), Column("in")),
+            *(Column("n", kind="count"), _ITEM_COUNT),
+            Column("share", kind="share", ends=("low", "high")),
+        ),
+        limit=_LINES,
+    ),
+    Table(
+        "prediction",
+        "Right answers predicted from the scores",
+        (
+            *(
+                *_GROUP_COLUMNS,
+                Column("attack"),
+                _ITEM_COUNT,
+                Column("majority_f1", "majority", "share"),
+            ),
+            *(_score_column("logistic", "logistic"), _score_column("svm", "SVM")),
+            Column("said", "coefficients"),
+        ),
+        note="macro-F1 (AUC), on items not fitted",
+        rows=lambda rows, result: [
+            {**row, "said": _format_coefficients(row) or row["reason"]} for row in rows
+        ],
+        limit=_LINES,
+    ),
+    Table(
+        "halves",
+        "Accuracy of the halves with low and high scores",
+        (
+            *(*_GROUP_COLUMNS, Column("attack"), Column("half"), _ITEM_COUNT),
+            Column("accuracy", kind="share", ends=("low", "high")),
+        ),
+        limit=_LINES,
+    ),
+    Table(
+        "frequency",
+        "Scores against the frequency in the corpus: Spearman's rho",
+        (*_GROUP_COLUMNS, Column("frequency"), _ITEM_COUNT),
+        note="copies: of the whole text; ips: popularity; held: share of its n-grams there; a "
+        "dash, or no line: the same for all",
+        rows=lambda rows, result: [row for row in rows if defined(row["spearman"])],
+        limit=_LINES,
+        pivot=Pivot(
+            "attack",
+            Column("spearman", kind="number", decimals=2, signed=True, ends=("low", "high")),
+            _SHORT,
+        ),
+    ),
+    *_memorization_extraction.EXTRACTION_LAYOUT,
+    *_memorization_extraction.SAMPLES_LAYOUT,
+    *_memorization_unprompted.UNPROMPTED_LAYOUT,
+    Table("items", "Scores of each item", limit=0, page=False),
+)
+
+
+TITLES = {
+    "tde_accuracy": "TDE accuracy",
+    "tde_likelihood": "TDE likelihood",
+    "loss": "loss",
+    "neighbours": "neighbours",
+    "zlib": "zlib",
+    "min_k": "Min-K%",
+    "min_k_plus": "Min-K%++",
+    "reference": "reference",
+    "error_zone": "error zone",
+}
+
+
+def _chart_membership(rows: Rows, result: Result) -> Rows:
+    drawn = []
+    for model in dict.fromkeys(row["model"] for row in rows):
+        model_rows = [row for row in rows if row["model"] == model and defined(row["auc"])]
+        at = max((row["false_alarms"] for row in model_rows), default=0)
+        for value, title in (("auc", "AUC"), ("found", f"found at {at:.1%} false alarms")):
+            drawn += [
+                {
+                    **{name: row[name] for name in ("group", "attack", "model")},
+                    "value": row[value],
+                    "low": row[f"{value}_low"],
+                    "high": row[f"{value}_high"],
+                    "title": title,
+                }
+                for row in model_rows
+            ]
+    return drawn
+
+
+def _chart_prediction(rows: Rows, result: Result) -> Rows:
+    order = list(TITLES)
+    return [
+        {**row, "attack": TITLES[row["attack"]]}
+        for row in sorted(rows, key=lambda row: order.index(row["attack"]))
+    ]
+
+
+CHARTS = (
+    Chart(
+        "membership",
+        "Members told from others",
+        table="membership",
+        shape="lines",
+        x="group",
+        y="value",
+        colour="attack",
+        names=TITLES,
+        panel=("title", "model"),
+        ends=("low", "high"),
+        domain=(0, 1),
+        rows=_chart_membership,
+        says="AUC, and members found at few false alarms, over the groups; a line for each attack.",
+    ),
+    Chart(
+        "prediction",
+        "Right answers predicted from the scores",
+        table="prediction",
+        shape="bars",
+        x="attack",
+        y="logistic_f1",
+        panel=("group", "model"),
+        titles={"logistic_f1": "macro-F1"},
+        domain=(0, 1),
+        rule="majority_f1",
+        rows=_chart_prediction,
+        says="Macro-F1 by attack; the dashed line is the guess of the majority.",
+    ),
+    *_memorization_extraction.EXTRACTION_CHARTS,
+    Chart("values", "Values"),
+)

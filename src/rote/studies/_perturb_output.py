@@ -1,0 +1,453 @@
+"""Rows, tables and charts of a perturbation: tests, answers of models, words and their frequencies.
+
+Those of answers as Ruzzetti et al. (2026) have them: functional tasks are their tables 1 and C,
+formal ones 2 and D, and popularity is table 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.compare.clusters import share_interval
+from rote.compare.exact_tests import mcnemar, signed_ranks
+from rote.core.chart import Chart, Colour
+from rote.core.progress import Reporter
+from rote.core.result import Result
+from rote.core.table import Column, Pivot, Row, Rows, Table, estimate
+from rote.curate.perturb import Perturbed
+from rote.curate.synonyms.replacement import Replacement
+from rote.search.backends import Backend
+from rote.studies import _perturb_checks
+from rote.studies._items import defined_mean
+from rote.studies._perturb_checks import BeforeAfter, Floats, ItemPairs
+
+Groups = Mapping[str, NDArray[np.int64]]
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def test_rows(
+    columns: Mapping[str, Floats],
+    groups: Groups,
+    told: Sequence[BeforeAfter],
+    bases: NDArray[np.int64],
+) -> list[Row]:
+    """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
+    right to wrong (table 3 of the paper). Rows of several models name theirs. Items with the same
+    number in `bases` are twins."""
+    rows: list[Row] = []
+    for task, task_items in groups.items():
+        chosen: list[tuple[dict[str, Any], NDArray[np.bool_]]] = [
+            ({"of": "all"}, np.ones(len(task_items), bool))
+        ]
+        for answers in told:
+            before, after = answers.before[task_items], answers.after[task_items]
+            by = {"source": answers.source} if answers.source else {}
+            rows.append(
+                {
+                    "task": task,
+                    **by,
+                    "test": "mcnemar",
+                    **_mcnemar(before, after, bases[task_items]),
+                }
+            )
+            chosen.append(({**by, "of": "lost"}, (before == 1) & (after == 0)))
+        for label, part in chosen if "ips_after" in columns else ():
+            first, second = (
+                columns["ips_before"][task_items][part],
+                columns["ips_after"][task_items][part],
+            )
+            ranks = signed_ranks(first, second, bases[task_items][part])
+            both = np.isfinite(first) & np.isfinite(second)
+            rows.append(
+                {
+                    "task": task,
+                    "test": "wilcoxon",
+                    **label,
+                    "items": int(both.sum()),
+                    "before": defined_mean(first[both]),
+                    "before_sd": _deviation(first[both]),
+                    "after": defined_mean(second[both]),
+                    "after_sd": _deviation(second[both]),
+                    "differ": ranks.pairs,
+                    "statistic": ranks.statistic,
+                    "p": ranks.p,
+                }
+            )
+    return rows
+
+
+def _mcnemar(before: Floats, after: Floats, bases: NDArray[np.int64]) -> dict[str, Any]:
+    both = np.isfinite(before) & np.isfinite(after)
+    test = mcnemar(before[both] == 1, after[both] == 1, bases[both])
+    return {"items": int(both.sum()), "lost": test.lost, "gained": test.gained, "p": test.p}
+
+
+def answer_rows(
+    told: Sequence[BeforeAfter],
+    groups: Groups,
+    kinds: Mapping[str, str | None],
+    level: float,
+    bases: NDArray[np.int64],
+) -> list[Row]:
+    """Accuracy, and perplexity where last words are asked for, before and after: a row for each
+    model, task and kind of perturbation (tables 1, 2, C and D of the paper).
+
+    Items count that were answered both times.
+    """
+    rows: list[Row] = []
+    for answers in told:
+        for task, task_items in groups.items():
+            before, after = answers.before[task_items], answers.after[task_items]
+            both = np.isfinite(before) & np.isfinite(after)
+            rows.append(
+                {
+                    "source": answers.source,
+                    "task": task,
+                    "kind": kinds[task],
+                    "pos": answers.pos,
+                    **_share("accuracy_before", before[both], bases[task_items][both], level),
+                    **_share("accuracy_after", after[both], bases[task_items][both], level),
+                    "accuracy_change": _change(
+                        defined_mean(before[both]), defined_mean(after[both])
+                    ),
+                    **_perplexities(
+                        answers.words_before[task_items], answers.words_after[task_items]
+                    ),
+                    **_mcnemar(before, after, bases[task_items]),
+                }
+            )
+    return rows
+
+
+def _share(name: str, answers: Floats, bases: NDArray[np.int64], level: float) -> dict[str, Any]:
+    return estimate(name, defined_mean(answers), share_interval(answers, bases, level))
+
+
+def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
+    both = np.isfinite(before) & np.isfinite(after)
+    if not both.any():
+        return {}
+    with np.errstate(over="ignore"):
+        first, second = (float(np.exp(-words[both].mean())) for words in (before, after))
+    return {
+        "perplexity_before": first,
+        "perplexity_after": second,
+        "perplexity_change": _change(first, second),
+    }
+
+
+def _change(before: float, after: float) -> float:
+    """Relative to what it was."""
+    return (after - before) / before if before and math.isfinite(before) else math.nan
+
+
+def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int64]) -> list[Row]:
+    """How many of the judged items mean the same (table B of the paper)."""
+    rows: list[Row] = []
+    for task, task_items in groups.items():
+        reach = share_interval(same[task_items], bases[task_items], level)
+        share = estimate("same", defined_mean(same[task_items]), reach, ("low", "high"))
+        rows.append({"task": task, "judged": int(np.isfinite(same[task_items]).sum()), **share})
+    return rows
+
+
+def count_rows(pairs: ItemPairs, done: Perturbed, groups: Groups) -> list[Row]:
+    """How many items and words changed, and how many words stay, for each task."""
+    replaced = Counter(row.task for row in done.replacements)
+    return [
+        {
+            "task": task,
+            "items": len(task_items),
+            "changed": sum(pairs.before[n] != pairs.after[n] for n in task_items.tolist()),
+            "replaced": replaced[task],
+            "stay": done.unreplaced[task].total(),
+        }
+        for task, task_items in groups.items()
+    ]
+
+
+def item_rows(pairs: ItemPairs, columns: Mapping[str, Floats], names: Sequence[str]) -> list[Row]:
+    """Every check of every item."""
+    return [
+        {"id": item.id, "task": item.task, **{name: float(columns[name][n]) for name in names}}
+        for n, item in enumerate(pairs.before)
+    ]
+
+
+def replacement_rows(
+    replacements: Iterable[Replacement], backend: Backend | None, reporter: Reporter
+) -> Sequence[Row]:
+    """Every word with what took its place: how often it did, how often each is in the corpus."""
+    seen = Counter(
+        (row.pos, row.original.lower(), row.replacement.lower(), row.synset) for row in replacements
+    )
+    rows: list[dict[str, Any]] = [
+        {"pos": pos, "original": old, "replacement": new, "synset": synset, "times": times}
+        for (pos, old, new, synset), times in seen.most_common()
+    ]
+    if backend is not None and rows:
+        words = list(
+            dict.fromkeys(row[what] for row in rows for what in ("original", "replacement"))
+        )
+        counts = dict(zip(words, _perturb_checks.count_words(words, backend, reporter).tolist()))
+        for row in rows:
+            row["original_count"] = counts[row["original"]]
+            row["replacement_count"] = counts[row["replacement"]]
+    return rows
+
+
+def frequency_rows(replacements: Sequence[Row]) -> list[Row]:
+    """How often words and their synonyms are in the corpus, over all replacements (figure 2)."""
+    rows: list[Row] = []
+    for what in ("original", "replacement"):
+        counts = np.repeat(
+            np.array([row[f"{what}_count"] for row in replacements], np.int64),
+            [row["times"] for row in replacements],
+        )
+        if len(counts):
+            logs = np.log10(1 + counts)
+            rows.append(
+                {
+                    "words": what,
+                    "occurrences": len(counts),
+                    "absent": float((counts == 0).mean()),
+                    "mean_log10": float(logs.mean()),
+                    "sd_log10": _deviation(logs),
+                    **{f"q{q * 100:g}": float(np.quantile(counts, q)) for q in _QUANTILES},
+                }
+            )
+    return rows
+
+
+def _deviation(values: Floats) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
+
+
+_EVERY, _SHOWN = 1000, 15
+_POS_MARKS = {"noun": "-N", "verb": "-V"}
+_CONDITIONS = {"before": "Original", "after": "Lex. Perturb.", "change": "Change"}
+
+
+def _answer_cells(rows: Rows, result: Result) -> list[Row]:
+    """Original, perturbed and change of each model, a column for each task; in percent, but for
+    the perplexity of last words."""
+    lines: list[Row] = []
+    for row in rows:
+        mark = _POS_MARKS.get(row["pos"], "")
+        for what, title in _CONDITIONS.items():
+            conf = title if what == "before" else f"{title}{mark}" + " (%)" * (what == "change")
+            labels = {
+                "source": row["source"] or "as given",
+                "kind": row["kind"] or "all",
+                "conf": conf,
+            }
+            for of, value, scale in _task_numbers(row, what):
+                number = None if value is None else scale * value
+                lines.append({**labels, "of": of, "value": number})
+    return sorted(lines, key=lambda row: " (" not in row["of"])
+
+
+def _task_numbers(row: Row, what: str) -> list[tuple[str, Any, int]]:
+    points = [(row["task"], row[f"accuracy_{what}"], 100)]
+    if "perplexity_before" in row:
+        scale = 100 if what == "change" else 1
+        points.append((f"{row['task']} (perplexity)", row.get(f"perplexity_{what}"), scale))
+    return points
+
+
+def _select_test(test: str) -> Any:
+    return lambda rows, result: [row for row in rows if row["test"] == test]
+
+
+_MODEL = Column("source", optional=True)
+LAYOUT = (
+    Table(
+        "answers",
+        lambda rows, result: f"Accuracy of the models in percent: {rows[0]['kind']} tasks",
+        (Column("source", "model"), Column("conf", "conf.")),
+        note="change: in percent of the original",
+        rows=_answer_cells,
+        split=("kind",),
+        limit=_EVERY,
+        pivot=Pivot("of", Column("value", kind="number", decimals=2)),
+    ),
+    Table(
+        "judge",
+        "Judge: items that mean the same",
+        (
+            *(Column("task"), Column("judged", kind="count")),
+            Column("same", kind="share", ends=("low", "high")),
+        ),
+        limit=_EVERY,
+    ),
+    Table(
+        "tests",
+        "McNemar, exact: answers lost and gained",
+        (
+            *(_MODEL, Column("task")),
+            *(Column(name, kind="count") for name in ("items", "lost", "gained")),
+            Column("p", kind="p"),
+        ),
+        rows=_select_test("mcnemar"),
+        limit=_EVERY,
+    ),
+    Table(
+        "tests",
+        "Wilcoxon signed ranks: popularity before and after",
+        (
+            *(_MODEL, Column("task"), Column("of"), Column("items", kind="count")),
+            *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
+            Column("p", kind="p"),
+        ),
+        note="lost: popularity of the items that go from right to wrong",
+        rows=_select_test("wilcoxon"),
+        limit=_EVERY,
+    ),
+    Table(
+        "frequencies",
+        "Words and synonyms in the corpus",
+        (
+            Column("words"),
+            *(Column(name, kind="count") for name in ("occurrences", "absent")),
+            *(Column(n, kind="number") for n in ("mean_log10", "sd_log10", "q5", "q50", "q95")),
+        ),
+        note="log10 of 1 + occurrences",
+        limit=_EVERY,
+    ),
+    Table(
+        "counts",
+        "Items that changed, words that were replaced and that stay",
+        (
+            Column("task"),
+            *(Column(name, kind="count") for name in ("items", "changed", "replaced", "stay")),
+        ),
+        limit=_EVERY,
+    ),
+    Table("replacements", "Most frequent replacements", limit=_SHOWN),
+    Table(
+        "kept",
+        "Words that stay, and why",
+        (Column("task"), Column("why"), Column("words", kind="count")),
+        limit=_EVERY,
+    ),
+    Table("items", "Items", limit=0),
+)
+
+
+_COLOURS: Mapping[str, Colour] = {"original": "plain", "perturbed": "reference"}
+_WHEN = {"before": "original", "after": "perturbed"}
+_SIMILAR = {"rouge_l": "ROUGE-L", "cosine": "cosine of embeddings", "bertscore": "BERTScore F"}
+
+
+def _chart_popularity(rows: Rows, result: Result) -> Rows:
+    return [
+        {"task": task, "items": name, "value": row.get(f"ips_{when}")}
+        for task in result.by_source
+        for row in rows
+        if row["task"] == task
+        for when, name in _WHEN.items()
+    ]
+
+
+def _chart_frequencies(rows: Rows, result: Result) -> Rows:
+    """How often the words and their synonyms are in the corpus, each replacement once."""
+    return [
+        {"items": name, "value": math.log10(1 + row[f"{what}_count"]), "times": row["times"]}
+        for row in rows
+        if "original_count" in row
+        for what, name in (("original", "original"), ("replacement", "perturbed"))
+    ]
+
+
+def _chart_similarity(rows: Rows, result: Result) -> Rows:
+    return [
+        {"task": task, "measure": title, "value": row.get(name)}
+        for name, title in _SIMILAR.items()
+        for task in result.by_source
+        for row in rows
+        if row["task"] == task
+    ]
+
+
+def _chart_accuracies(rows: Rows, result: Result) -> Rows:
+    """Accuracy before and after of each model that was asked, with all parts of speech."""
+    with_source = [row for row in rows if row["source"]]
+    first = {row["source"]: row["pos"] for row in reversed(with_source)}
+    return [
+        {
+            "source": row["source"],
+            "task": row["task"],
+            "items": name,
+            "accuracy": row[f"accuracy_{when}"],
+            "low": row[f"accuracy_{when}_low"],
+            "high": row[f"accuracy_{when}_high"],
+        }
+        for row in with_source
+        if row["pos"] == first[row["source"]]
+        for when, name in _WHEN.items()
+    ]
+
+
+CHARTS = (
+    Chart(
+        "popularity",
+        "Popularity before and after",
+        table="items",
+        shape="histogram",
+        x="value",
+        y="items",
+        colour="items",
+        colours=_COLOURS,
+        panel=("task",),
+        titles={"value": "popularity (1 to 10)", "items": "items"},
+        rows=_chart_popularity,
+        says="The popularity of the items before and after, task by task.",
+    ),
+    Chart(
+        "frequencies",
+        "Words and their synonyms in the corpus",
+        table="replacements",
+        shape="histogram",
+        x="value",
+        y="items",
+        colour="items",
+        colours=_COLOURS,
+        weight="times",
+        titles={"value": "log10(1 + occurrences in the corpus)", "items": "replacements"},
+        rows=_chart_frequencies,
+        says="How often the words and their synonyms occur in the corpus.",
+    ),
+    Chart(
+        "similarity",
+        "Items and their originals",
+        table="items",
+        shape="boxes",
+        x="value",
+        y="task",
+        panel=("measure",),
+        domain=(0, 1),
+        rows=_chart_similarity,
+        says="How similar each item is to its original.",
+    ),
+    Chart(
+        "answers",
+        "Accuracy before and after",
+        table="answers",
+        x="accuracy",
+        y="task",
+        colour="items",
+        colours=_COLOURS,
+        panel=("source",),
+        ends=("low", "high"),
+        titles={"accuracy": "accuracy"},
+        share=True,
+        rows=_chart_accuracies,
+        says="Accuracy before and after, task by task, of each model that was asked.",
+    ),
+)

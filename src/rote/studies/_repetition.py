@@ -1,0 +1,703 @@
+"""The arms of a repetition study: which pairs each is trained on, what it writes, and the tables:
+averages, contrasts between arms, what neighbours do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rote.compare import clusters
+from rote.compare.clusters import ClusterEstimate
+from rote.compare.intervals import interval_from_error
+from rote.core.array_types import Floats, Integers
+from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.files import write_atomically
+from rote.core.folder import clear_errors, inside, refuse_links
+from rote.core.json_reader import JsonObject, as_json, read_json
+from rote.core.progress import Reporter, several
+from rote.core.result import Result, SourceResult
+from rote.corpus import ReadOptions, open_corpus
+from rote.curate.corpus_reader import write_lines
+from rote.curate.generate import parse_record
+from rote.curate.limit import LimitOptions
+from rote.curate.limit_folder import limit
+from rote.curate.pairs import (
+    VALIDATION,
+    PairOptions,
+    TrainingPair,
+    hold_out,
+    pairs_fingerprint,
+    read_pairs,
+    select_split,
+    select_subset,
+    shares_ngram,
+)
+from rote.models.options import ModelOptions
+from rote.models.training.loop import TrainOptions
+from rote.studies._training import (
+    Calibration,
+    FitSettings,
+    batch_tokens,
+    calibrate,
+    fit,
+    open_trainable,
+    write_resumed,
+)
+
+_STEPS = (1000, 2000)
+"""Updates of random weights, at least and at most."""
+_CALIBRATION_RATE = 3e-5
+"""Learning rate of calibration."""
+_CALIBRATED = 3072
+"""Pairs of a subset that are calibrated on at most."""
+_CHARACTERS = 4
+"""About so many are a token of a tokenizer that was learned from the data."""
+EMPTY = "."
+"""What stands for a summary without a word: records hold texts, and it scores nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyArm:
+    """One kind of training set; `file` is that of a subset, by seed."""
+
+    name: str
+    kind: str
+    theta: int = 0
+    calibrated: bool = False
+
+
+@dataclass(slots=True)
+class TrainedStudy:
+    """Everything that a study has on disk."""
+
+    folder: Path
+    arms: list[StudyArm]
+    test: list[TrainingPair]
+    train: list[TrainingPair]
+    fingerprint: str
+    texts: dict[tuple[str, int], Path] = field(default_factory=dict)
+    sizes: list[dict[str, Any]] = field(default_factory=list)
+    apart: dict[int, Integers] = field(default_factory=dict)
+    """By seed the test items whose neighbours were left out."""
+    training: TrainOptions = field(default_factory=TrainOptions)
+    room: int = 0
+    """How the models were trained, and tokens in one batch."""
+    held_out: list[TrainingPair] = field(default_factory=list)
+    """Validates; empty where nothing asks for it."""
+    notes: list[str] = field(default_factory=list)
+    test_sets: dict[str, list[TrainingPair]] = field(default_factory=dict)
+    """The test items of each file that --test names; none where they are a split of the data."""
+
+    def on(self, test_set: str) -> TrainedStudy:
+        """The study on one of its test sets."""
+        tested = replace(self, test=self.test_sets[test_set])
+        return replace(
+            tested,
+            texts={key: _text_path(self.folder, *key, test_set) for key in self.texts},
+        )
+
+
+def list_arms(options: Any) -> list[StudyArm]:
+    all_arms = [StudyArm(f"theta={limit}", "limited", limit) for limit in options.limits]
+    all_arms += [StudyArm("all", "all")] if options.has_all else []
+    if options.equal_size:
+        all_arms += [
+            StudyArm(f"random as theta={limit}", "random", limit) for limit in options.limits
+        ]
+        lowest = options.limits[0]
+        all_arms.append(StudyArm(f"most repeated as theta={lowest}", "most-repeated", lowest))
+    if options.without_neighbours:
+        all_arms.append(StudyArm("without neighbours", "apart"))
+    if options.calibrate:
+        all_arms += [
+            replace(arm, name=f"BRIO-{arm.theta or 'all'}", calibrated=True)
+            for arm in list(all_arms)
+            if arm.kind in ("limited", "all")
+        ]
+    return all_arms
+
+
+def train_arms(
+    options: Any,
+    every: Sequence[TrainingPair],
+    pairs: PairOptions,
+    training: TrainOptions,
+    running: ModelOptions,
+    reporter: Reporter,
+) -> TrainedStudy:
+    """Make what is missing: subsets, models, texts."""
+    test_sets = read_test_sets(options, pairs, reporter)
+    train, placebo, test, notes = _split_pairs(options, every, test_sets)
+    train, held_out, validated = _hold_out_validation(train, test, every, training)
+    notes += validated
+    every = [*every, *(pair for some in test_sets.values() for pair in some)]
+    training = training.settled(options.from_config)
+    room = batch_tokens(options.tokens, options.from_config)
+    if options.from_config and not training.steps:
+        # Epochs of a small subset are too few updates for random weights to learn anything.
+        training = replace(training, steps=_count_updates(train, room))
+        reporter.say(
+            f"random weights: {training.steps:,} updates for every model; --steps gives others"
+        )
+    options = replace(options, tokens=room)
+    folder: Path = options.output
+    with clear_errors(folder, "the study"):
+        _start_folder(folder, options, training, every)
+        data = folder / "data"
+        data.mkdir(exist_ok=True)
+        parts = {"train": train, "placebo": placebo, "validation": held_out, "test": test}
+        for name, some in parts.items():
+            if some and not (data / f"{name}.jsonl").exists():
+                write_lines(data / f"{name}.jsonl", [pair.record for pair in some])
+        if options.limits:
+            limit(
+                open_corpus(data / "train.jsonl"),
+                folder / "limited",
+                # Also what other arms may ask for later: a folder is made once.
+                LimitOptions(
+                    variant=options.variant,
+                    max=options.limits,
+                    field="reference",
+                    seeds=len(options.seeds),
+                    seed=options.seeds[0],
+                    random=True,
+                    most_repeated=True,
+                ),
+                reporter=reporter,
+            )
+        study = TrainedStudy(
+            folder,
+            list_arms(options),
+            test,
+            train,
+            pairs_fingerprint(every),
+            training=training,
+            room=room,
+            held_out=held_out,
+            notes=notes,
+            test_sets=test_sets,
+        )
+        for arm in study.arms:
+            for seed in options.seeds:
+                some = _select_subset(arm, seed, study, options)
+                place = folder / "models" / _file_name(arm.name)
+                place.mkdir(parents=True, exist_ok=True)
+                training_row = _train_model(
+                    arm, seed, some, study, options, training, running, reporter, place
+                )
+                study.sizes.append(
+                    {
+                        "source": arm.name,
+                        "seed": seed,
+                        "pairs": len(some),
+                        "words": sum(len(pair.reference.split()) for pair in some),
+                        **training_row,
+                    }
+                )
+                model = place / f"seed-{seed}"
+                study.texts[arm.name, seed] = _text_path(folder, arm.name, seed)
+                for tested in [study.on(name) for name in test_sets] or [study]:
+                    _write_texts(arm, seed, model, tested, options, running, reporter)
+    return study
+
+
+def read_test_sets(
+    options: Any, pairs: PairOptions, reporter: Reporter
+) -> dict[str, list[TrainingPair]]:
+    """The test items of the files that --test names, by the files' names; nothing where it names a
+    split. Of a file whose records name splits they are those of its test split, else of its
+    validation split; all where there is none."""
+    names = [name for name in options.test.split(",") if name]
+    if not any(Path(name).exists() for name in names):
+        return {}
+    test_sets: dict[str, list[TrainingPair]] = {}
+    for name in names:
+        stem = Path(name).name.partition(".")[0] or name
+        stem = Path(name).resolve().parent.name if stem in test_sets else stem
+        if stem in test_sets:
+            raise OptionError(f"--test names two files '{stem}': give them names of their own")
+        # As the pairs themselves are read.
+        reading = ReadOptions(text_field=pairs.document_field)
+        every = read_pairs(open_corpus([Path(name)], reading), pairs, reporter)
+        splits = {pair.fields.get("split") for pair in every}
+        split = next((split for split in ("test", *VALIDATION) if split in splits), None)
+        chosen = every if split is None else select_split(every, split)
+        chosen = _sample_items(chosen, options.sample)
+        test_sets[stem] = [replace(pair, id=f"{stem}/{pair.id}") for pair in chosen]
+    return test_sets
+
+
+def _sample_items(test: list[TrainingPair], size: int | None) -> list[TrainingPair]:
+    """So many test items, drawn at random; all where there are no more."""
+    if not size or size >= len(test):
+        return test
+    random = np.random.default_rng(0)
+    return [test[i] for i in np.sort(random.choice(len(test), size, replace=False))]
+
+
+def _split_pairs(
+    options: Any,
+    every: Sequence[TrainingPair],
+    test_sets: Mapping[str, Sequence[TrainingPair]],
+) -> tuple[list[TrainingPair], list[TrainingPair], list[TrainingPair], list[str]]:
+    """Pairs to train on, those that are kept apart, the test items, and a note where those had to
+    be drawn: records that name no split at all are held out for it."""
+    names = {pair.fields.get("split") for pair in every}
+    wanted = [options.test] if options.test else ["test", *VALIDATION]
+    split, notes = next((name for name in wanted if name in names), None), []
+    if test_sets:
+        train = select_split(every, "train")
+        test = [pair for some in test_sets.values() for pair in some]
+        if not train:
+            raise InputError("no pairs of the split 'train' to train on", field="split")
+        notes = [f"zero-shot: trained on {several(len(train), 'pair')}, tested on other files"]
+    elif names == {None} and not options.test:
+        train, test = hold_out(every)
+        drawn = several(len(test), "pair")
+        notes = [f"records name no split: tested on {drawn}, drawn at random and held out"]
+    elif split is None or "train" not in names:
+        raise InputError(
+            f"no pairs of the split {' or '.join(wanted)} beside those of 'train'",
+            field="split",
+            remedy="Records name their split; --test names that of the test items, or their files",
+        )
+    else:
+        train, test = select_split(every, "train"), select_split(every, split)
+    random = np.random.default_rng(0)
+    if options.sample and options.sample < len(test) and not test_sets:
+        test = [test[i] for i in np.sort(random.choice(len(test), options.sample, replace=False))]
+    order = random.permutation(len(train))
+    placebo = set(order[: round(options.placebo * len(train))].tolist())
+    return (
+        [pair for place, pair in enumerate(train) if place not in placebo],
+        [train[place] for place in sorted(placebo)],
+        test,
+        notes,
+    )
+
+
+def _hold_out_validation(
+    train: list[TrainingPair],
+    test: Sequence[TrainingPair],
+    every: Sequence[TrainingPair],
+    training: TrainOptions,
+) -> tuple[list[TrainingPair], list[TrainingPair], list[str]]:
+    """Pairs to train on, those to validate on where that is asked for, and a note that names them:
+    a validation split that is not tested on, else a tenth of the training pairs."""
+    if not training.validates:
+        return train, [], []
+    tested = test[0].fields.get("split")
+    held_out = select_split(every, *(split for split in VALIDATION if split != tested))
+    if held_out:
+        return (
+            train,
+            held_out,
+            [f"validated on {several(len(held_out), 'pair')} of their own split"],
+        )
+    train, held_out = hold_out(train)
+    drawn = several(len(held_out), "training pair")
+    return train, held_out, [f"validated on {drawn}, drawn at random and held out from all models"]
+
+
+def _count_updates(train: Sequence[TrainingPair], room: int) -> int:
+    """As many as one pass over all pairs takes, within bounds; the same for every subset."""
+    tokens = sum(len(pair.document) + len(pair.reference) for pair in train) / _CHARACTERS
+    return min(max(round(tokens / room), _STEPS[0]), _STEPS[1])
+
+
+def _start_folder(
+    folder: Path, options: Any, training: TrainOptions, every: Sequence[TrainingPair]
+) -> None:
+    """A folder of another study is refused; one of this study goes on."""
+    free = ("output", "theta", "equal_size", "without_neighbours", "calibrate", "interval")
+    wanted = {k: v for k, v in asdict(options).items() if k not in free}
+    wanted = as_json({**wanted, **asdict(training), "pairs": pairs_fingerprint(every)})
+    wanted["limits"] = list(options.limits)
+    path, remedy = folder / "study.json", "Choose a new folder"
+    if path.exists():
+        refuse_links(inside(folder))
+        previous = JsonObject.of(read_json(path, remedy=remedy), str(path), remedy=remedy).values
+        if different := [name for name in wanted if previous.get(name) != wanted[name]]:
+            differences = ", ".join(f"{n} {previous.get(n)}, not {wanted[n]}" for n in different)
+            raise OptionError(
+                f"{folder} holds a study with other settings ({differences}): choose a new folder"
+            )
+        return
+    if folder.exists() and any(folder.iterdir()):
+        raise OptionError(f"{folder} is a folder with other things in it: choose a new one")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, json.dumps(wanted, indent=1))
+
+
+def _select_subset(
+    arm: StudyArm, seed: int, study: TrainedStudy, options: Any
+) -> list[TrainingPair]:
+    if arm.kind == "all":
+        some = study.train
+    elif arm.kind == "apart":
+        random = np.random.default_rng([seed, 7])
+        half = np.sort(random.choice(len(study.test), len(study.test) // 2, replace=False))
+        study.apart[seed] = half
+        near = shares_ngram(
+            [pair.reference for pair in study.train], [study.test[i].reference for i in half]
+        )
+        some = [pair for pair, beside in zip(study.train, near) if not beside]
+    else:
+        ending = "" if arm.kind == "limited" else f".{arm.kind}"
+        file = study.folder / "limited" / f"max-{arm.theta}.seed-{seed}{ending}.jsonl"
+        some = select_subset(study.train, file)
+    if arm.calibrated and len(some) > _CALIBRATED:
+        random = np.random.default_rng([seed, 11])
+        places = np.sort(random.choice(len(some), _CALIBRATED, replace=False))
+        some = [some[place] for place in places]
+    return some
+
+
+def _train_model(
+    arm: StudyArm,
+    seed: int,
+    some: Sequence[TrainingPair],
+    study: TrainedStudy,
+    options: Any,
+    training: TrainOptions,
+    running: ModelOptions,
+    reporter: Reporter,
+    place: Path,
+) -> dict[str, Any]:
+    folder = place / f"seed-{seed}"
+    if arm.calibrated:
+        start = study.folder / "models" / "all" / f"seed-{seed}"
+        how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
+        wanted = Calibration(
+            options.candidates,
+            0.001,
+            options.alpha,
+            options.longest,
+            options.max_tokens,
+            how,
+            running,
+        )
+        result = calibrate(wanted, str(start), some, seed, folder, reporter)
+        return {"updates": result["updates"], "loss": result["loss"]}
+    wanted_fit = FitSettings(
+        options.model,
+        options.from_config,
+        options.tokens,
+        options.longest,
+        options.max_tokens,
+        training,
+        running,
+    )
+    settings = {"pairs": pairs_fingerprint(some), "arm": arm.name}
+    done = fit(wanted_fit, study.train, some, study.held_out, seed, folder, settings, reporter)
+    last = done["loss"][-20:]
+    looks = [loss for _, loss in done["validation"]]
+    return {
+        "updates": done["updates"],
+        "loss": sum(last) / max(1, len(last)),
+        **({"validation": min(looks)} if looks else {}),
+    }
+
+
+def _write_texts(
+    arm: StudyArm,
+    seed: int,
+    model: Path,
+    study: TrainedStudy,
+    options: Any,
+    running: ModelOptions,
+    reporter: Reporter,
+) -> Path:
+    """The summaries of the test items by one model, with document and reference."""
+    from rote.models.training.summarizer import Searching
+
+    path = study.texts[arm.name, seed]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        return path
+    how = Searching(options.beams, options.max_tokens, options.longest)
+
+    def record(number: int, summaries: Sequence[str]) -> dict[str, Any]:
+        pair = study.test[number]
+        return {
+            "id": f"{pair.id}/{arm.name}/{seed}",
+            "text": summaries[0] or EMPTY,
+            "source": arm.name,
+            "seed": seed,
+            "doc_id": pair.id,
+            "document": pair.document,
+            "reference": pair.reference,
+        }
+
+    def wrong(number: int, line: bytes) -> str | None:
+        doc_id = parse_record(line).get("doc_id")
+        return None if doc_id == study.test[number].id else f"'doc_id' is {doc_id}"
+
+    loaded = open_trainable(str(model), running, reporter)
+    documents = [pair.document for pair in study.test]
+    write_resumed(loaded, documents, how, path, running.batch * 4, record, wrong, reporter)
+    return path
+
+
+def _text_path(folder: Path, arm: str, seed: int, test_set: str = "") -> Path:
+    """The summaries of the test items by one model."""
+    return folder / "texts" / test_set / f"{_file_name(arm)}.seed-{seed}.jsonl"
+
+
+def _file_name(name: str) -> str:
+    return name.replace(" ", "-").replace("=", "-")
+
+
+SCORES = ("rouge_1", "rouge_2", "rouge_l", "entity_recall", "entity_precision", "entity_remembered")
+FIGURES = ("bins", "normalized", "excess")
+
+
+def score_arms(
+    study: TrainedStudy, options: Any, reporter: Reporter
+) -> tuple[dict[str, list[dict[str, Any]]], Mapping[str, SourceResult], list[str]]:
+    """Scores of all texts by `overlap`, written beside them, and what they say of the arms; of
+    each test set by itself, where there are several."""
+    if not study.test_sets:
+        return _score_set(study, options, reporter, study.folder)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    sources: dict[str, SourceResult] = {}
+    notes: list[str] = []
+    for name in study.test_sets:
+        place = study.folder / "tested" / name
+        place.mkdir(parents=True, exist_ok=True)
+        set_tables, set_sources, set_notes = _score_set(study.on(name), options, reporter, place)
+        for title, rows in set_tables.items():
+            if title == "sizes":
+                tables[title] = rows
+            else:
+                tables.setdefault(title, []).extend({"test": name, **row} for row in rows)
+        sources |= {f"{name}|{arm}": source for arm, source in set_sources.items()}
+        notes += [note for note in set_notes if note not in notes]
+    return tables, sources, notes
+
+
+def _score_set(
+    study: TrainedStudy, options: Any, reporter: Reporter, place: Path
+) -> tuple[dict[str, list[dict[str, Any]]], Mapping[str, SourceResult], list[str]]:
+    folder, level = study.folder, options.interval
+    lowest = study.arms[0].name
+    first = _measure_overlap(study, folder / "data" / "train.jsonl", lowest, options, reporter)
+    for name in (".json", ".md", ".txt"):
+        first.save(place / f"overlap{name}")
+    (place / "figures").mkdir(exist_ok=True)
+    for name in FIGURES:
+        with suppress(UnknownName):  # nothing to draw: one arm, or no score above 0
+            first.figure(name).save(str(place / "figures" / f"{name}.svg"))
+    beside = None
+    if options.placebo:
+        beside = _measure_overlap(
+            study, folder / "data" / "placebo.jsonl", lowest, options, reporter
+        )
+    table = OverlapScores(first, study)
+    beside_scores = OverlapScores(beside, study) if beside is not None else None
+    tables = {
+        "sizes": _size_rows(study),
+        "averages": list(average_rows(first, table, study, level)),
+        "contrasts": [
+            row
+            for a, b in _compared_arms(study)
+            for row in contrast_rows(a, b, table, beside_scores, level)
+        ],
+        "neighbours": list(neighbour_rows(table, study, level)) if study.apart else [],
+    }
+    notes = list(
+        dict.fromkeys(note for source in first.by_source.values() for note in source.notes)
+    )
+    return tables, first.by_source, [*study.notes, *notes]
+
+
+def _measure_overlap(
+    study: TrainedStudy, train: Any, lowest: str, options: Any, reporter: Reporter
+) -> Result:
+    from rote.studies.dispatch.driver import run_command
+
+    several = len(study.arms) > 1
+    keywords: dict[str, Any] = {
+        "train": str(train),
+        "by": "source",
+        "scores": SCORES,
+        "permutations": 0,
+        "matched": False,
+        "interval": options.interval,
+        "normalize_to": lowest if several else None,
+        "control": lowest if several else None,
+    }
+    if options.placebo and train.stem == "train":
+        keywords["placebo"] = str(train.with_name("placebo.jsonl"))
+    return run_command("overlap", list(study.texts.values()), keywords, reporter=reporter)
+
+
+class OverlapScores:
+    """The scores of an overlap by arm, seed and test item."""
+
+    def __init__(self, result: Result, study: TrainedStudy) -> None:
+        place = {pair.id: number for number, pair in enumerate(study.test)}
+        self.count = len(study.test)
+        # Items with the same document have the same summary.
+        self.clusters = clusters.number_clusters([pair.document for pair in study.test])
+        self.bin = np.full(self.count, -1, np.int64)
+        seeds = sorted({seed for _, seed in study.texts})
+        shape = (len(seeds), self.count)
+        self.scores: dict[str, dict[str, Floats]] = {}
+        at = {seed: row for row, seed in enumerate(seeds)}
+        for row in result.tables["items"]:
+            name, _, rest = row["id"].rpartition(f"/{row['source']}/")
+            arm_scores = self.scores.setdefault(row["source"], {})
+            item = place[name]
+            self.bin[item] = row["bin"] - 1 if row["bin"] is not None else -1
+            for score in SCORES:
+                arm_scores.setdefault(score, np.full(shape, np.nan))[at[int(rest)], item] = row[
+                    score
+                ]
+        self.seeds = seeds
+
+    @property
+    def last(self) -> int:
+        return int(self.bin.max(initial=-1))
+
+    def difference(self, a: str, b: str, score: str, chosen: Any) -> ClusterEstimate:
+        """Of two arms on the same items, a mean over seeds and items; documents are clusters."""
+        apart = self.scores[a][score] - self.scores[b][score]
+        return self.mean(apart, np.broadcast_to(chosen, apart.shape))
+
+    def ends(
+        self, arm: str, score: str, bin: int | None, mean: float | None, level: float
+    ) -> tuple[float | None, float | None]:
+        """The interval of a mean in a bin (from 1 on), or of all items."""
+        if mean is None or not level:
+            return None, None
+        scores = self.scores[arm][score]
+        chosen = self.bin >= 0 if bin is None else self.bin == bin - 1
+        average = self.mean(scores, np.broadcast_to(chosen, scores.shape) & ~np.isnan(scores))
+        return interval_from_error(mean, average.error, level, average.least, share=True)
+
+    def mean(self, table: Floats, chosen: Any) -> ClusterEstimate:
+        _, items = np.nonzero(chosen)
+        return clusters.mean_by_cluster(table[chosen], self.clusters[items], self.count)
+
+
+def _estimate_cells(name: str, estimate: ClusterEstimate, level: float) -> dict[str, float]:
+    low, high = estimate.interval(level)
+    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _size_rows(study: TrainedStudy) -> list[dict[str, Any]]:
+    rows = []
+    for arm in study.arms:
+        arm_sizes = [size for size in study.sizes if size["source"] == arm.name]
+        means = {
+            name: float(np.mean([size[name] for size in arm_sizes]))
+            for name in ("pairs", "words", "updates", "loss", "validation")
+            if all(name in size for size in arm_sizes)
+        }
+        rounded = {name: round(means[name]) for name in ("pairs", "words", "updates")}
+        rows.append({"source": arm.name, **means, **rounded})
+    return rows
+
+
+def average_rows(result: Result, table: OverlapScores, study: TrainedStudy, level: float) -> Any:
+    """All items, T_nov and T_sim of each arm, and how far the seeds are apart."""
+    bin_rows = {(row["source"], row["score"], row["bin"]): row for row in result.tables["bins"]}
+    for arm in study.arms:
+        for score in SCORES:
+            row: dict[str, Any] = {"source": arm.name, "score": score}
+            for name, bin in (("mean", None), ("nov", 1), ("sim", table.last + 1)):
+                row[name] = bin_rows.get((arm.name, score, bin), {}).get("mean")
+                ends = table.ends(arm.name, score, bin, row[name], level)
+                row |= dict(zip((f"{name}_low", f"{name}_high"), ends))
+            with np.errstate(invalid="ignore"):
+                means = [
+                    float(np.nanmean(seed_scores))
+                    for seed_scores in table.scores[arm.name][score]
+                    if not np.isnan(seed_scores).all()
+                ]
+            row["between_seeds"] = float(np.std(means, ddof=1)) if len(means) > 1 else None
+            yield row
+
+
+def _compared_arms(study: TrainedStudy) -> list[tuple[str, str]]:
+    """Each arm with the next lower theta and the lowest, equal sizes with their own size."""
+    names = [
+        arm.name for arm in study.arms if not arm.calibrated and arm.kind in ("limited", "all")
+    ]
+    pairs = [*((after, before) for before, after in pairwise(names))]
+    pairs += [(names[-1], names[0])] if len(names) > 2 else []
+    for arm in study.arms:
+        if arm.kind in ("random", "most-repeated"):
+            pairs.append((arm.name, f"theta={arm.theta}"))
+        if arm.calibrated:
+            pairs.append((arm.name, "all"))
+    return list(dict.fromkeys(pairs))
+
+
+def contrast_rows(
+    a: str, b: str, table: OverlapScores, beside: OverlapScores | None, level: float
+) -> Any:
+    for score in SCORES:
+        row: dict[str, Any] = {"source": a, "than": b, "score": score}
+        for name, items in (("sim", table), ("placebo", beside)):
+            if items is None or items.last < 1:
+                continue
+            novel = items.difference(a, b, score, items.bin == 0)
+            similar = items.difference(a, b, score, items.bin == items.last)
+            if name == "sim":
+                row |= _estimate_cells("in_nov", novel, level) | _estimate_cells(
+                    "in_sim", similar, level
+                )
+                row["between_seeds"] = _between_seeds(items, a, b, score)
+            row |= _estimate_cells(f"more_in_{name}", similar - novel, level)
+        yield row
+
+
+def _between_seeds(items: OverlapScores, a: str, b: str, score: str) -> float | None:
+    """How far the seeds are apart in how much more is gained in T_sim: a standard deviation."""
+    apart = items.scores[a][score] - items.scores[b][score]
+    gains = []
+    for seed_scores in apart:
+        ends = [seed_scores[(items.bin == bin) & ~np.isnan(seed_scores)] for bin in (items.last, 0)]
+        if all(map(len, ends)):
+            gains.append(float(ends[0].mean() - ends[1].mean()))
+    return float(np.std(gains, ddof=1)) if len(gains) > 1 else None
+
+
+def neighbour_rows(
+    table: OverlapScores, study: TrainedStudy, level: float, arm: str = "without neighbours"
+) -> Any:
+    """What items lose without their neighbours, and what the others lose; by bin."""
+    treated = np.zeros((len(table.seeds), table.count), bool)
+    for row, seed in enumerate(table.seeds):
+        treated[row, study.apart[seed]] = True
+    for name, mask in _bin_groups(table):
+        for score in SCORES:
+            lost = table.scores["all"][score] - table.scores[arm][score]
+            both = np.broadcast_to(mask, lost.shape)
+            loss = table.mean(lost, treated & both)
+            others = table.mean(lost, ~treated & both)
+            yield {
+                "items": name,
+                "score": score,
+                "count": int(mask.sum()),
+                **_estimate_cells("lost", loss, level),
+                **_estimate_cells("lost_by_others", others, level),
+                **_estimate_cells("by_rote", loss - others, level),
+            }
+
+
+def _bin_groups(table: OverlapScores) -> Sequence[tuple[str, Integers]]:
+    groups: list[tuple[str, Any]] = [("all", table.bin >= 0)]
+    if table.last > 0:
+        groups += [("T_nov", table.bin == 0), ("T_sim", table.bin == table.last)]
+    return groups

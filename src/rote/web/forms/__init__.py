@@ -1,1 +1,0 @@
-"""What can be asked: fields made from options dataclasses, read from an address or a form."""

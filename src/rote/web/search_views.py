@@ -1,0 +1,542 @@
+"""What is asked of an open index, and what the page Search shows of it, with links.
+
+Strangers ask here, so what could take for ever is refused. In the order of the documents only the
+matches up to the page's end are looked up; any other order takes the first `MAX_MATCHES` matches, a
+tally the first `MAX_TALLIED`, and says so. A filter and a random order see the first
+`MAX_EXPORTED`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from rote.core.array_types import Flags
+from rote.core.errors import OptionError, RoteError, UnknownName
+from rote.corpus import conditions
+from rote.index import query as queries
+from rote.index.answers import Occurrence
+from rote.index.index import DEFAULT, Index
+from rote.index.query import literal
+from rote.index.query.conditions import check_test
+from rote.search.originality.edges import TAGS
+from rote.search.rows import counts as counting
+from rote.search.rows import groups
+from rote.search.rows.collocates import count_neighbours, find_collocates
+from rote.search.rows.counts import per_million
+from rote.search.rows.groups import DOCUMENT, count_by_group, documents_where, words_in
+from rote.search.rows.match_arrays import find_matches
+from rote.search.rows.matches import (
+    COLUMNS,
+    SearchResult,
+    Sort,
+    count_forms,
+    count_soft_forms,
+    find_missing,
+    name_forms,
+    read_row_blocks,
+    row_of,
+    search_index,
+    sort_matches,
+)
+from rote.web.render import document_link, make_link
+from rote.web.workspace import OpenIndex
+
+MAX_MATCHES = 20_000
+"""Matches that are put in another order, told apart by form, or paged through."""
+MAX_TALLIED = 200_000
+"""Matches whose documents or neighbours are counted."""
+MAX_EXPORTED = 1_000_000
+MAX_QUERY = 2_000
+"""Characters of a query."""
+MAX_REGEX = 500
+"""Of all expressions of a query: for each of them every word is read once, at worst."""
+MAX_NGRAM = 32
+MAX_BESIDE = 10
+"""Words beside a match that are counted."""
+MAX_LISTED = 1_000
+_EXAMPLE = 200
+"""Characters of an example that are shown."""
+SORTS: dict[str, str] = {
+    "place": "place in the index",
+    "left": "1st word before",
+    "left2": "2nd word before",
+    "left3": "3rd word before",
+    "right": "1st word after",
+    "right2": "2nd word after",
+    "right3": "3rd word after",
+    "document": "name of the document",
+    "form": "most frequent form",
+    "random": "at random",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuestion:
+    """What is asked of an index."""
+
+    q: str
+    layer: str = DEFAULT
+    sort: Sort = "place"
+    context: int = 60
+    page: int = 1
+    per: int = 50
+    where: tuple[str, ...] = ()
+    """Conditions on the documents, as `rote search --where` has them."""
+    seed: int = 0
+
+    @property
+    def last(self) -> int:
+        """The match behind the last of the page."""
+        return self.page * self.per
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What differs from the defaults, as an address carries it."""
+        values = {
+            field.name: getattr(self, field.name) for field in fields(self) if field.name != "per"
+        }
+        return {
+            name: value for name, value in values.items() if name == "q" or value != _DEFAULTS[name]
+        }
+
+
+_DEFAULTS = {field.name: field.default for field in fields(SearchQuestion)}
+
+
+def check_question(opened: OpenIndex, question: SearchQuestion) -> queries.Query:
+    """The query, read; what cannot be asked is refused."""
+    index = opened.index
+    if not question.q.strip():
+        raise OptionError("there is nothing to look for: write a word, a phrase or a query")
+    if len(question.q) > MAX_QUERY:
+        raise OptionError(f"a query has at most {MAX_QUERY:,} characters, not {len(question.q):,}")
+    _check_layer(index, question.layer)
+    parsed = index.parse(question.q, question.layer)
+    letters = sum(map(check_test, parsed.tests))
+    if letters > MAX_REGEX:
+        raise OptionError(
+            f"the regular expressions of a query have at most {MAX_REGEX} letters here, "
+            f"repetitions written out (x{{1,30}} has 30), and these {letters:,}: ask on the "
+            "command line, which has no limit"
+        )
+    return parsed
+
+
+def count_needed(question: SearchQuestion, view: str = "lines") -> int:
+    """How many matches a page of a view needs: as few as will do."""
+    if view == "lines" and question.sort == "place":
+        return min(question.last, MAX_MATCHES)
+    if view == "lines" and question.sort == "random":
+        return MAX_EXPORTED  # else the first documents alone would be drawn from
+    return MAX_MATCHES if view in ("lines", "forms") else MAX_TALLIED
+
+
+def find_page(opened: OpenIndex, question: SearchQuestion, limit: int) -> SearchResult:
+    """So many of the first matches, and how many there are."""
+    check_question(opened, question)
+    documents = filter_documents(opened, question.where)
+    return search_index(opened.index, question.q, question.layer, limit, documents, MAX_EXPORTED)
+
+
+def filter_documents(opened: OpenIndex, where: tuple[str, ...]) -> list[Flags] | None:
+    """Of each segment the documents that fulfil the conditions; None without any."""
+    if not where:
+        return None
+    for condition in conditions(where):
+        if condition.field not in group_fields(opened):
+            raise UnknownName("field of the documents", condition.field, group_fields(opened))
+    return opened.recent.get(("where", where), lambda: documents_where(opened.index, where))
+
+
+def page_matches(result: SearchResult, question: SearchQuestion) -> list[Occurrence]:
+    """The matches of the page, in the order asked for."""
+    order = sort_matches(result.matches, question.sort, seed=question.seed)
+    return result.matches.places(order[question.last - question.per : question.last])
+
+
+def group_fields(opened: OpenIndex) -> list[str]:
+    """The fields that matches can be counted by."""
+    return opened.once("fields", lambda: groups.fields_of(opened.index))
+
+
+def groups_of_field(opened: OpenIndex, field: str) -> groups.Groups:
+    """The groups that a field makes."""
+    if field not in group_fields(opened):
+        raise UnknownName("field of the documents", field, group_fields(opened))
+    return opened.once(("groups", field), lambda: groups.groups_by(opened.index, field))
+
+
+def count_phrase(
+    opened: OpenIndex, phrase: str, layers: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """One row for each layer of a phrase; a query is counted once, and names its layers itself."""
+    index = opened.index
+    default = layers[0] if layers else DEFAULT
+    check_question(opened, SearchQuestion(phrase, default))
+    if not queries.is_plain(phrase):
+        return [counting.count_query(index, phrase, default)]
+    rows: list[dict[str, Any]] = []
+    for layer in layers or opened.manifest.sorted_layers:
+        if layer not in index.sorted_layers:
+            raise UnknownName("sorted layer of the index", layer, index.sorted_layers)
+        rows += counting.count_phrases(
+            index, [phrase], counting.split_phrases(index, [phrase], layer), layer
+        )
+    return rows
+
+
+def top_ngrams(opened: OpenIndex, n: int, k: int, layer: str) -> list[dict[str, Any]]:
+    """The k most frequent n-grams, exactly, each with the text of its first place."""
+    _check_layer(opened.index, layer)
+    if not 1 <= n <= MAX_NGRAM or not 1 <= k <= MAX_LISTED:
+        raise OptionError(
+            f"an n-gram has 1 to {MAX_NGRAM} items, and 1 to {MAX_LISTED:,} are listed"
+        )
+
+    def listed() -> list[dict[str, Any]]:
+        rows = counting.list_frequent(opened.index, n, k, layer)
+        return [{**row, "example": _shorten(row["example"])} for row in rows]
+
+    return opened.recent.get(("top", n, k, layer), listed)
+
+
+def _check_layer(index: Index, layer: str) -> None:
+    if layer not in index.layers:
+        raise UnknownName("layer of the index", layer, index.layers)
+
+
+def _shorten(example: str | None) -> str | None:
+    return None if example is None else " ".join(example[:_EXAMPLE].split())
+
+
+def document_hits(
+    opened: OpenIndex, question: SearchQuestion, identity: str
+) -> list[tuple[int, int]]:
+    """The characters of every match in a document, in its order."""
+    index = opened.index
+    parsed = check_question(opened, question)
+
+    def made() -> list[tuple[int, int]]:
+        matches = find_matches(index, parsed, MAX_EXPORTED)
+        for number, segment in enumerate(index.segments):
+            document = segment.documents.find(identity)
+            if document is not None:
+                in_segment = matches.of_segment(number)
+                numbers = np.arange(len(matches))[in_segment][
+                    matches.documents[in_segment] == document
+                ]
+                return [(place.start, place.end) for place in matches.places(numbers[:MAX_MATCHES])]
+        return []
+
+    return opened.recent.get(("hits", question.q, question.layer, identity), made)
+
+
+Rows = list[dict[str, Any]]
+Blocks = Iterator[Rows]
+_BLOCK = 1_000
+"""Rows of a file that are made at once."""
+_MAX_PARTS = 5
+RELATIONS = {"=": "is", "!=": "is not", ">=": "is at least", "<=": "is at most"}
+"""How a field is compared, as people say it."""
+_SPANS = {"collocates": 4}
+_LONGEST_MATCH = 300
+_AROUND = 80
+"""Characters of a query that are shown on either side of a mistake."""
+_EXAMPLES = (
+    ('"man|woman"', "one word or the other; strings are regular expressions", "lower"),
+    ('"un.*ly"', "words that begin and end so", "lower"),
+    ('"the" [] "of"', "any word in between", "lower"),
+    ('"day" []{1,3} "night" within s', "one to three words between, in one sentence", "lower"),
+    ('[lemma="go"]', "a word in all its forms", "lemma"),
+    ('[pos="JJ"] "heart|idea|time"', "an adjective and one of these words", "pos"),
+    ('[pos="DT"] [pos="JJ"]{2,} [pos="NN.*"]', "tags alone: two adjectives, a noun", "pos"),
+    ('[word="[A-Z]{2,}"]', "as it was written, capitals included", "word"),
+)
+"""A query, what it finds, and the layer that it needs."""
+_QUICK = 20_000_000
+"""Words up to which frequent phrases are found while a page waits."""
+_MOST_PHRASES = 3
+_PHRASE = re.compile(r"[^\W\d_]{3,} [^\W\d_]{4,}")
+_MISTAKE = re.compile(r"(.*)\n  (.*)\n  ( *)\^", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """What of the matches is shown."""
+
+    key: str
+    question: SearchQuestion
+    view: str = "lines"
+    by: str = ""
+    span: int = 0
+    """Words beside a match that are looked at; 0: as many as usual."""
+
+    @property
+    def words(self) -> int:
+        return self.span or _SPANS.get(self.view, 1)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Everything that an address of this view carries."""
+        query = {"view": self.view if self.view != "lines" else "", "by": self.by}
+        return {"index": self.key, **self.question.settings, **query, "span": self.span or ""}
+
+    def address(self, **changes: Any) -> str:
+        return make_link("/search", **{**self.settings, **changes})
+
+
+def search_view(opened: OpenIndex, view: SearchView) -> dict[str, Any]:
+    """One page of what was asked; its rows under the name of the view."""
+    question, index = view.question, opened.index
+    result = find_page(opened, question, count_needed(question, view.view))
+    documents = filter_documents(opened, question.where)
+    words = (
+        index.items_held(result.matches.layer) if documents is None else words_in(index, documents)
+    )
+    every = 0 if documents is None else index.matches(question.q, question.layer)
+    cells: dict[str, Any] = {
+        "query": str(result.parsed),
+        "soft_forms": name_forms(count_soft_forms(index, result.parsed)),
+        "unfiltered": every if every > MAX_EXPORTED else 0,
+        "matches": result.total,
+        "matched_documents": result.documents,
+        "per_million": per_million(result.total, words),
+        "limited": result.limited and (view.view != "lines" or question.sort != "place"),
+        "tallied": len(result.matches),
+        "page": question.page,
+        "field": view.by or DOCUMENT,
+        "words": view.words,
+    }
+    if not result.total:
+        return cells | {
+            "pages": 1,
+            view.view: [],
+            "lacking": _explain_nothing(opened, view, documents),
+        }
+    if view.view == "lines":
+        lines = [
+            {**row_of(place, index.context(place, question.context)), **_line_links(view, place, n)}
+            for n, place in enumerate(page_matches(result, question), 1)
+        ]
+        return cells | {
+            "pages": _count_pages(min(result.total, MAX_MATCHES), question),
+            "lines": lines,
+        }
+    rows = _ROW_MAKERS[view.view](opened, view, result)
+    part = rows[question.last - question.per : question.last]
+    return cells | {"pages": _count_pages(len(rows), question), view.view: part}
+
+
+def _line_links(view: SearchView, place: Occurrence, line: int) -> dict[str, Any]:
+    """Where a line leads: into its document, and to the matches of its author."""
+    way = {**view.question.settings, "line": line}
+    return {
+        "link": document_link(view.key, place.document, place.start, place.end, **way),
+        "whose": _narrowed_link(view, "author", place.author) if place.author else None,
+    }
+
+
+def _narrowed_link(view: SearchView, field: str, value: str) -> str | None:
+    """The same question, only in documents with this value; none if it cannot be asked for."""
+    if "|" in value or value != value.strip() or not value:
+        return None
+    condition = f"{field}={value}"
+    others = tuple(
+        condition_left for condition_left in view.question.where if condition_left != condition
+    )
+    try:
+        return view.address(where=(*others, condition), view="", by="", page="")
+    except UnicodeEncodeError:
+        return None
+
+
+def export_rows(opened: OpenIndex, view: SearchView) -> tuple[Sequence[str], Blocks]:
+    """What is shown, all pages of it in their order: the names of the columns, and the rows, a
+    block at a time."""
+    question, index = view.question, opened.index
+    if view.view != "lines":
+        every = replace(question, page=1, per=MAX_EXPORTED)
+        rows = search_view(opened, replace(view, question=every))[view.view]
+        names = [name for name in rows[0] if name != "link"] if rows else []
+        return names, iter([rows])
+    if question.sort == "place" and not question.where:
+        parsed = check_question(opened, question)
+        return COLUMNS, read_row_blocks(index, parsed, question.context, MAX_EXPORTED)
+    limit = MAX_EXPORTED if question.sort == "place" else count_needed(question)
+    matches = find_page(opened, question, limit).matches
+    order = sort_matches(matches, question.sort, seed=question.seed)
+
+    def blocks() -> Iterator[list[dict[str, Any]]]:
+        for first in range(0, len(order), _BLOCK):
+            places = matches.places(order[first : first + _BLOCK])
+            yield [row_of(place, index.context(place, question.context)) for place in places]
+
+    return COLUMNS, blocks()
+
+
+def top_view(opened: OpenIndex, key: str, n: int, k: int, layer: str) -> list[dict[str, Any]]:
+    """Frequent n-grams, each with the search that finds it."""
+    return [
+        {
+            **row,
+            "link": make_link("/search", index=key, q=literal(row["items"], layer), layer=layer),
+        }
+        for row in top_ngrams(opened, n, k, layer)
+    ]
+
+
+def describe_mistake(error: RoteError) -> dict[str, Any]:
+    """What is wrong with a query, and the query around the place of the mistake."""
+    mistake_match = _MISTAKE.fullmatch(str(error))
+    if not mistake_match:
+        # Nobody has written a flag here.
+        return {"problem": str(error).removeprefix("--where ")}
+    query, at = mistake_match[2], len(mistake_match[3])
+    first = max(0, at - _AROUND)
+    mistake = {
+        "before": ("…" if first else "") + query[first:at],
+        "at": query[at : at + 1] or " ",
+        "after": query[at + 1 : at + _AROUND],
+        "place": f"{at + 1:,}",
+    }
+    return {"problem": mistake_match[1], "mistake": mistake}
+
+
+def example_phrases(opened: OpenIndex) -> list[str]:
+    """Phrases that a reader of these texts would know them by: an adjective and a noun, of those
+    in the first matches the most frequent; without tags, frequent pairs of longer words."""
+    index = opened.index
+
+    def chosen() -> list[str]:
+        if DEFAULT not in index.sorted_layers or index.items_held(DEFAULT) > _QUICK:
+            return []
+        if TAGS in index.layers:
+            matches = search_index(index, '[pos="JJ"] [pos="NNS?"]', limit=MAX_MATCHES).matches
+            pairs = [form for form, _ in count_forms(matches)]
+        else:
+            pairs = [" ".join(words) for words, _ in index.top(2, MAX_LISTED, DEFAULT)]
+        return [pair for pair in pairs if _PHRASE.fullmatch(pair)][:_MOST_PHRASES]
+
+    return opened.once("phrases", chosen)
+
+
+def example_queries(opened: OpenIndex) -> list[dict[str, str]]:
+    """Queries that find something in this index, from simple to less so."""
+
+    def chosen() -> list[dict[str, str]]:
+        says = "a phrase: these words in a row, capitals aside"
+        examples = [{"query": phrase, "says": says} for phrase in example_phrases(opened)[:2]]
+        for query, says, layer in _EXAMPLES:
+            # The first match is enough, and is soon found.
+            if layer in opened.index.layers and opened.index.search(query, 1):
+                examples.append({"query": query, "says": says})
+        return examples
+
+    return opened.once("examples", chosen)
+
+
+def _form_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
+    return [
+        {
+            "form": form[:_LONGEST_MATCH],
+            "count": count,
+            "link": make_link("/search", index=view.key, q=_form_query(form)),
+        }
+        for form, count in count_forms(result.matches)
+    ]
+
+
+def _group_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
+    """Matches by a field; a document leads to its first match, any other group to its lines."""
+    field = view.by or DOCUMENT
+    rows = count_by_group(result.matches, groups_of_field(opened, field))
+    way = {name: v for name, v in view.question.settings.items() if name != "page"}
+    for row in rows:
+        name = row["group"]
+        row["link"] = (
+            document_link(view.key, name, **way)
+            if field == DOCUMENT
+            else _narrowed_link(view, field, name)
+        )
+    return rows
+
+
+def _collocate_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
+    """Words near the matches; each leads to where both are."""
+    layer = result.matches.read_layer()
+    rows = find_collocates(result.matches, view.words, layer)[:MAX_LISTED]
+    between = f"[]{{0,{view.words - 1}}}" if view.words > 1 else ""
+    for row in rows:
+        word, pattern = literal([row["word"]], layer), f"({result.parsed.pattern})"
+        both = f"({pattern} {between} {word}) | ({word} {between} {pattern})"
+        row["link"] = _query_link(view, both)
+        row["word"] = row["word"][:_LONGEST_MATCH]
+    return rows
+
+
+def _query_link(view: SearchView, q: str) -> str | None:
+    """Where another query has its lines; none if it is too long to be asked."""
+    return view.address(q=q, view="", span="", page="") if len(q) <= MAX_QUERY else None
+
+
+def _neighbour_rows(side: str) -> Callable[[OpenIndex, SearchView, SearchResult], Rows]:
+    def rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
+        listed = count_neighbours(result.matches, side, view.words)
+        layer = result.matches.read_layer()
+        for row in listed:
+            # Marks are words of their own, so the words can be told apart again.
+            more, pattern = literal(row["words"].split(), layer), f"({result.parsed.pattern})"
+            both = f"{pattern} {more}" if side == "right" else f"{more} {pattern}"
+            row["link"] = _query_link(view, both) if more and not row["ends"] else None
+            row["words"] = row["words"][:_LONGEST_MATCH]
+        return listed
+
+    return rows
+
+
+_ROW_MAKERS: dict[str, Callable[[OpenIndex, SearchView, SearchResult], Rows]] = {
+    "forms": _form_rows,
+    "by": _group_rows,
+    "collocates": _collocate_rows,
+    "after": _neighbour_rows("right"),
+    "before": _neighbour_rows("left"),
+}
+
+
+def _explain_nothing(
+    opened: OpenIndex, view: SearchView, documents: list[Flags] | None
+) -> dict[str, Any]:
+    """Why there is nothing: the documents that were chosen, or words that occur nowhere."""
+    question, index = view.question, opened.index
+    plain = replace(question, where=(), page=1)
+    if documents is not None and (elsewhere := index.matches(question.q, question.layer)):
+        every = replace(view, question=plain).address()
+        return {"elsewhere": elsewhere, "link": every, "unknown": [], "longest": []}
+    missing = opened.recent.get(
+        ("lacking", question.q, question.layer),
+        lambda: find_missing(index, question.q, question.layer),
+    )
+    longest = [
+        {"part": part, "count": count, "link": view.address(q=query, page="")}
+        for part, query, count in missing.longest[:_MAX_PARTS]
+    ]
+    return {
+        "elsewhere": 0,
+        "link": "",
+        "unknown": missing.unknown[:_MAX_PARTS],
+        "longest": longest,
+    }
+
+
+def _form_query(form: str) -> str | None:
+    """A form as a query for it; none if it would be read as something else."""
+    return None if len(form) > _LONGEST_MATCH or any(sign in form for sign in '"[') else form
+
+
+def _count_pages(rows: int, question: SearchQuestion) -> int:
+    return max(1, -(-rows // question.per))

@@ -1,1 +1,0 @@
-"""What the app keeps in its folder: history, jobs, uploads, pasted texts."""

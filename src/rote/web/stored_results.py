@@ -1,0 +1,201 @@
+"""The sections of a stored result as HTML, and its texts with their templates marked.
+
+Sections are stored too, since drawing the figures takes seconds: the process that measured draws
+them. The app draws those of results that were made elsewhere or by another version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from markupsafe import Markup
+
+from rote.core.document import Document
+from rote.core.errors import InputError
+from rote.core.evidence import Evidence, Mark
+from rote.core.result import Result
+from rote.measure.templates import METRIC
+from rote.report.cells import Sheet
+from rote.report.fragments import HtmlFragment, render_blocks, render_sections
+from rote.report.report import Alerts, Block, FindingList, Report, Section
+from rote.report.sections import make_sections
+from rote.report.verdicts import Verdicts
+from rote.web.files import Reader, file_name, hash_parts, name_form_fields, read_batches
+from rote.web.history import History
+from rote.web.workspace import Workspace
+
+_GLANCE = "glance"
+_STATEMENTS = 4
+
+
+def result_sections(history: History, id: str) -> list[HtmlFragment]:
+    """All parts, drawn before or now."""
+    return [
+        part
+        for part in _stored_sections(history, id) or _draw_sections(history, id)
+        if part.id != _GLANCE
+    ]
+
+
+def result_glance(history: History, id: str) -> HtmlFragment | None:
+    """What there is to be seen at first sight: the verdicts and the main findings.
+
+    None where there is no panel, or where nobody has drawn it yet.
+    """
+    return next((part for part in _stored_sections(history, id) or () if part.id == _GLANCE), None)
+
+
+def _stored_sections(history: History, id: str) -> list[HtmlFragment] | None:
+    stored = history.drawn(id, _report_version())
+    if stored is None:
+        return None
+    # They were escaped when they were made, and the store is the app's own.
+    return [HtmlFragment(place, title, Markup(html)) for place, title, html in stored]
+
+
+def _draw_sections(history: History, id: str) -> list[HtmlFragment]:
+    sections = make_sections(_name_fields(history.study(id)))
+    fragments = [*_make_glance(sections), *render_sections(sections)]
+    history.keep_drawn(
+        id,
+        _report_version(),
+        [(fragment.id, fragment.title, str(fragment.html)) for fragment in fragments],
+    )
+    return fragments
+
+
+def _name_fields(study: Report) -> Report:
+    """With remarks that name fields of the app's forms, in place of the shell's flags."""
+
+    def said(notes: Sequence[str]) -> tuple[str, ...]:
+        return tuple(map(name_form_fields, notes))
+
+    results = [
+        replace(
+            result,
+            notes=said(result.notes),
+            by_source={
+                n: replace(source_result, notes=said(source_result.notes))
+                for n, source_result in result.by_source.items()
+            },
+        )
+        for result in study.results
+    ]
+    omitted = [
+        replace(source_result, reason=name_form_fields(source_result.reason))
+        for source_result in study.omitted
+    ]
+    return replace(study, results=results, notes=said(study.notes), omitted=omitted)
+
+
+def _make_glance(parts: Sequence[Section]) -> list[HtmlFragment]:
+    """The report's verdicts, or ranks, and first sentences; alerts where nothing was compared."""
+    blocks_by_id = {part.id: part.blocks for part in parts}
+    first = blocks_by_id.get("summary", ())
+    blocks: list[Block] = [block for block in first if isinstance(block, (Verdicts, Sheet))]
+    blocks = blocks or [block for block in first if isinstance(block, Alerts)]
+    findings = [block for block in first if isinstance(block, FindingList)]
+    shortened = [replace(block, statements=block.statements[:_STATEMENTS]) for block in findings]
+    return [HtmlFragment(_GLANCE, "", render_blocks([*blocks, *shortened]))] if blocks else []
+
+
+@cache
+def _report_version() -> str:
+    """This version of the report: what another has drawn is drawn again."""
+    from rote.report import fragments
+    from rote.web import files
+
+    sources = [*Path(fragments.__file__).parent.rglob("*.*"), Path(files.__file__), Path(__file__)]
+    kinds = (".py", ".html", ".css", ".js")
+    return hash_parts(
+        *(file.read_text("utf-8") for file in sorted(sources) if file.suffix in kinds)
+    )
+
+
+_MAX_TEXT = 200_000
+"""Characters of a text that are shown."""
+
+
+def find_text(
+    files: Mapping[str, Path], id: str, file: str = "", read: Reader = read_batches
+) -> Document:
+    """The text with this id in this file, which bears the name that `file_name` gives it.
+
+    Where nobody knows the file, one text alone may have the id: another is not shown for it.
+    """
+    documents: list[Document] = []
+    for path in files.values():
+        for batch in read(path):
+            if not file or file_name(batch.file, files) == file:
+                documents += [document for document in batch.documents if document.id == id]
+            if documents and (file or (len(files) == 1 and not path.is_dir())):
+                return documents[0]
+    if len(documents) > 1:
+        raise InputError(
+            f"several of these files hold a text with the id '{id}', and which of them it was is "
+            "not known",
+            remedy="Measure them again",
+        )
+    if not documents:
+        raise InputError(
+            f"there is no text with the id '{id}' in {file or 'these files'} any more",
+            remedy="Were they changed since? Then measure them again",
+        )
+    return documents[0]
+
+
+def open_files(opened: Workspace, files: Mapping[str, str]) -> dict[str, Path]:
+    """The files of a result, if they are open now: another of the same name will not do."""
+    if not files:
+        raise InputError("the texts of this result are not here: it was read from a file")
+    for key, path in files.items():
+        if key not in opened.all_files() or str(opened.file(key)) != path:
+            raise InputError(
+                f"'{key}' is not open now, so the text cannot be shown",
+                remedy="Start `rote serve` with this file",
+            )
+    return {key: opened.file(key) for key in files}
+
+
+def mark_templates(document: Document, source: str, results: Sequence[Result]) -> Evidence:
+    """The text, and every place in it where a template of its source stands."""
+    text = document.text[:_MAX_TEXT]
+    templates = next((result for result in results if result.measure == METRIC.name), None)
+    marks = [] if templates is None else _template_marks(text, source, templates)
+    return Evidence(
+        section=METRIC.name,
+        source=source,
+        id=document.id,
+        text=text,
+        marks=marks,
+        cut=len(document.text) > _MAX_TEXT,
+    )
+
+
+def _template_marks(text: str, source: str, result: Result) -> list[Mark]:
+    """The listed templates are looked up; the whole measure need not run again."""
+    from rote.annotate import annotators
+
+    chosen = {
+        row["template"]: row
+        for row in result.tables.get("templates", ())
+        if row["source"] == source
+    }
+    layer_name = dict(result.signature.settings).get("layer", "")
+    annotator = annotators.get()
+    if not chosen or layer_name not in annotator.gives:
+        return []
+    layer = annotator([Document("0", text)], (layer_name,)).layers[layer_name]
+    items, spans = layer.items(0), layer.spans(0)
+    lengths = {len(name.split(" ")) for name in chosen}
+    marks = []
+    for size in sorted(lengths):
+        for first in range(len(items) - size + 1):
+            name = " ".join(items[first : first + size])
+            if name in chosen:
+                start, end = spans[first][0], spans[first + size - 1][1]
+                marks.append(Mark(start, end, name, "template"))
+    return marks
