@@ -19,17 +19,26 @@ Of measures that list patterns the table says in how many splits anything in the
 corrected p <= 0.05, which is what they promise to hold to 5 %.
 
 Measures that hold texts against a corpus get the texts that --held keeps back; those that need a
-field of the records take it from FILE, and those that ask a model the --model. Texts are read and
-annotated once for all measures.
+field of the records take it from FILE, and those that ask a model the --model. Options follow the
+name of a measure: `--measures keyness:of=patterns,score:scores=rouge+cosine`. Texts are read and
+annotated once for all measures, and --jobs processes share the splits of each.
+
+Many processes can share the work: --first says with which split a part begins, -o appends one line
+of JSON for each measure and split, and --sum makes the table of the lines of all parts:
+
+    python benchmarks/levels.py FILE --measures lexical --first 40 --splits 20 -o part-2.jsonl
+    python benchmarks/levels.py --sum part-*.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,13 +61,17 @@ from rote.measure.driver.equal_lengths import match_lengths
 from rote.measure.driver.facets import measure_facets
 from rote.measure.driver.pipeline import layer_signatures
 from rote.measure.driver.preparation import FieldSettings, WordSettings
-from rote.run import Shared, get
+from rote.run import Engine, Shared, get
 
 LEVEL = 0.05
-LISTS = {"keyness": "phrases", "templates": "distinctive"}
+LISTS = {
+    "keyness": "phrases",
+    "keyness:of=patterns": "patterns",
+    "templates": "distinctive",
+}
 """Tables whose p-values hold for the whole list; so many permutations make them small enough."""
 LISTED = 99
-BY_TEXT = (*("contamination", "novelty", "originality", "perplexity", "score", "style"),)
+BY_TEXT = ("contamination", "novelty", "originality", "perplexity", "score", "style")
 """Measures that look at each text by itself and long: all texts are looked at once."""
 RATIOS = (1, 4, 10)
 SENTENCES = 20
@@ -113,7 +126,11 @@ def cuts(metric: Metric) -> bool:
 
 
 def pool_of(
-    needs: Sequence[Need], ratios: Sequence[int], documents: Sequence[Document], most: int
+    needs: Sequence[Need],
+    ratios: Sequence[int],
+    documents: Sequence[Document],
+    most: int,
+    engine: Engine,
 ) -> Pool:
     """The texts and parts of them, with all layers that any measure needs."""
     cut = [(d, own) for d in documents if (own := pieces(d, ratios, most)) is not None]
@@ -127,7 +144,7 @@ def pool_of(
         needs,
         words=WORDS,
         fields=FieldSettings((), None, None),
-        engine=get(),
+        engine=engine,
         reporter=Silent(),
     )
     return Pool(collected, len(cut))
@@ -147,6 +164,7 @@ class Measure:
     """What is measured, of which texts; `rows` are those of all of them, where there are such."""
 
     name: str
+    """With its options, as they were asked for."""
     options: Any
     pool: Pool
     asked: Asked
@@ -155,7 +173,7 @@ class Measure:
     @property
     def metric(self) -> Metric:
         """Without tables that nothing here looks at; with the rows that are known."""
-        found: Metric = plugins.load("measure", self.name).METRIC
+        found = metric_of(self.name)
         if self.name not in LISTS:
             found = replace(found, tables=None)
         if self.rows is None:
@@ -178,15 +196,22 @@ class Measure:
 class Split:
     """By value of one split: estimates, whether an interval is there and which, and p-values."""
 
+    measure: str
+    number: int
     estimates: list[dict[str, float]]
     intervals: list[dict[str, tuple[float, float]]]
+    """None of what depends on the other source: it has no mean over all splits to hold."""
     p: dict[str, float]
-    at_equal_size: dict[int, dict[str, float]]
-    listed: float
+    at_equal_size: dict[str, dict[str, float]]
+    """By ratio of length."""
+    listed: float | None
+    """The smallest corrected p of a list, where there is any."""
+    seconds: float
+    """Of processor time."""
 
 
 def split(measured: Shared[Measure], seed: int) -> Split:
-    this = measured.value
+    this, began = measured.value, time.process_time()
     metric, options, count = this.metric, this.options, this.asked.permutations
     if this.name in LISTS:
         count = max(count, LISTED)
@@ -196,20 +221,32 @@ def split(measured: Shared[Measure], seed: int) -> Split:
         options,
         this.part(1, seed),
         settings=settings,
+        words=WORDS,
         tokenizers=layer_signatures(metric.needs(options), WORDS, open_corpus(["any"])),
         reporter=Silent(),
     )
     equal = {}
     for ratio in RATIOS if cuts(metric) else RATIOS[:1]:
         if metric.match is not None:
-            equal[ratio] = at_equal_size(metric, options, this.part(ratio, seed), count, seed)
+            equal[str(ratio)] = at_equal_size(metric, options, this.part(ratio, seed), count, seed)
     listed = [row["p_corrected"] for row in result.tables.get(LISTS.get(this.name, ""), ())]
+    relative = {value.name for value in metric.values(options) if value.relative}
+    sources = result.by_source.values()
     return Split(
-        [dict(source.values) for source in result.by_source.values()],
-        [dict(source.intervals) for source in result.by_source.values()],
+        this.name,
+        seed,
+        [
+            {value.name: own.values[value.name] for value in metric.values(options)}
+            for own in sources
+        ],
+        [
+            {name: ends for name, ends in own.intervals.items() if name not in relative}
+            for own in sources
+        ],
         {value: p_of(test) for (_, _, value, _), test in tests.items()},
         equal,
-        float(np.nanmin(listed)) if listed and not np.isnan(listed).all() else math.inf,
+        float(np.nanmin(listed)) if listed and not np.isnan(listed).all() else None,
+        time.process_time() - began,
     )
 
 
@@ -231,27 +268,44 @@ def p_of(test: PermutedTest) -> float:
     return test.p if test.least <= LEVEL else 1 + test.p
 
 
-def table(measured: Measure, found: Sequence[Split]) -> Iterator[str]:
-    """A line for every value."""
-    metric, name = measured.metric, measured.name
-    for value in metric.values(measured.options):
-        estimates = np.array([own.get(value.name, math.nan) for s in found for own in s.estimates])
+def table(found: Sequence[Split]) -> Iterator[str]:
+    """A line for every value of a measure."""
+    name = found[0].measure
+    for value in dict.fromkeys(value for s in found for own in s.estimates for value in own):
+        estimates = np.array([own.get(value, math.nan) for s in found for own in s.estimates])
         target = float(np.nanmean(estimates)) if not np.isnan(estimates).all() else math.nan
         held = [
-            low <= target <= high
+            own[value][0] <= target <= own[value][1]
             for one in found
             for own in one.intervals
-            # What depends on the other source has no mean over all splits to hold.
-            if value.name in own and not value.relative
-            for low, high in [own[value.name]]
+            if value in own
         ]
-        every = [s.p for s in found], *([s.at_equal_size.get(r, {}) for s in found] for r in RATIOS)
-        tests = [alarms([own.get(value.name, math.nan) for own in p]) for p in every]
+        equal = ([s.at_equal_size.get(str(r), {}) for s in found] for r in RATIOS)
+        every = [s.p for s in found], *equal
+        tests = [alarms([own.get(value, math.nan) for own in p]) for p in every]
         if held or any(tests):
-            yield f"| {name} | `{value.name}` | {percent(held)} | {' | '.join(tests)} |"
+            columns = (name, f"`{value}`", len(found), percent(held), *tests)
+            yield f"| {' | '.join(map(str, columns))} |"
     if name in LISTS:
-        listed = percent([one.listed <= LEVEL for one in found])
-        yield f"| {name} | anything in `{LISTS[name]}` |  | {listed} |{'  |' * len(RATIOS)}"
+        listed = percent([s.listed is not None and s.listed <= LEVEL for s in found])
+        columns = (name, f"anything in `{LISTS[name]}`", len(found), "", listed)
+        yield f"| {' | '.join(map(str, columns))} |{'  |' * len(RATIOS)}"
+
+
+def print_tables(found: Sequence[Split]) -> None:
+    heads = ("measure", "value", "splits", "intervals that hold", "p <= 0.05")
+    heads += tuple(f"equal size, ratio {ratio}" for ratio in RATIOS)
+    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
+    for name in dict.fromkeys(split.measure for split in found):
+        # A part that was run twice counts once.
+        of_measure = {split.number: split for split in found if split.measure == name}
+        print("\n".join(table([of_measure[number] for number in sorted(of_measure)])), flush=True)
+
+
+def read_parts(paths: Sequence[str]) -> Iterator[Split]:
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            yield from (Split(**json.loads(line)) for line in file)
 
 
 def alarms(p: Sequence[float]) -> str:
@@ -266,20 +320,38 @@ def percent(hits: Sequence[bool]) -> str:
     return f"{100 * np.mean(hits):.1f}" if hits else "–"
 
 
-def documents_of(path: str, where: str) -> list[Document]:
+def documents_of(paths: Sequence[str], where: str) -> list[Document]:
     read = ReadOptions(where=(where,)) if where else ReadOptions()
-    return [replace(document, meta=dict(document.meta)) for document in open_corpus(path, read)]
+    return [
+        replace(document, meta=dict(document.meta)) for document in open_corpus(list(paths), read)
+    ]
+
+
+def metric_of(name: str) -> Metric:
+    found: Metric = plugins.load("measure", name.partition(":")[0]).METRIC
+    return found
 
 
 def options_of(name: str, corpus: str, model: str, fields_held: set[str]) -> Any:
     """Of a measure that these texts and the model are enough for."""
-    metric: Metric = plugins.load("measure", name).METRIC
-    given = {f.name: corpus for f in fields(metric.options) if f.name in ("corpus", "train")}
-    if name == "perplexity":
+    metric, (base, _, settings) = metric_of(name), name.partition(":")
+    given: dict[str, Any] = {
+        f.name: corpus
+        for f in fields(metric.options)
+        # keyness compares sources, and a corpus in place of the other one only if asked to.
+        if f.name in ("corpus", "train") and base != "keyness"
+    }
+    for setting in filter(None, settings.split(":")):
+        option, _, value = setting.partition("=")
+        several = isinstance(getattr(metric.options(), option), tuple)
+        given[option] = tuple(value.split("+")) if several else value
+    if base == "perplexity":
         if not model:
             raise OptionError("no --model to ask")
         given["model"] = model
     options = metric.options(**given)
+    if metric.settle:
+        options = metric.settle(options, fields_held)
     missing = {need.field for need in metric.needs(options) if need.field} - fields_held
     if missing:
         raise OptionError(f"the records have no field {', '.join(map(str, sorted(missing)))}")
@@ -287,11 +359,14 @@ def options_of(name: str, corpus: str, model: str, fields_held: set[str]) -> Any
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("file", nargs="?", default="bible:kjv")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("inputs", nargs="*", default=["bible:kjv"], metavar="FILE")
     parser.add_argument("--where", default="", metavar="FIELD=VALUE")
     parser.add_argument("--measures", default=",".join(sorted(plugins.members("measure"))))
     parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, metavar="NUMBER")
     parser.add_argument("--texts", default="40", metavar="N[,M]")
     parser.add_argument("--within", action="store_true")
     parser.add_argument("--permutations", type=int, default=39)
@@ -299,17 +374,22 @@ def main() -> None:
     parser.add_argument("--held", type=int, default=100)
     parser.add_argument("--model", default="")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("-o", "--output")
+    parser.add_argument("--sum", action="store_true", help="inputs are the outputs of parts")
     asked = parser.parse_args()
+    found = list(read_parts(asked.inputs) if asked.sum else run_splits(asked))
+    print_tables(found)
+
+
+def run_splits(asked: argparse.Namespace) -> Iterator[Split]:
+    """Every split of every measure; appended to the output as soon as it is there."""
     first, *more = map(int, asked.texts.split(","))
     how = Asked((first, more[0] if more else first), asked.within, asked.permutations)
-    documents = documents_of(asked.file, asked.where)
+    documents = documents_of(asked.inputs, asked.where)
     # What texts are held against is none of them.
     kept = np.random.default_rng(0).permutation(len(documents))
     held = [documents[number] for number in kept[: asked.held]]
     drawn = [documents[number] for number in np.sort(kept[asked.held :])]
-    heads = ("measure", "value", "intervals that hold", "p <= 0.05")
-    heads += tuple(f"at equal size, {ratio} times as long" for ratio in RATIOS)
-    print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     with TemporaryDirectory() as folder:
         corpus = Path(folder) / "corpus.txt"
         corpus.write_text("\n".join(document.text for document in held))
@@ -320,19 +400,31 @@ def main() -> None:
                 chosen[name] = options_of(name, str(corpus), asked.model, fields_held)
             except RoteError as error:
                 print(f"{name} is left out: {error}", file=sys.stderr, flush=True)
-        metrics = {name: plugins.load("measure", name).METRIC for name in chosen}
+        metrics = {name: metric_of(name) for name in chosen}
         needs = [need for name, own in chosen.items() for need in metrics[name].needs(own)]
         ratios = RATIOS if any(map(cuts, metrics.values())) else RATIOS[:1]
-        pool = pool_of(needs, ratios, drawn, asked.sentences)
+        began = time.process_time()
         engine = get(jobs=asked.jobs)
+        pool = pool_of(needs, ratios, drawn, asked.sentences, engine)
+        print(f"texts: {time.process_time() - began:.0f} s of processor time", file=sys.stderr)
         for name, options in chosen.items():
-            rows = None
-            if name in BY_TEXT:
+            rows, began = None, time.process_time()
+            if name.partition(":")[0] in BY_TEXT:
                 rows = metrics[name].rows(pool.collected.sample, options, Work())
             measured = Measure(name, options, pool, how, rows)
+            print(f"{name}: rows {time.process_time() - began:.0f} s", file=sys.stderr, flush=True)
             one = partial(split, engine.share(measured))
-            found = list(engine.map(one, range(asked.splits), doing="measuring splits"))
-            print("\n".join(table(measured, found)), flush=True)
+            numbers = range(asked.first, asked.first + asked.splits)
+            for result in engine.map(one, numbers, doing="measuring splits"):
+                if asked.output:
+                    with open(asked.output, "a", encoding="utf-8") as file:
+                        file.write(json.dumps(asdict(result)) + "\n")
+                print(
+                    f"{name} {result.number}: {result.seconds:.1f} s of processor time",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                yield result
 
 
 if __name__ == "__main__":
