@@ -13,10 +13,9 @@ Maker = Callable[[Random], Any]
 _FEW = 10
 
 
-def dear(count: int) -> settings:
-    """So many where each takes long, of the hundred that are usual; `make fuzz` tries as many more
-    as it does elsewhere."""
-    return settings(max_examples=count * settings().max_examples // 100)
+def dear(percent: int) -> settings:
+    """So many percent of the usual number where each takes long, also in `make fuzz`."""
+    return settings(max_examples=percent * settings().max_examples // 100)
 
 
 def drawn(make: Maker) -> st.SearchStrategy[Any]:

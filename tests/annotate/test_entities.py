@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rote.annotate import _entities, entities, sentences, tagging
 from rote.annotate.entities import CALENDAR, CLOCK, DECADE, MONTH, PLAIN, YEAR, word_class
@@ -106,7 +106,6 @@ def test_names_agree_with_their_twin(texts: list[list[str]]) -> None:
     assert names == slow
 
 
-@settings(deadline=None)
 @given(batches)
 def test_inside_follows_the_same_type(texts: list[list[str]]) -> None:
     layer = layer_of(texts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import annotators, glyphs, words
@@ -56,14 +56,12 @@ def test_what_is_folded() -> None:
     assert all(plain.isascii() and not glyph.isascii() for glyph, plain in FOLDS.items())
 
 
-@settings(max_examples=300)
 @given(st.lists(mixed, max_size=4))
 def test_a_batch_is_folded_as_its_texts_are(texts: list[str]) -> None:
     assert list(fold_texts(texts).texts) == [fold(text) for text in texts]
     assert [fold(text) for text in texts] == [origins(text)[0] for text in texts]
 
 
-@settings(max_examples=300)
 @given(st.lists(mixed, max_size=4), st.randoms(use_true_random=False))
 def test_spans_are_those_of_the_text_as_it_came(texts: list[str], random: Any) -> None:
     """Spans of one character and more in any order, as the nodes of trees have them."""
@@ -83,7 +81,6 @@ def test_spans_are_those_of_the_text_as_it_came(texts: list[str], random: Any) -
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-@settings(max_examples=100)
 @given(mixed)
 def test_every_tokenizer_reads_plain_glyphs(name: str, text: str) -> None:
     folded, places = origins(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate.words._batch import bytes_of, characters_of, encode_texts, intern
@@ -61,7 +61,6 @@ def width(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=200)
 @given(texts)
 def test_characters_and_bytes_translate_both_ways(texts: list[str]) -> None:
     of = encode_texts(texts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import _network, parsing, sentences, tagging
@@ -107,7 +107,6 @@ def test_oracle_equals_search(size: int) -> None:
 
 
 @given(st.integers(1, 7).flatmap(lambda n: st.tuples(*[st.integers(-1, n - 1)] * n)))
-@settings(deadline=None)
 def test_projective_lifts_only_what_crosses(heads: Heads) -> None:
     if not is_tree(heads):
         return
@@ -160,7 +159,6 @@ def tag_number(penn: str, universal: str) -> int:
 
 
 @given(st.lists(tagged, min_size=1, max_size=3), st.integers(0, 3))
-@settings(deadline=None, max_examples=40)
 def test_kernel_equals_twin(texts: list[list[tuple[str, tuple[str, str]]]], seed: int) -> None:
     held = small_parser(seed)
     word = layer_of([[form for form, _ in text] for text in texts])
@@ -205,7 +203,6 @@ def check_trees(word: Layer, dep: Layer, heads: np.ndarray[Any, Any]) -> None:
 
 
 @given(st.lists(st.one_of(st.just([]), tagged), max_size=4))
-@settings(deadline=None, max_examples=40)
 def test_every_sentence_is_one_tree(texts: list[list[tuple[str, tuple[str, str]]]]) -> None:
     word = layer_of([[form for form, _ in text] for text in texts])
     pos, upos = (layer_of([[tag[k] for _, tag in text] for text in texts]) for k in (0, 1))

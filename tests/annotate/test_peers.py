@@ -10,7 +10,7 @@ import string
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.tokenize import tokenize as rouge_tokenize
 
@@ -20,7 +20,6 @@ from rote.annotate.words import get
 mixed = st.text(st.one_of(st.characters(), st.sampled_from("aB1_.,!?-' \n\u0130\u212a\u0307")))
 
 
-@settings(max_examples=300)
 @given(mixed)
 def test_rouge_gives_the_tokens_of_rouge_score(text: str) -> None:
     assert get("rouge")([text]).items(0) == rouge_tokenize(fold(text), None)

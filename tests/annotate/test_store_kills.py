@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import resource
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -91,20 +89,6 @@ def test_killed_before_any_call_it_goes_on(work: Work, tmp_path: Path) -> None:
     work.begin()
     for state in states_at(range(len(names)), work.run, work.path, tmp_path / "states"):
         restore(state, work.path)
-        work.check()
-
-
-def test_killed_at_random_moments_it_goes_on(work: Work) -> None:
-    work.begin()
-    start = time.monotonic()
-    assert status(fork(work.run)) == 0
-    lasts = time.monotonic() - start
-    for _ in range(4):
-        work.begin()
-        child = fork(work.run)
-        time.sleep(random.uniform(0, lasts))
-        os.kill(child, signal.SIGKILL)
-        assert status(child) in (0, -signal.SIGKILL)
         work.check()
 
 

@@ -125,7 +125,6 @@ def slow_upos(rows: list[list[int]], tags: list[int]) -> list[int]:
     return found
 
 
-@settings(deadline=None)  # the first example compiles
 @given(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=15)), max_size=5, unique=True))
 def test_attributes_agree_with_their_twin(words: list[str]) -> None:
     table = _hashing.describe(words)
@@ -133,7 +132,7 @@ def test_attributes_agree_with_their_twin(words: list[str]) -> None:
     assert table[-2:].tolist() == [twin.padding(1), twin.padding(2)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(batches)
 def test_tags_agree_with_their_twin(texts: list[list[str]]) -> None:
     layer = layer_of(texts)
@@ -146,7 +145,6 @@ def test_tags_agree_with_their_twin(texts: list[list[str]]) -> None:
     assert upos.ids.tolist() == [tag for text in slow_universal for tag in text]
 
 
-@settings(deadline=None)
 @given(batches)
 def test_batches_do_not_matter(texts: list[list[str]]) -> None:
     whole = tagging.tag(layer_of(texts))
@@ -161,7 +159,6 @@ def test_batches_do_not_matter(texts: list[list[str]]) -> None:
         ]
 
 
-@settings(deadline=None)
 @given(st.lists(sentence.filter(bool), min_size=1), st.integers(1, 9))
 def test_pieces_hold_every_sentence_once(texts: list[list[str]], size: int) -> None:
     layer = layer_of(texts)

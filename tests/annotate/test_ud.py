@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rote.annotate.glyphs import fold
 from rote.annotate.words import get
@@ -91,7 +91,6 @@ pieces = one_of(["j", "qz", "jq'zz", "zz's", "qj've", "j'm", "12", "1,200", "3.7
 marks = one_of([" ", "  ", "\n", ", ", "; ", "! ", "?! ", " (", ") ", '"', "... ", ": ", "', "])
 
 
-@settings(max_examples=300)
 @given(drawn(some(each(pieces, marks), 12)))
 def test_agrees_with_a_regular_expression_on_plain_words(parts: list[tuple[str, str]]) -> None:
     text = "".join(piece + mark for piece, mark in parts)

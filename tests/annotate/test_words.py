@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import glyphs, words
@@ -78,7 +78,6 @@ def test_columns_have_the_types_of_a_layer(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=60)
 @given(st.lists(anything, max_size=4))
 def test_words_do_not_depend_on_the_batch(name: str, texts: list[str]) -> None:
     tokenizer = words.get(name)
@@ -94,7 +93,6 @@ def test_words_do_not_depend_on_the_batch(name: str, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", SLICES)
-@settings(max_examples=150)
 @given(anything)
 def test_items_are_slices_in_order(name: str, text: str) -> None:
     text = fold(text)
@@ -104,7 +102,6 @@ def test_items_are_slices_in_order(name: str, text: str) -> None:
     assert places == sorted(places)
 
 
-@settings(max_examples=300)
 @given(anything)
 def test_ud_loses_nothing_but_white_space(text: str) -> None:
     import unicodedata

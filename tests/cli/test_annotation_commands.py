@@ -21,16 +21,6 @@ def texts(tmp_path: Path) -> Path:
     return write_jsonl(path, rows)
 
 
-def test_show_aligns_the_layers(texts: Path) -> None:
-    found = invoke("show", str(texts), "--layers", "upos,pos,dep")
-    assert found.exit_code == 0, found.output
-    lines = found.output.splitlines()
-    words = next(line for line in lines if line.startswith("word"))
-    tags = next(line for line in lines if line.startswith("upos"))
-    assert tags[words.index("dog") :].startswith("NOUN")
-    assert any(line.startswith("head") for line in lines)
-
-
 def test_show_finds_a_text_by_its_id(texts: Path) -> None:
     assert "new3" in invoke("show", str(texts), "--id", "new3").output
     assert "no text has the id 'x'" in str(invoke("show", str(texts), "--id", "x").exception)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import subprocess
@@ -19,7 +18,6 @@ from rote.core.distribution import version
 from rote.core.errors import RoteError
 from rote.core.progress import Silent
 from rote.core.registry import GROUPS, names, words_of
-from rote.measure import panel
 from tests.cli.calls import commands
 from tests.kit import invoke, write_jsonl
 
@@ -116,34 +114,6 @@ def test_a_measure_that_compares_with_nothing_is_refused(
     found = invoke(name, answers, "--by", "source", *FAST)
     assert found.exit_code != 0
     assert f"{flag} names" in str(found.exception)
-
-
-def test_json_is_the_result_alone(answers: str) -> None:
-    found = invoke("lexical", answers, "--by", "source", "--json", *FAST)
-    data = json.loads(found.stdout)
-    assert data["measure"] == "lexical"
-    assert set(data["sources"]) == {"human", "model"}
-
-
-def test_the_panel_is_one_json_object(answers: str) -> None:
-    data = json.loads(invoke("diversity", answers, "--json", *FAST).stdout)
-    assert [part["measure"] for part in data["panel"]] == [name for name, _ in panel()]
-
-
-def test_csv_has_a_line_per_source_and_value(answers: str) -> None:
-    found = invoke("lexical", answers, "--by", "source", "--csv", *FAST)
-    rows = list(csv.DictReader(found.stdout.splitlines()))
-    assert {row["source"] for row in rows} == {"human", "model"}
-    assert all(float(row["low"]) <= float(row["estimate"]) for row in rows if row["low"])
-
-
-def test_latex_and_figures_are_written(answers: str, tmp_path: Path) -> None:
-    table, figure = tmp_path / "t.tex", tmp_path / "f.svg"
-    found = invoke("lexical", answers, "-o", str(table), "--figure", str(figure), *FAST)
-    assert found.exit_code == 0, found.output
-    assert found.stdout == ""
-    assert r"\toprule" in table.read_text()
-    assert figure.read_text().startswith("<svg")
 
 
 def test_standard_input_is_read(answers: str) -> None:

@@ -55,17 +55,6 @@ def test_results_and_ratings_are_correlated(folder: Path) -> None:
     assert "stand for their measures; --values all takes every one" in found.output
 
 
-def test_json_has_the_rows_of_the_contract(folder: Path) -> None:
-    results = [folder / "lexical.json", folder / "compression.json"]
-    found = invoke("correlate", *results, "--values", "all", "--json", "-q")
-    data = json.loads(found.stdout)
-    assert (data["schema"], data["measure"], data["reference"]) == (1, "correlate", "human")
-    row = data["tables"]["correlations"][0]
-    assert {"facet", "a", "b", "n", "pearson", "pearson_low", "pearson_high", "spearman"} < set(row)
-    assert row["n"] == 4
-    assert set(data["sources"]) == {"m1", "m2", "m3", "m4"}
-
-
 def test_a_panel_and_standard_input_will_do(folder: Path) -> None:
     parts = [json.loads((folder / f"{m}.json").read_text()) for m in ("lexical", "compression")]
     panel = json.dumps({"schema": 1, "panel": parts})
@@ -74,21 +63,6 @@ def test_a_panel_and_standard_input_will_do(folder: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(found.stdout)))
     pairs = [(row["a"], row["b"]) for row in rows if row["table"] == "correlations"]
     assert pairs == [("lexical.unique", "compression.gzip")]
-
-
-def test_facets_give_a_matrix_each(folder: Path) -> None:
-    results = [folder / "lexical-t.json", folder / "compression-t.json"]
-    data = json.loads(invoke("correlate", *results, "--json", "-q").stdout)
-    assert {row["facet"] for row in data["tables"]["correlations"]} == {"0.5", "1.0"}
-    assert data["tables"]["pooled"][0]["n"] == 4
-
-
-def test_what_a_factor_does_is_shown(folder: Path) -> None:
-    results = [folder / "lexical-t.json", folder / "compression-t.json"]
-    found = invoke("factors", *results, "--over", "temperature")
-    assert found.exit_code == 0, found.output
-    for name in ("lexical.unique", "human (reference)", "0.5 to 1.0", "Wilcoxon", "W"):
-        assert name in found.output
 
 
 def test_a_mixed_model_of_texts_is_a_paired_t_test_where_two_levels_meet(folder: Path) -> None:
@@ -125,22 +99,6 @@ def test_a_mixed_model_says_what_sources_share_and_whether_they_change_alike(fol
     assert [row["source"] for row in rows] == ["every source"]
     effects = {row["effect"]: row["levels"] for row in tables["random"]}
     assert effects == {"source": 4, "doc_id": 6, "residual": 48}
-
-
-def test_figures_and_files_are_written(folder: Path, tmp_path: Path) -> None:
-    results = [folder / "lexical-t.json", folder / "compression-t.json"]
-    matrix, out = tmp_path / "matrix.svg", tmp_path / "found.tex"
-    done = invoke(
-        "correlate", *results, "--figure", matrix, "--figures", tmp_path / "all", "-o", out
-    )
-    assert done.exit_code == 0, done.output
-    assert "correlation" in matrix.read_text()
-    assert (tmp_path / "all" / "pairs.png").stat().st_size > 1000
-    assert r"\toprule" in out.read_text()
-    lines = tmp_path / "lines.html"
-    done = invoke("factors", *results, "--over", "temperature", "--figure", lines, "--json")
-    assert done.exit_code == 0, done.output
-    assert "temperature" in lines.read_text()
 
 
 @pytest.mark.parametrize(

@@ -18,18 +18,6 @@ def train(tmp_path: Path) -> str:
     return str(write_jsonl(path, ({"id": i, "text": t} for i, t in enumerate(texts))))
 
 
-def test_limit_shows_sizes_and_what_kept_texts_out(train: str, tmp_path: Path) -> None:
-    found = done("limit", train, "--max", "1,2", "--seeds", "2", "--random", "-o", f"{tmp_path}/d")
-    assert "8 subsets of 3 texts ('text', 4-grams of word, ud/1-glyphs1)" in found.stdout
-    assert "the most frequent occurs 2 times" in found.stdout
-    assert "the cat sat [ (1)" in found.stdout
-    assert "66.7%" in found.stdout
-    assert "about 3 texts" in found.stderr
-    again = done("limit", train, "--max", "1,2", "--seeds", "2", "--random", "-o", f"{tmp_path}/d")
-    assert "nothing was written" in again.stderr
-    assert again.stdout == found.stdout
-
-
 def test_limit_counts_the_references_of_pairs_without_another_text(tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     rows = [{"prompt": "Tell me of a cat", "reference": f"the cat sat [on] {n}"} for n in range(3)]
@@ -40,13 +28,6 @@ def test_limit_counts_the_references_of_pairs_without_another_text(tmp_path: Pat
         assert "1 subset of 3 texts ('reference'" in made.stdout
         (kept,) = (folder / "max-1.seed-0.jsonl").read_text().splitlines()
         assert json.loads(kept) in rows
-
-
-def test_limit_gives_its_manifest_as_json(train: str, tmp_path: Path) -> None:
-    folder = tmp_path / "d"
-    found = json.loads(done("limit", train, "--max", "1", "-o", str(folder), "--json").stdout)
-    assert found["manifest"] == json.loads((folder / "manifest.json").read_text())
-    assert [each["texts"] for each in found["manifest"]["subsets"]] == [2, 2, 2]
 
 
 def test_limit_refuses_what_it_cannot_do(train: str, tmp_path: Path) -> None:

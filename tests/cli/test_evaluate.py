@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ import pytest
 from click.testing import Result
 
 from rote.core.errors import OptionError
-from rote.core.result import Result as Found
 from rote.index.factory import build_index
-from rote.report.charts import draw_figures
 from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 NEXT = {
@@ -62,34 +59,6 @@ def run(*arguments: str) -> Result:
 
 def done(*arguments: str) -> str:
     return succeeded(run(*arguments)).stdout
-
-
-def test_the_table_says_how_well_models_do(files: dict[str, str]) -> None:
-    models = f"one={files['model']},two={files['other']}"
-    shown = done("evaluate", files["goals"], files["words"], "--model", models)
-    assert "one:" in shown
-    assert "two:" in shown
-    assert "75.0" in shown
-    assert "McNemar" in shown
-    assert "perplexity" in shown
-    assert "lm-evaluation-harness-0.4.13" in shown
-
-
-def test_json_csv_latex_and_figures_hold_the_same(files: dict[str, str], tmp_path: Path) -> None:
-    asked = ("evaluate", files["goals"], files["words"], "--model", files["model"])
-    found = json.loads(done(*asked, "--json", "--write", files["out"]))
-    values = found["sources"]["piqa"]["values"]
-    assert (values["accuracy"], values["chance"], values["majority"]) == (0.75, 0.5, 0.75)
-    assert found["sources"]["lambada"]["values"]["accuracy"] == 0.5
-    rows = list(csv.DictReader(done(*asked, "--csv").splitlines()))
-    told = {(row["source"], row["value"]): row["estimate"] for row in rows}
-    assert float(told["piqa", "accuracy"]) == 0.75
-    assert "piqa & 4 &" in done(*asked, "--latex")
-    done(*asked, "--figures", str(tmp_path / "drawn"))
-    assert (tmp_path / "drawn" / "accuracy.png").is_file()
-    saved = Found.from_json(json.dumps(found))
-    assert list(draw_figures(saved)) == ["accuracy"]
-    assert len(read_jsonl(files["out"])) == 6
 
 
 def test_answers_are_read_by_popularity_perturb_and_correlate(

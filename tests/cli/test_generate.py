@@ -42,42 +42,6 @@ def done(*arguments: str) -> Result:
     return succeeded(run(*arguments))
 
 
-def test_a_run_says_what_comes_and_shows_what_was_made(fake: str, tmp_path: Path) -> None:
-    path = tmp_path / "o.jsonl"
-    flags = ["--temperature", "0,1", "--samples", "3", "--max-tokens", "6", "-o", str(path)]
-    found = done("start:4", "--model", f"m={fake}", *flags)
-    assert (
-        "4 prompts x 2 settings x 3 samples (one sample where nothing is drawn): 16 texts, at most "
-        "96 tokens" in found.stderr
-    )
-    assert "4 prompts are the same, and greedy writes the same after them" in found.stderr
-    assert "m|greedy" in found.stdout
-    assert "m|temperature1" in found.stdout
-    assert len(read_jsonl(path)) == 16
-    again = done("start:4", "--model", f"m={fake}", *flags)
-    assert "nothing was written" in again.stderr
-    assert again.stdout == found.stdout
-    with pytest.raises(OptionError, match="made with other settings"):
-        raise run("start:4", "--model", f"m={fake}", *flags, "--seed", "1").exception or OSError
-
-
-def test_the_summary_as_json(fake: str, tmp_path: Path) -> None:
-    path = tmp_path / "o.jsonl"
-    found = json.loads(done("start", "--model", f"m={fake}", "-o", str(path), "--json").stdout)
-    assert found["sources"] == [
-        {
-            "source": "m",
-            "texts": 1,
-            "tokens": 3,
-            "words": 2,
-            "incomplete": 0,
-            "empty": 0,
-            "filtered": 0,
-        }
-    ]
-    assert read_jsonl(path)[0]["text"] == "one two"
-
-
 def test_an_index_continues_the_beginnings_of_texts(tmp_path: Path) -> None:
     text = "Some seed fell into good ground, and brought forth fruit a hundredfold."
     build_index([text], tmp_path / "idx", layers=("lower",))

@@ -31,7 +31,6 @@ DOCUMENTS = [
     },
     {"id": "answer", "source": "model", "text": "The dog is a testament to the old dog."},
 ]
-WORDS = 43
 MORE = [{"id": "extra", "author": "Anna", "source": "human", "text": "The old dog came back."}]
 
 
@@ -76,29 +75,6 @@ def test_an_unknown_subcommand_gets_a_suggestion() -> None:
     found = invoke("index", "buidl")
     assert found.exit_code == 2
     assert "did you mean 'build'?" in found.output
-
-
-def test_info_describes_the_index(index: str) -> None:
-    text = done("index", "info", index).stdout
-    for piece in (
-        index[-20:],
-        "rote-en/",
-        "2 (field 'author')",
-        "human (2), model (1)",
-        "1 segment",
-    ):
-        assert piece in text
-    held = json.loads(done("index", "info", index, "--json").stdout)
-    assert (held["documents"], held["words"], held["authors"]) == (3, WORDS, 2)
-    assert held["sources"] == {"human": 2, "model": 1}
-    layers = {layer["layer"]: layer for layer in held["layers"]}
-    assert {name: layer["sorted"] for name, layer in layers.items()} == {
-        "word": False,
-        "lower": True,
-        "pos": True,
-    }
-    assert layers["word"]["vocabulary"] == layers["lower"]["vocabulary"] + 2  # The, A
-    assert held["bytes"] == sum(segment["bytes"] for segment in held["segments"])
 
 
 def test_built_again_nothing_changes(index: str) -> None:
@@ -218,21 +194,6 @@ def test_a_store_can_be_indexed(index: str, tmp_path: Path) -> None:
     assert from_store["counts"] == json.loads(done("count", index, *asked).stdout)["counts"]
 
 
-def test_counts_by_layer(index: str) -> None:
-    rows = json.loads(done("count", index, "The old dog", "--json").stdout)["counts"]
-    assert [(row["layer"], row["items"]) for row in rows] == [
-        ("lower", ["the", "old", "dog"]),
-        ("pos", ["DT", "JJ", "NN"]),
-    ]
-    lower, tags = rows
-    assert (lower["occurrences"], lower["documents"], lower["authors"]) == (3, 3, 2)
-    assert lower["per_million"] == pytest.approx(3 / WORDS * 1e6)
-    assert tags["occurrences"] >= 5
-    text = done("count", index, "The old dog").stdout
-    assert "DT JJ NN" in text
-    assert "69,767" in text
-
-
 def test_items_are_taken_as_they_are(index: str) -> None:
     found = done("count", index, "--layer", "pos", "--items", "DT JJ NN", "XX", "--csv").stdout
     rows = list(csv.DictReader(found.splitlines()))
@@ -285,17 +246,6 @@ def test_many_phrases_are_counted_as_each_alone(index: str, tmp_path: Path) -> N
         assert row["documents"] == len(opened.documents(row["phrase"]))
 
 
-def test_search_shows_matches_in_context(index: str) -> None:
-    found = done("search", index, "old dog").stdout
-    lines = found.splitlines()
-    assert lines[-1] == "3 matches"
-    assert len({line.index("old dog") for line in lines[:3]}) == 1
-    assert "harbour" in lines[0]
-    assert "Anna" in lines[0]
-    assert "1 of 3 matches, the first" in done("search", index, "old dog", "--limit", "1").stdout
-    assert done("search", index, "no such thing").stdout == "0 matches\n"
-
-
 def test_what_a_text_holds_does_not_reach_the_terminal(index: str) -> None:
     found = done("search", index, "nobody saw the").stdout
     assert "\x1b" not in found
@@ -322,26 +272,6 @@ def test_offsets_lead_back_to_the_text(index: str) -> None:
     assert rows[2]["author"] == ""
 
 
-def test_search_sorts(index: str) -> None:
-    def after(*arguments: str) -> list[str]:
-        found = done("search", index, "dog", "--json", "--limit", "0", *arguments).stdout
-        return [
-            place["before"][-8:] + "|" + place["after"] for place in json.loads(found)["places"]
-        ]
-
-    by_place = after()
-    by_right = after("--sort", "right")
-    assert [text.split("|")[1][:4] for text in by_right] == [".", " cli", " is ", " sle", " wai"]
-    assert after("--sort", "left")[-1].startswith("A young |")
-    second = [text.split("|")[1].lower().split()[1:2] for text in after("--sort", "right2")]
-    assert second == sorted(second)
-    drawn = after("--sort", "random", "--seed", "1")
-    assert drawn == after("--sort", "random", "--seed", "1")
-    assert sorted(drawn) == sorted(by_right) == sorted(by_place)
-    some = done("search", index, "dog", "--sort", "random", "--limit", "2").stdout
-    assert "2 of 5 matches, chosen at random" in some
-
-
 def test_search_keeps_to_documents_with_a_field(index: str) -> None:
     asked = ("search", index, "old dog", "--where")
     rows = list(csv.DictReader(done(*asked, "author=Anna", "--csv").stdout.splitlines()))
@@ -350,27 +280,6 @@ def test_search_keeps_to_documents_with_a_field(index: str) -> None:
     assert [row["group"] for row in others["groups"]] == ["answer", "hill"]
     wrong = invoke(*asked, "autor=Anna")
     assert "unknown field of the documents 'autor'" in str(wrong.exception)
-
-
-def test_search_shows_other_layers(index: str) -> None:
-    found = done("search", index, '"old" "dog"', "--show", "pos", "--limit", "1").stdout
-    words, tags = found.splitlines()[:2]
-    assert tags.index("NN") == words.index("dog")
-    place = json.loads(done("search", index, "old dog", "--show", "pos", "--json").stdout)["places"]
-    assert place[0]["pos"] == ["JJ", "NN"]
-
-
-def test_top_lists_frequent_n_grams(index: str) -> None:
-    found = json.loads(done("top", index, "-n", "2", "-k", "2", "--json").stdout)
-    first, second = found["ngrams"]
-    assert (first["items"], first["count"], first["documents"]) == (["the", "old"], 4, 3)
-    assert (second["items"], second["count"]) == (["old", "dog"], 3)
-    assert first["example"] == "The old"
-    assert first["rank"] == 1
-    text = done("top", index, "--layer", "pos", "-n", "3", "-k", "1").stdout
-    assert "DT JJ NN" in text
-    assert "The old dog" in text
-    assert "no n-grams" in done("top", index, "-n", "200").stdout
 
 
 def test_top_is_written_to_a_file(index: str, tmp_path: Path) -> None:

@@ -62,17 +62,6 @@ def verdicts(*arguments: str) -> dict[str, tuple[bool, bool]]:
     return {row["text"]: (row["original"], row["fails"]) for row in rows}
 
 
-def test_the_terminal_shows_what_fails_whose_it_is_and_what_is_new(files: tuple[str, str]) -> None:
-    shown = done("originality", files[0], "--corpus", files[1], "--by", "source").stdout
-    assert "sentences that need a citation" in shown
-    assert "[Green clocks never sleep]." in shown
-    assert "copy, sentence 1: Ann Lee (ann)" in shown
-    assert "Wooden moons" in shown
-    assert "Good-Turing" in shown
-    assert "Ann B. Lee = Ann Lee" in shown
-    assert "100.0%" in shown
-
-
 def test_facets_are_shown_one_after_the_other_and_the_ground_truth_once(
     files: tuple[str, str], tmp_path: Path
 ) -> None:

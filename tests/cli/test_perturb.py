@@ -79,26 +79,6 @@ def test_models_answer_originals_nouns_verbs_and_both(
     assert len(kept) == 16
 
 
-def test_the_tables_of_the_paper_are_printed_and_written_as_latex(
-    files: dict[str, str], tmp_path: Path
-) -> None:
-    models = f"small={files['model']},large={files['model']}"
-    judge = ("--judge", files["model"], "--judge-items", "1")
-    asked = (files["words"], files["pairs"], "--model", models, *judge)
-    shown = done(*asked, "--figures", str(tmp_path / "drawn"))
-    for said in ("small ", "large ", "Change-N (%)", "Change-V (%)", "(perplexity)", "Judge:"):
-        assert said in shown
-    assert (tmp_path / "drawn" / "answers.svg").is_file()
-    written = done(*asked, "--latex")
-    assert "in percent: functional tasks" in written
-    assert "in percent: formal tasks" in written
-    assert "Lex. Perturb.-N" in written
-    assert r"lambada (perplexity) & lambada \\" in written
-    assert (
-        "accuracy_before" not in json.loads(done(*asked, "--json"))["sources"]["lambada"]["values"]
-    )
-
-
 def test_table_3_names_the_models(files: dict[str, str], tmp_path: Path) -> None:
     texts = tmp_path / "texts.jsonl"
     texts.write_text(json.dumps({"id": "1", "text": "He bought the automobile. He liked his hat."}))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -45,33 +44,6 @@ def run(*arguments: str) -> Result:
 
 def done(*arguments: str) -> str:
     return succeeded(run(*arguments)).stdout
-
-
-def test_the_table_shows_both_halves_and_their_difference(index: str, goals: str) -> None:
-    shown = done(goals, "--corpus", index, "-n", "2", "--correct", "model", "--by", "kind,task")
-    assert "functional|piqa" in shown
-    assert "high - low" in shown
-    assert "Newcombe" in shown
-    assert "do not occur in the corpus" in shown
-    without = done(goals, "--corpus", index, "-n", "2")
-    assert "high - low" not in without
-    assert "accuracy: no field says which items were answered correctly" in without
-
-
-def test_json_csv_and_latex_hold_the_same_values(index: str, goals: str, tmp_path: Path) -> None:
-    asked = (goals, "--corpus", index, "-n", "2", "--correct", "model")
-    found = json.loads(done(*asked, "--json"))
-    assert found["measure"] == "popularity"
-    tables = {"values", "tests", "items", "deciles", "groups", "accuracy"}
-    assert set(found["tables"]) == tables
-    accuracy = found["sources"]["piqa"]["values"]["accuracy"]
-    assert accuracy == 0.75
-    rows = list(csv.DictReader(done(*asked, "--csv").splitlines()))
-    assert float(next(r for r in rows if r["value"] == "accuracy")["estimate"]) == accuracy
-    assert "piqa & 4 &" in done(*asked, "--latex")
-    target = tmp_path / "found.txt"
-    done(*asked, "-o", str(target))
-    assert "75.0" in target.read_text()
 
 
 def test_figures_are_drawn_and_read_back_from_json(index: str, goals: str, tmp_path: Path) -> None:
@@ -129,9 +101,3 @@ def test_the_web_service_counts_and_is_named(
     assert (
         "backend:infini-gram-api|tokenizer:tokenizer of v4_made|index:v4_made" in found["signature"]
     )
-
-
-def test_deciles_are_written_as_json_alone(index: str, goals: str) -> None:
-    error = run(goals, "--corpus", index, "-n", "2", "--save-deciles", goals).exception
-    assert isinstance(error, OptionError)
-    assert "end in one of .json" in str(error)

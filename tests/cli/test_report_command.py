@@ -29,17 +29,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_summary_and_the_path_are_printed(tmp_path: Path) -> None:
-    path = tmp_path / "picture.html"
-    printed = run(*_TEXTS, *_QUICK, "-o", path).output
-    assert "Differences from plain" in printed
-    # Of 39 permutations none is as far: more might say either.
-    assert "differs clearly from plain in none of 1 aspect; 1 is borderline" in printed
-    assert "left out:" not in printed
-    assert str(path) in printed.replace("\n", "")
-    assert path.read_text(encoding="utf-8").lstrip().lower().startswith("<!doctype html>")
-
-
 def test_a_study_is_saved_and_shown_again_in_every_form(saved: Path, tmp_path: Path) -> None:
     study = Report.from_json(saved.read_text(encoding="utf-8"))
     assert [result.measure for result in study.results] == ["lexical"]

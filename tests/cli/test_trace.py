@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -31,47 +30,6 @@ def files(tmp_path: Path) -> tuple[str, str]:
     for name, rows in (("corpus", DOCUMENTS), ("texts", TEXTS)):
         write_jsonl(tmp_path / f"{name}.jsonl", rows)
     return str(tmp_path / "texts.jsonl"), str(tmp_path / "corpus.jsonl")
-
-
-def test_json_has_spans_sources_and_texts(files: tuple[str, str]) -> None:
-    found = json.loads(done("trace", files[0], "--corpus", files[1], "--json"))
-    assert found["schema"] == 1
-    (span,) = found["spans"]
-    assert (span["kind"], span["id"], span["source"]) == ("verbatim", "copy", "model")
-    assert (span["words"], span["occurrences"], span["documents"]) == (14, 1, 1)
-    assert span["recased"] is True
-    assert TEXTS[0]["text"][span["start"] : span["end"]] == span["text"]
-    (place,) = span["places"]
-    assert (place["document"], place["author"]) == ("garden", "Anna")
-    assert DOCUMENTS[0]["text"][place["start"] : place["end"]] == place["match"]
-    assert [(text["id"], text["spans"]) for text in found["texts"]] == [("copy", 1), ("own", 0)]
-    assert found["found"] == {"verbatim": 1, "lemma": 0, "gapped": 0}
-    assert found["settings"]["min_words"] == 8
-    assert span["edit_rate"] == 0
-    assert span["edits"] == {"exchanged": 0, "added": 0, "left_out": 0}
-
-
-def test_csv_has_one_line_per_span(files: tuple[str, str], tmp_path: Path) -> None:
-    out = tmp_path / "spans.csv"
-    done("trace", files[0], "--corpus", files[1], "-o", str(out))
-    (row,) = csv.DictReader(out.read_text().splitlines())
-    assert (row["document"], row["words"], row["kind"]) == ("garden", "14", "verbatim")
-
-
-def test_a_page_is_written_where_the_file_ends_in_html(
-    files: tuple[str, str], tmp_path: Path
-) -> None:
-    out = tmp_path / "trace.html"
-    assert done("trace", files[0], "--corpus", files[1], "-o", str(out)) == ""
-    assert "texts.jsonl against corpus.jsonl" in out.read_text()
-    assert 'id="span-1"' in out.read_text()
-
-
-def test_the_terminal_shows_the_spans(files: tuple[str, str]) -> None:
-    shown = done("trace", files[0], "--corpus", files[1], "--kinds", "verbatim")
-    assert "14 words  verbatim, other capitals" in shown
-    assert "garden, Anna:" in shown
-    assert "matches of at least 8 words: 1 verbatim" in shown
 
 
 def test_an_index_that_lacks_a_layer_says_how_to_add_it(

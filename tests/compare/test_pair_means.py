@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -42,7 +42,6 @@ def test_the_mean_over_pairs_needs_no_pairs(count: int, seed: int) -> None:
 
 
 @given(st.lists(st.integers(0, 4), max_size=6), st.integers(0, 99))
-@settings(deadline=None)
 def test_the_error_is_that_of_leaving_out_one_text_at_a_time(counts: list[int], seed: int) -> None:
     rng = np.random.default_rng(seed)
     texts = [unit_vectors(rng, count) for count in counts]

@@ -213,7 +213,6 @@ def test_what_each_source_shares_is_counted(tmp_path: Path) -> None:
     lists(some(["a", "b", "c", "d", "B", "a.", "b-c", "d's", "--"], 30, 1), 6, 1),
     st.sampled_from([0.0, 0.6, 1.0]),
 )
-@settings(max_examples=40)
 def test_to_run_it_again_changes_nothing(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], near: float
 ) -> None:

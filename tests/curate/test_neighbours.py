@@ -75,7 +75,7 @@ def test_a_masked_model_is_asked_for_another_word() -> None:
     assert "Thing boys bought a big automobile and drove it home." in found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text(alphabet="ab dogcatsruns.", max_size=40), st.integers(0, 3))
 def test_whatever_the_text_is_each_neighbour_differs(text: str, seed: int) -> None:
     (found,) = ByLexicon(4, seed)([text], Silent())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate.lemmas import lemma_of
@@ -331,7 +331,6 @@ def test_nothing_but_an_article_ever_changes(before: str, word: str) -> None:
         assert last == {"a", "an"}
 
 
-@settings(max_examples=40)
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3), st.integers(0, 99))
 def test_text_outside_the_replaced_words_stays(texts: list[str], seed: int) -> None:
     one = item(" ".join(texts) + " ", "It was so.", "It was not.")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.corpus.items import Item
@@ -125,7 +125,6 @@ def stands_in(phrase: str, text: str) -> bool:
 
 
 @pytest.mark.parametrize("form", RECORDS)
-@settings(max_examples=60)
 @given(data=st.data())
 def test_a_word_is_replaced_alike_everywhere_or_nowhere(form: str, data: st.DataObject) -> None:
     variant = data.draw(st.sampled_from(["exact", "paper"]))

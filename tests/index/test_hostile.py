@@ -124,7 +124,7 @@ def tampered(index: Path, file: Path, draw: random.Random) -> Iterator[str]:
 
 
 # One example is many indexes; shrinking would take for ever.
-@settings(dear(4), phases=[Phase.generate])
+@settings(dear(5), phases=[Phase.generate])
 @given(st.integers(0, 2**32))
 def test_a_tampered_index_answers_or_refuses(
     child: Child, index: Path, compact: Path, seed: int

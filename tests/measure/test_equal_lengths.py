@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -163,7 +163,6 @@ def test_value_and_error_are_those_of_all_pairs(
 
 
 @given(texts_of_trees(longest=10))
-@settings(max_examples=60, deadline=None)
 def test_sources_of_the_same_lengths_have_the_plain_value(texts: list[list[Tree]]) -> None:
     rows, (take, _) = rows_of(texts, texts)
     found = syntactic.reduce(rows, take, Options(), NOTHING)

@@ -11,15 +11,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core import ngrams as numbered_ngrams
 from rote.measure import _lexical_kernels
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
-
-relaxed = settings(deadline=None, max_examples=60)
 
 
 def twin_random(seed: int, counter: int) -> int:
@@ -52,7 +50,6 @@ def test_random_numbers_are_splitmix64() -> None:
     assert int(_lexical_kernels.mixed(np.uint64(0), np.uint64(1))) == 0xE220A8397B1DCDAF
 
 
-@relaxed
 @given(st.integers(1, 300), st.data())
 def test_draw_equals_its_twin(total: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(0, total))
@@ -74,7 +71,6 @@ def test_draw_gives_all_subsets_equally_often() -> None:
     assert sum((count - 1000) ** 2 / 1000 for count in counts.values()) < 27.9
 
 
-@relaxed
 @given(texts_and_take(), st.integers(1, 4))
 def test_places_of_all_ranks(drawn: tuple[Texts, list[int]], n: int) -> None:
     texts, take = drawn
@@ -92,7 +88,6 @@ def test_places_of_all_ranks(drawn: tuple[Texts, list[int]], n: int) -> None:
         assert rows.tolist() == [ids[place : place + n].tolist() for place in expected[::-1]]
 
 
-@relaxed
 @given(st.integers(1, 4), st.data())
 def test_distinct_rows(width: int, data: st.DataObject) -> None:
     row = st.lists(st.integers(0, 2), min_size=width, max_size=width)
@@ -101,7 +96,6 @@ def test_distinct_rows(width: int, data: st.DataObject) -> None:
     assert _lexical_kernels.distinct_rows(array) == len({tuple(row) for row in rows})
 
 
-@relaxed
 @given(texts_and_take(), st.integers(1, 40), st.integers(0, 2**64 - 1))
 def test_distinct_among_drawn(drawn: tuple[Texts, list[int]], limit: int, seed: int) -> None:
     texts, take = drawn
@@ -151,7 +145,6 @@ def twin_hdd(text: list[int], draws: int) -> float:
     return float(found / draws)
 
 
-@relaxed
 @given(texts_of_ids(words=5, longest=40), st.integers(1, 12))
 def test_values_of_texts(texts: Texts, size: int) -> None:
     words = (*columns(texts), 5)
@@ -171,7 +164,6 @@ def test_values_of_texts(texts: Texts, size: int) -> None:
     )
 
 
-@relaxed
 @given(texts_and_take())
 def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
     texts, take = drawn
@@ -190,7 +182,6 @@ def test_ttr_and_entropy(drawn: tuple[Texts, list[int]]) -> None:
     assert entropy == pytest.approx(expected, abs=1e-12)
 
 
-@relaxed
 @given(texts_of_ids(), st.integers(1, 5))
 def test_sets_of_ngrams(texts: Texts, longest: int) -> None:
     ids, starts, ends = columns(texts)
@@ -242,7 +233,6 @@ def text_groups(takes: list[list[int]]) -> numbered_ngrams.TextGroups:
     return numbered_ngrams.TextGroups.of([np.array(take, np.int64) for take in takes])
 
 
-@relaxed
 @given(texts_of_ids(), st.integers(1, 4), st.booleans())
 def test_postings_list_the_texts_of_each_ngram(texts: Texts, n: int, counted: bool) -> None:
     found = postings_of(texts, n, counted=counted)
@@ -294,7 +284,6 @@ def compare_groups(texts: Texts, n: int, takes: list[list[int]]) -> None:
     ]
 
 
-@relaxed
 @given(
     texts_of_ids(),
     st.integers(1, 3),

@@ -7,15 +7,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core import ngrams
 from rote.measure import _pair_kernels, compression
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
-
-relaxed = settings(deadline=None, max_examples=60)
 
 
 def twin_lcs(one: list[int], other: list[int]) -> int:
@@ -67,7 +65,6 @@ def rouge(texts: Texts, words: int, first: int = 0, last: int | None = None) -> 
     return _pair_kernels.rouge_rows(*versions, words, *one_source, first, last)
 
 
-@relaxed
 @given(texts_of_ids(words=6, longest=12), st.integers(1, 4))
 def test_two_texts_are_compared_in_one_version_and_the_next_two_in_another(
     texts: Texts, count: int
@@ -87,7 +84,6 @@ def test_two_texts_are_compared_in_one_version_and_the_next_two_in_another(
     assert np.allclose(found, expected, rtol=1e-14)
 
 
-@relaxed
 @given(texts_of_ids(words=6, longest=20), st.integers(-1, 2), st.integers(0, 99))
 def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
     expected = upper(texts, twin_rouge)
@@ -115,7 +111,6 @@ def test_rouge_rows_of_a_part_are_those_of_the_whole() -> None:
     assert np.array_equal(rouge(texts, 9, 2, 4), rouge(texts, 9)[2:4])
 
 
-@relaxed
 @given(texts_and_take(words=4, longest=15))
 def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
     texts, take = drawn
@@ -148,7 +143,6 @@ def test_bleu(drawn: tuple[Texts, list[int]]) -> None:
     assert np.array_equal(later, scores[1:])
 
 
-@relaxed
 @given(st.integers(0, 9), st.data())
 def test_row_sums(texts: int, data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
@@ -168,7 +162,6 @@ def test_row_sums(texts: int, data: st.DataObject) -> None:
     assert np.allclose(of_groups, [found.sum() / 2, some.sum() / 2], rtol=1e-13)
 
 
-@relaxed
 @given(texts_and_take())
 def test_texts_are_written_with_separators(drawn: tuple[Texts, list[int]]) -> None:
     texts, take = drawn

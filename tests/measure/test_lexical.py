@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
@@ -87,7 +87,6 @@ def test_agrees_with_lexicalrichness(words: int, kind: str) -> None:
     assert found["ttr"] == pytest.approx(other.ttr, rel=1e-15)
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=60), st.floats(0.3, 0.95))
 def test_mtld_agrees_with_lexicalrichness_on_short_texts(text: list[str], threshold: float) -> None:
     from lexicalrichness import LexicalRichness  # slow to import

@@ -11,7 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.metric import Work
@@ -258,7 +258,6 @@ def test_as_many_neighbours_as_there_are_points_are_too_many() -> None:
     assert all(map(math.isnan, [*few.scores().values(), *single.scores().values()]))
 
 
-@settings(deadline=None)
 @given(samples(vector), RULES)
 def test_two_parts_of_one_sample_are_compared_as_two_samples_are(
     made: tuple[list[Any], int, Any, Any], rule: Rule

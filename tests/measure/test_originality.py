@@ -463,7 +463,6 @@ def rows_of(
 generated = lists(twins.sentences, 4, 1)
 
 
-@settings(max_examples=60)
 @given(truth=twins.truths, texts=generated, relax=st.integers(1, 3))
 def test_shares_are_those_of_all_windows(
     truth: twins.Truth, texts: list[list[twins.Sentence]], relax: int
@@ -596,7 +595,6 @@ def test_short_sentences_are_held_against_the_nearest_length() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 1 << 16])
-@settings(max_examples=60)
 @given(hypotheses=several, references=several)
 def test_bleu_is_that_of_the_plain_definition_and_of_sacrebleu(
     at_once: int, hypotheses: list[list[str]], references: list[list[str]]
@@ -615,7 +613,6 @@ def test_bleu_is_that_of_the_plain_definition_and_of_sacrebleu(
         assert 100 * found == pytest.approx(peer.score)
 
 
-@settings(max_examples=40)
 @given(truth=twins.truths, hypotheses=several)
 def test_bleu_takes_the_sentences_of_all_documents_and_segments_as_references(
     truth: twins.Truth, hypotheses: list[list[str]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from rote.annotate import annotators
 from rote.annotate.trees import head_distances, head_layer
@@ -260,7 +260,6 @@ def edit_distance(one: Tree, other: Tree) -> float:
 
 
 @given(trees(), trees())
-@settings(max_examples=60, deadline=None)
 def test_edit_distances_are_those_of_the_definition(one: Tree, other: Tree) -> None:
     assert edit_distance(one, other) == edit_twin(one, other) / (len(one) + len(other))
 

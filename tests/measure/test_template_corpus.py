@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import annotators
@@ -269,7 +269,6 @@ def test_agrees_with_counting_by_hand(
 
 
 @given(drawn(some(some_letters, 4)), st.integers(1, 3))
-@settings(max_examples=60)
 def test_counts_of_counts_over_several_segments(parts: list[Texts], n: int) -> None:
     segments = [segment for texts in parts for segment in corpus_of(texts).segments]
     counts = grams_in([text for texts in parts for text in texts], n)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from rote.core.result import Result
 from rote.measure import Settings
@@ -16,8 +14,6 @@ from rote.measure import contamination as contamination_measure
 from rote.measure import novelty as novelty_measure
 from rote.measure.driver.compute import compute
 from rote.report.charts import draw_figures
-from rote.report.result_tables import print_tables
-from tests.report.drawn import as_data
 from tests.report.test_template_figures import data
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."
@@ -40,24 +36,6 @@ def measured(measure: Any, corpus: str) -> Result:
     return Result.from_json(result.to_json())
 
 
-def printed(result: Result, table: str) -> str:
-    out = io.StringIO()
-    console = Console(file=out, width=140, color_system=None)
-    print_tables(replace(result, tables={table: result.tables[table]}), console)
-    return out.getvalue()
-
-
-def test_the_curves_are_drawn_for_words_and_tags_and_coverage(corpus: str) -> None:
-    charts = draw_figures(measured(novelty_measure, corpus))
-    assert list(charts) == ["values", "novelty", "coverage"]
-    drawn = as_data(charts["novelty"])
-    assert [panel["title"]["text"] for panel in drawn["concat"]] == [
-        "new n-grams of words",
-        "new n-grams of tags",
-    ]
-    assert "\x1b" not in charts["novelty"].to_json()
-
-
 def test_the_curves_end_soon_after_everything_is_new_in_every_source(corpus: str) -> None:
     found = measured(novelty_measure, corpus)
     shares = {"copier": [0.2, 0.6, 0.9], "writer": [0.5, 0.999, 0.9]}
@@ -75,21 +53,3 @@ def test_other_measures_and_empty_tables_have_no_such_figures(corpus: str) -> No
     assert list(draw_figures(measured(contamination_measure, corpus))) == ["values"]
     (without,) = compute({"novelty": novelty_measure.Options()}, [OLD, NEW])
     assert draw_figures(without) == {}
-
-
-def test_the_longest_copied_runs_are_printed(corpus: str) -> None:
-    result = measured(novelty_measure, corpus)
-    shown = printed(result, "copied")
-    assert "pier       Ada" in shown
-    assert "The ferry left at nine" in shown
-
-
-def test_verdicts_and_their_evidence_are_printed(corpus: str) -> None:
-    result = measured(contamination_measure, corpus)
-    shown = printed(result, "items")
-    assert "contaminated" in shown
-    assert "2 items with 8 words or more in a row" in shown
-    assert "\x1b" not in shown
-    clean = [row for row in result.tables["items"] if row["verdict"] == "clean"]
-    without = replace(result, tables={"items": clean})
-    assert "Items that the corpus holds" not in printed(without, "items")

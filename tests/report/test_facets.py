@@ -12,7 +12,7 @@ from rich.console import Console
 from rote.core.result import Result
 from rote.report import result_tables as tables
 from rote.report.charts import CURVE, VALUES, draw_chart, draw_figures
-from rote.report.export import values_csv, values_latex, values_parquet
+from rote.report.export import values_csv, values_parquet
 from rote.report.grid import split_facets, split_panel
 from rote.report.result_tables import print_tables
 from tests.report.drawn import as_data
@@ -82,18 +82,6 @@ def test_a_part_without_the_reference_has_none() -> None:
     assert tales.reference == "human"
 
 
-def test_each_task_is_a_block_of_the_table() -> None:
-    text = tables.results_text(made_panel())
-    heads = [line.split() for line in text.splitlines() if "against" in line and "|" not in line]
-    assert heads == [["news", "against", "human"], ["tales", "against", "human"]]
-    names = [line.split() for line in text.splitlines() if line.strip().startswith("human")]
-    assert names == [["human", "one", "two", "input", "documents"]] * 2
-    assert text.count("▲") >= 2 * 3
-    assert "at 1,000 words" in text
-    assert "at 2,000 words" in text
-    assert "above or below human" in text
-
-
 def test_a_task_without_a_reference_says_so() -> None:
     result = made_panel()[0]
     rest = {group: s for group, s in result.by_source.items() if group != "news|human"}
@@ -109,16 +97,6 @@ def test_a_note_about_everyone_does_not_list_everyone() -> None:
     assert "short texts (news|one)" in tables.results_text([replace(result, by_source=few)])
 
 
-def test_csv_names_group_facet_and_reference() -> None:
-    rows = list(csv.DictReader(io.StringIO(values_csv(made_panel()))))
-    assert len(rows) == 3 * 2 * 4
-    row = next(row for row in rows if row["source"] == "tales|one")
-    assert (row["facet"], row["name"], row["reference"]) == ("tales", "one", "tales|human")
-    assert row["matched_at"] == "2,000 words"
-    plain = next(csv.DictReader(io.StringIO(values_csv([made(2)]))))
-    assert (plain["facet"], plain["name"], plain["reference"]) == ("", "human", "human")
-
-
 def test_parquet_has_every_value_with_its_aspect() -> None:
     import polars as pl
 
@@ -127,14 +105,6 @@ def test_parquet_has_every_value_with_its_aspect() -> None:
     assert frame.height == len(rows)
     assert frame["estimate"].to_list() == [float(row["estimate"]) for row in rows]
     assert set(frame["aspect"]) == {"Words", "Compression", "Compression of tags"}
-
-
-def test_latex_has_a_part_for_each_task_and_a_bold_reference() -> None:
-    latex = values_latex(made_panel())
-    assert latex.count(r"\midrule") == 2
-    assert r"\multicolumn{5}{l}{\textit{tales}} \\" in latex
-    assert r" & \textbf{human} & one & two & input documents \\" in latex
-    assert r"\multicolumn" not in values_latex([made(2)])
 
 
 def test_further_tables_come_task_by_task_and_the_sweep_once() -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rote.core.result import Result
 from rote.report import result_tables as tables
 from rote.report.result_tables import print_tables
-from tests.report.made import made, match, names, template
+from tests.report.made import made
 
 
 def shown(result: Result, width: int = 160) -> str:
@@ -34,61 +34,9 @@ def line(text: str, beginning: str) -> str:
     return next(line for line in text.splitlines() if line.strip().startswith(beginning))
 
 
-def test_lengths_have_a_column_for_each_n() -> None:
-    text = shown(only("lengths"))
-    assert line(text, "source").split() == ["source", *"n = 4 n = 5 n = 6 n = 7 n = 8".split()]
-    assert "98% (0.083)" in line(text, "human")
-
-
-def test_templates_come_with_counts_and_their_commonest_text() -> None:
-    text = shown(only("templates"))
-    assert line(text, template(1)).split()[6:8] == ["1,250", "390"]
-    assert match(1) in line(text, template(1))
-    assert text.count(template(10)) == 2
-    assert template(11) not in text
-    assert line(text, template(1)).endswith(f"{match(1)} · another match of the same")
-
-
 def test_many_sources_share_one_screen() -> None:
     for name in ("templates", "distinctive"):
         assert len(shown(only(name, sources=12)).splitlines()) <= 45
-
-
-def test_the_strongest_distinctive_templates_have_arrows() -> None:
-    text = shown(only("distinctive"))
-    assert "12.1▲" in line(text, template(1))
-    assert "-8.8▼" in line(text, template(20))
-    assert template(12) not in text
-    unsure = {**made(2).tables["distinctive"][0], "p_corrected": None, "examples": []}
-    (row,) = [
-        one for one in shown(only("distinctive", [unsure])).splitlines() if template(1) in one
-    ]
-    assert "▲" not in row
-
-
-def test_overlap_is_a_matrix() -> None:
-    text = shown(only("overlap", sources=3))
-    assert line(text, "1   human").split() == ["1", "human", "·", "33%", "25%"]
-    undefined = {"source": "human", "other": names(2)[1], "shared": 0, "jaccard": None}
-    assert "–" in shown(only("overlap", [undefined]))
-
-
-def test_coverage_has_a_table_for_each_corpus() -> None:
-    text = shown(only("coverage"))
-    assert text.count("human") == 3
-    assert line(text, "human").split("   ")[-1].strip() == "40% ±4 (20%)"
-    assert "–" in line(text, "human")
-    assert "80% ±4 (60%)" in text
-
-
-def test_rank_tests_say_medians_and_p() -> None:
-    assert line(shown(only("rank_tests")), "human").split() == [
-        *("human", "812.5", "48,211", "1,234", "<", "0.001")
-    ]
-    rows = [{**made(2).tables["rank_tests"][0], "p": None, "median": None, "u": 7.0}]
-    assert line(shown(only("rank_tests", rows)), "human").split()[1:] == [
-        *("–", "48,211", "7.000", "–")
-    ]
 
 
 def test_texts_that_stand_in_the_corpus_are_a_warning() -> None:

@@ -37,17 +37,6 @@ def bins(controlled: bool = False) -> list[dict[str, Any]]:
     return found
 
 
-def trends(controlled: bool = False) -> list[dict[str, Any]]:
-    row: dict[str, Any] = {"score": "rouge_2", "texts": 9, "nov": 0.1, "sim": 0.3, "p": 0.0001}
-    row |= {"ratio": 3.0, "ratio_low": 1.5, "ratio_high": 4.5}
-    row |= {"trend": 0.5, "trend_low": None, "trend_high": None}
-    if controlled:
-        row |= {"rise": 0.2, "rise_low": 0.1, "rise_high": 0.3}
-        row |= {"excess_trend": None, "excess_trend_low": None, "excess_trend_high": None}
-        row |= {"excess_p": None}
-    return [{"source": source, **row} for source in SOURCES]
-
-
 def result(measure: str = "overlap", **tables: Any) -> Result:
     made = Result(
         measure=measure,
@@ -84,39 +73,11 @@ def test_bins_are_named_as_in_the_paper(row: dict[str, Any], name: str) -> None:
     assert bin_name(row) == name
 
 
-def test_scores_are_printed_bin_by_bin_with_their_reach() -> None:
-    shown = printed("bins", bins())
-    assert "ROUGE-2" in shown
-    assert ">35" in shown
-    assert "0.2500 ±0.1250" in shown
-    assert "above the control" not in shown
-
-
 def test_the_control_has_no_line_in_its_own_table() -> None:
     shown = printed("bins", bins(controlled=True)[:8] + bins(controlled=True)[8:])
     after = shown.split("above the control")[1].split("grade")[0]
     assert "learner" in after
     assert "control" not in after
-
-
-def test_trends_are_printed_under_each_source() -> None:
-    assert "3.00 ±1.50" in printed("trends", trends())
-    shown = printed("trends", trends(controlled=True))
-    assert "rise above control" in shown
-    assert "0.200 ±0.100" in shown
-    assert "< 0.001" in shown
-
-
-def test_the_partition_shows_items_and_both_ends() -> None:
-    rows = [
-        {"source": "a", "bin": 1, "name": "T_nov", "low": 0.0, "high": 0.1, "items": 1200},
-        {"source": "a", "bin": 2, "name": "T_sim", "low": 0.1, "high": 1.0, "items": 7},
-        {"source": "a", "bin": None, "name": "too short", "low": None, "high": None, "items": 3},
-    ]
-    shown = printed("partition", rows)
-    assert "1,200" in shown
-    assert "T_sim" in shown
-    assert shown.count("too short") == 1
 
 
 def test_entities_are_printed_by_type_and_a_source_without_any_says_so() -> None:

@@ -65,13 +65,6 @@ def test_cells_carry_what_the_result_holds(result: rote.Result) -> None:
     assert not math.isnan(cell.matched)
 
 
-def test_the_text_table_holds_values_marks_and_signature(result: rote.Result) -> None:
-    text = result.table()
-    assert "type-token ratio ~" in text
-    assert "▼" in text
-    assert str(result.signature) in text.replace("\n", "")
-
-
 def test_sets_of_texts_are_not_called_texts() -> None:
     texts = {"a": [Document(f"{n}", f"Text {n} of a few.", {"set": n % 2}) for n in range(4)]}
     plain, within = (

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from rote.cli._output import OutputOptions, deliver
 from rote.core.result import Result
 from rote.report.charts import draw_figure, draw_figures, save_figure
 from tests.report.drawn import as_data
@@ -61,40 +60,11 @@ def test_charts_render(tmp_path: Path) -> None:
         assert names(3)[2] in drawn or name == "ranks"
 
 
-def test_the_curve_holds_both_values_of_every_source() -> None:
-    rows = data(draw_figure(made(3), "lengths"))
-    assert {row["source"] for row in rows} == set(names(3))
-    assert {row["n"] for row in rows} == {4, 5, 6, 7, 8}
-    assert {row["role"] for row in rows if row["source"] == "human"} == {"reference"}
-
-
-def test_no_two_sources_look_alike() -> None:
-    chart = as_data(draw_figure(made(20), "lengths"))
-    points = chart["concat"][0]["layer"][1]["encoding"]
-    colours, shapes = points["color"]["scale"]["range"], points["shape"]["scale"]["range"]
-    assert len(set(zip(colours, shapes))) == 20
-
-
-def test_the_strongest_templates_of_both_sides_are_drawn() -> None:
-    rows = data(draw_figure(made(2), "distinctive"))
-    assert len({row["template"] for row in rows}) == 15
-    assert {row["side"] for row in rows} == {"source", "reference"}
-    assert template(12) not in {row["template"] for row in rows}
-
-
 def test_neither_side_crowds_out_the_other() -> None:
     rows = [{**row, "z": row["z"] + 5} for row in made(2).tables["distinctive"]]
     drawn = data(draw_figure(without(made(2), distinctive=rows), "distinctive"))
     least = {row["template"] for row in drawn if row["side"] == "reference"}
     assert least == {template(rank) for rank in range(17, 21)}
-
-
-def test_ranks_are_shares_that_reach_one() -> None:
-    rows = data(draw_figure(made(2), "ranks"))
-    assert max(row["share"] for row in rows) == 1
-    templates = [row for row in rows if row["kind"] == "templates"]
-    assert [row["share"] for row in templates[:2]] == [1 / 24, 2 / 24]
-    assert templates[0]["rank"] <= templates[1]["rank"]
 
 
 def test_an_interval_that_is_missing_has_no_width() -> None:
@@ -127,24 +97,6 @@ def test_names_cannot_steer_a_figure() -> None:
     rows = [{"source": "a\u202e\x1b", "n": 4, "rate": 0.5, "per_token": 0.1}]
     chart = draw_figure(without(made(2), lengths=rows), "lengths")
     assert {row["source"] for row in data(chart)} == {"a␛"}
-
-
-def test_all_figures_go_into_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    few = dict.fromkeys(NAMES - {"lengths"}, ())
-    deliver([without(made(2), **few)], OutputOptions(figures=tmp_path / "new"), panel=False)
-    written = {path.name for path in (tmp_path / "new").iterdir()}
-    assert written == {"values.png", "values.svg", "lengths.png", "lengths.svg"}
-    assert (tmp_path / "new" / "lengths.png").read_bytes().startswith(b"\x89PNG")
-    assert "Templates by length" in capsys.readouterr().out
-
-
-def test_in_a_panel_figures_carry_the_name_of_their_measure(tmp_path: Path) -> None:
-    results = [
-        made(2, measure="lexical"),
-        without(made(2), **dict.fromkeys(NAMES - {"overlap"}, ())),
-    ]
-    deliver(results, OutputOptions(figures=tmp_path, json=True), panel=True)
-    assert {path.stem for path in tmp_path.iterdir()} == {"verdicts", "values", "templates-overlap"}
 
 
 def test_favoured_patterns_point_to_the_side_that_favours_them() -> None:

@@ -180,14 +180,6 @@ def test_a_trace_that_found_nothing_is_a_page_too() -> None:
     assert "4 words in 1 text; 0 of them (0.00%) lie in a match, in 0 texts" in printed(found)
 
 
-def test_the_terminal_shows_spans_with_their_places() -> None:
-    shown = printed(traced())
-    assert "2 verbatim, 0 lemma, 1 gapped" in shown
-    assert "1 time in 1 document" in shown
-    assert f"People say that {PASSAGE}" in " ".join(shown.split())
-    assert "\x1b" not in shown
-
-
 def test_what_was_changed_is_marked_and_counted() -> None:
     changed = PASSAGE.replace("buried eleven", "buried some").replace("the pear", "pear")
     found = trace(

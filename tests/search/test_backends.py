@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
@@ -83,7 +83,6 @@ def test_a_folder_of_infini_gram_is_read_exactly(tmp_path: Path, kind: str, shar
             assert found.tolist() == [pair[place] for pair in expected]
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.binary(min_size=1, max_size=60), st.lists(st.binary(min_size=1, max_size=4), max_size=8))
 def test_the_search_finds_every_suffix_that_begins_with_a_query(
     text: bytes, queries: list[bytes]

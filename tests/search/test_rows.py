@@ -58,7 +58,6 @@ def joined(segments: list[list[list[str]]]) -> Index:
 
 
 @pytest.mark.parametrize("at_once", [1 << 16, 2])
-@settings(max_examples=40)
 @given(SEGMENTS, st.sampled_from(QUERIES), st.sampled_from(SORTS))
 def test_orders_and_tallies_are_those_of_a_plain_sort(
     at_once: int, segments: list[list[list[str]]], query: str, sort: Any
@@ -100,7 +99,6 @@ def test_orders_and_tallies_are_those_of_a_plain_sort(
     assert {row["group"]: row["matches"] for row in rows} == dict(shown)
 
 
-@settings(max_examples=40)
 @given(SEGMENTS, st.sampled_from(QUERIES), st.integers(1, 6))
 def test_a_limit_gives_the_first_matches_and_the_number_of_all(
     segments: list[list[list[str]]], query: str, limit: int
@@ -128,7 +126,6 @@ def test_blocks_of_rows_are_the_rows_of_a_search(
     ]
 
 
-@settings(max_examples=40)
 @given(
     SEGMENTS,
     st.sampled_from(QUERIES),
@@ -160,7 +157,6 @@ def test_what_is_next_and_only_some_documents_are_those_of_a_plain_count(
     assert [row["count"] for row in rows] == sorted(counts.values(), reverse=True)
 
 
-@settings(max_examples=40)
 @given(SEGMENTS, lists(["a", "b", "cd", "x"], 5, 1))
 def test_what_is_lacking_is_that_of_a_plain_search(
     segments: list[list[list[str]]], phrase: list[str]

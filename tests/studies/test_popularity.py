@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rote
@@ -66,7 +66,6 @@ ITEMS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(st.lists(WORDS, min_size=1, max_size=5), st.integers(1, 8))
 def test_windows_are_the_different_ngrams_of_each_text(texts: list[str], n: int) -> None:
     layer = Counting().tokenize(texts, Silent())
@@ -80,7 +79,6 @@ def test_windows_are_the_different_ngrams_of_each_text(texts: list[str], n: int)
     assert len(set(every)) == len(every)
 
 
-@settings(deadline=None, max_examples=200)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60))
 def test_equal_counts_share_the_lowest_decile_that_holds_them(counts: list[int]) -> None:
     expected = twin.deciles(counts)

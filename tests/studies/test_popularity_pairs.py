@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -83,7 +83,6 @@ def counted(items: Sequence[Item], index: Index, **options: Any) -> _popularity_
     )
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=4),
     st.lists(WORDS, min_size=1, max_size=5),
