@@ -41,11 +41,11 @@ from rote.corpus import open_corpus
 from rote.index.columns import packed_array
 from rote.index.columns.layer_column import LayerColumn, Vocabulary
 from rote.index.columns.packed_array import bits_for, pack, packed_size
+from rote.index.columns.sais import sais
+from rote.index.columns.suffix_sort import pack_suffixes, sort_suffixes
 from rote.index.counts.frequent_ngrams import find_frequent
 from rote.index.counts.longest_match import longest_matches
 from rote.index.counts.lookup import Lookup
-from rote.index.suffix_arrays.sais import sais
-from rote.index.suffix_arrays.suffix_sort import pack_suffixes, sort_suffixes
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3

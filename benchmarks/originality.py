@@ -26,10 +26,10 @@ from rote.corpus import Batch, open_corpus
 from rote.index.index import Index
 from rote.index.segments.writers import build_memory_segment
 from rote.search.originality.algorithm1 import algorithm1
+from rote.search.originality.authors import sources_of
 from rote.search.originality.edges import edges_of_text
 from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth
-from rote.search.originality.sources import sources_of
 from rote.search.originality.verdicts import find_citations, judge
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")

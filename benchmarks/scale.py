@@ -22,13 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import words
+from rote.core.document import Document
+from rote.core.layer import Layer
 from rote.corpus import open_corpus
 from rote.index.folders.options import max_positions, parse_memory
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.segments.part import FolderTarget
-from rote.index.segments.segment import SegmentRecord, open_segment
-from rote.index.segments.writers import write_streams
+from rote.index.segments.segment import LayerForms, SegmentRecord, open_segment
+from rote.index.segments.writers import AnnotatedDocuments, write_pieces
 
 DEFAULT = Path("../shared/data/novels_en/all-novels.jsonl.zst")
 CHANGED = 0.3
@@ -122,20 +124,35 @@ def main() -> None:
         grow(given, Path(folder))
 
 
+def pieces(layers: dict[str, tuple[Stream, list[str]]]) -> Iterator[AnnotatedDocuments]:
+    """The documents of streams, some at a time; of texts and characters nothing is known."""
+    ends = np.flatnonzero(layers["word"][0] == 0)
+    for first in range(0, len(ends), 1 << 10):
+        some = ends[first : first + (1 << 10)]
+        start, stop = int(ends[first - 1]) + 1 if first else 0, int(some[-1]) + 1
+        text_ends = some - start - np.arange(len(some))
+        documents = [Document(str(first + i), "") for i in range(len(some))]
+        none = np.zeros(int(text_ends[-1]), np.int32)
+        yield AnnotatedDocuments(
+            documents,
+            {
+                name: Layer(
+                    name, ids[start:stop][ids[start:stop] > 0] - 1, words, none, none, text_ends
+                )
+                for name, (ids, words) in layers.items()
+            },
+        )
+
+
 def grow(given: argparse.Namespace, folder: Path) -> None:
     ids, strings = read(given.texts)
     print(f"{len(ids):,} items, {len(strings):,} different")
     table, lower = lowered(strings)
 
     def write(place: Path, stream: Stream) -> SegmentRecord:
-        streams = {"word": (stream, strings), "lower": (table[stream], lower)}
-        return write_streams(
-            FolderTarget(place),
-            streams,
-            sorted_layers=["lower"],
-            threads=given.threads,
-            compact=given.compact,
-        )
+        layers = {"word": (stream, strings), "lower": (table[stream], lower)}
+        forms = LayerForms(["lower"], given.compact, given.threads)
+        return write_pieces(FolderTarget(place), pieces(layers), tuple(layers), forms)
 
     write(folder / "compile", np.append(ids[:1000], np.int32(0)))
     for total in (int(float(size)) for size in given.words.split(",")):

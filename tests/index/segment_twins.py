@@ -14,7 +14,7 @@ from rote.core.layer import Layer, number
 from rote.corpus import Batch
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.segments.part import FolderTarget
-from rote.index.segments.segment import Segment, SegmentRecord, open_segment
+from rote.index.segments.segment import LayerForms, Segment, SegmentRecord, open_segment
 from rote.index.segments.writers import build_memory_segment, write_segment
 from tests.examples import Maker, lists, some
 from tests.index import twins
@@ -102,7 +102,7 @@ def in_memory(corpus: Sequence[Sequence[Described]]) -> Segment:
 
 def on_disk(path: Path, corpus: Sequence[Sequence[Described]]) -> tuple[Segment, SegmentRecord]:
     record = write_segment(
-        FolderTarget(path), iter(pieces(corpus)), layers=LAYERS, sorted_layers=SORTED
+        FolderTarget(path), iter(pieces(corpus)), LayerForms(SORTED), layers=LAYERS
     )
     return open_segment(path, record.parts), record
 
@@ -158,7 +158,6 @@ def check_layer(segment: Segment, name: str, texts: Sequence[Sequence[Spanned]])
     assert column.ids.all().tolist() == stream.tolist()
     assert column.document_ends.tolist() == np.flatnonzero(stream == 0).tolist()
     assert frame.document_ends is column.document_ends
-    assert frame.spans is not None
     places = np.arange(len(frame))
     spans = [(start, end) for text in texts for _, start, end in [*text, ("", 0, 0)]]
     assert list(zip(*(part.tolist() for part in frame.spans.spans(places)))) == spans
@@ -182,8 +181,6 @@ def same_columns(one: Segment, other: Segment) -> None:
         same_column(one.columns[name], other.columns[name])
         a, b = one.positions_of(name), other.positions_of(name)
         assert same_packed(a.sentence_last, b.sentence_last)
-        assert a.spans is not None
-        assert b.spans is not None
         assert np.array_equal(a.spans.steps, b.spans.steps)
         assert np.array_equal(a.spans.anchors, b.spans.anchors)
         assert all(map(np.array_equal, a.spans.exceptions, b.spans.exceptions))

@@ -12,14 +12,12 @@ from rote.annotate.pieces import AnnotateShard
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.index.factory import open_index
-from rote.index.folders.build import add_to_index, build_index
-from rote.index.folders.folder import verify_index
+from rote.index.folders.build import QueuedPiece, SealTask, add_to_index, build_index
+from rote.index.folders.folder import PIECES, verify_index
 from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import SEGMENTS, read_manifest, recipe_of
 from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions, parse_layers, parse_memory
-from rote.index.folders.segment_writer import QueuedPiece, SealTask
 from rote.index.folders.source import estimate_build
-from rote.index.folders.transaction import PIECES
 from tests.index.folders import (
     MEMORY,
     assert_holds,
@@ -88,7 +86,7 @@ def test_what_goes_wrong_while_a_segment_is_written_ends_the_work(
     def broken(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr("rote.index.folders.segment_writer.write_provenance", broken)
+    monkeypatch.setattr("rote.index.folders.build.write_provenance", broken)
     with pytest.raises(OSError, match="the disk is gone"):
         build_index(corpus(files), tmp_path / "idx", options())
     assert list((tmp_path / "idx" / "segments").iterdir()) == []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rote.index.suffix_arrays.alphabetic_code import MAX_CODE_BITS, build_alphabetic_code
+from rote.index.columns.suffix_sort import MAX_CODE_BITS, build_alphabetic_code
 from tests.examples import lists
 
 

@@ -19,7 +19,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer, number
 from rote.index import query
 from rote.index.answers import Occurrence
-from rote.index.counts import batch as asking
+from rote.index.counts import lookup as asking
 from rote.index.factory import build_index, index_texts, open_index
 from rote.index.grams import Grams
 from rote.index.index import Index

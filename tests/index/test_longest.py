@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import ItemStream, pack
 from rote.index.counts.longest_match import LONG, longest_matches
-from rote.index.counts.lookup import Lookup
-from rote.index.counts.prefix_table import SEARCHES
+from rote.index.counts.lookup import SEARCHES, Lookup
 from tests.examples import dear, lists
 from tests.index import coded, twins
 

@@ -11,8 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.counts.lookup import MAX_RUN, Lookup
-from rote.index.counts.prefix_table import SEARCHES
+from rote.index.counts.lookup import MAX_RUN, SEARCHES, Lookup
 from tests.examples import lists, some
 from tests.index import coded, twins
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.index.suffix_arrays.sais import sais
+from rote.index.columns.sais import sais
 from tests.examples import drawn, lists, some
 from tests.index import twins
 

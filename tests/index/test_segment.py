@@ -3,7 +3,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -13,7 +12,7 @@ from rote.core.json_reader import JsonObject
 from rote.corpus import Batch
 from rote.index.segments import positions
 from rote.index.segments.part import FolderTarget, MemoryTarget, check_part
-from rote.index.segments.segment import SegmentRecord, open_segment, read_segment
+from rote.index.segments.segment import LayerForms, SegmentRecord, open_segment, read_segment
 from rote.index.segments.writers import (
     build_layer_segment,
     build_memory_segment,
@@ -21,7 +20,6 @@ from rote.index.segments.writers import (
     sort_layer,
     write_layer,
     write_segment,
-    write_streams,
 )
 from tests.examples import dear, lists, some
 from tests.index.segment_twins import (
@@ -70,7 +68,7 @@ def test_on_disk_and_in_memory_are_the_same(corpus: list[list[Described]]) -> No
 @given(lists(some(described, 4, 1), 3, 1))
 def test_merged_segments_are_one_written_at_once(corpus: list[list[Described]]) -> None:
     target = MemoryTarget()
-    record = merge_segments(target, [in_memory([batch]) for batch in corpus], sorted_layers=SORTED)
+    record = merge_segments(target, [in_memory([batch]) for batch in corpus], LayerForms(SORTED))
     merged = read_segment("merged", target.parts.values())
     check(merged, corpus)
     same_columns(merged, in_memory(corpus))
@@ -92,15 +90,15 @@ def some() -> list[list[Described]]:
 def test_a_layer_is_added_afterwards(tmp_path: Path) -> None:
     segment, record = on_disk(tmp_path, some())
     shapes = [made.word.map("shape", len_of) for _, made in pieces(some())]
-    added = write_layer(FolderTarget(tmp_path), segment, "shape", shapes)
+    added = write_layer(FolderTarget(tmp_path), segment, "shape", shapes, LayerForms(["shape"]))
     own = [made.trees["subwords"] for _, made in pieces(some())]
     more = write_layer(
         FolderTarget(tmp_path),
         segment,
         "pieces",
         own,
+        LayerForms(),
         has_own_items=True,
-        sort=False,
         folder="pieces-2",
     )
     assert more.folder == "pieces-2"
@@ -124,10 +122,11 @@ def test_a_layer_of_other_words_is_refused(tmp_path: Path) -> None:
     other = layer("word", [[("The", 0, 3)]])
     for wrong in ([first], [first, other], [first, second, second], [first, first]):
         with pytest.raises(InputError, match="does not fit the words of segment"):
-            write_layer(FolderTarget(tmp_path), segment, "lemma", wrong)
+            write_layer(FolderTarget(tmp_path), segment, "lemma", wrong, LayerForms())
         if wrong[-1] is not other:
+            target = FolderTarget(tmp_path)
             with pytest.raises(InputError, match="does not fit the words of segment"):
-                write_layer(FolderTarget(tmp_path), segment, "lemma", wrong, has_own_items=True)
+                write_layer(target, segment, "lemma", wrong, LayerForms(), has_own_items=True)
     assert not (tmp_path / "lemma").exists()
     check(open_segment(tmp_path), some())
 
@@ -135,7 +134,8 @@ def test_a_layer_of_other_words_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["word", "subwords"])
 def test_a_layer_is_sorted_afterwards(tmp_path: Path, name: str) -> None:
     segment, record = on_disk(tmp_path, some())
-    part = sort_layer(FolderTarget(tmp_path), segment, name, folder=f"{name}-sorted")
+    target = FolderTarget(tmp_path)
+    part = sort_layer(target, segment, name, LayerForms([name]), folder=f"{name}-sorted")
     kept = [other for other in record.parts if other.name != name]
     again = open_segment(tmp_path, (*kept, part))
     at_once = build_memory_segment(pieces(some()), layers=LAYERS, sorted_layers=(*SORTED, name))
@@ -158,23 +158,6 @@ def test_a_segment_of_layers_alone() -> None:
     assert only.positions_of("pos").items == 4
 
 
-def test_a_segment_of_numbers_alone(tmp_path: Path) -> None:
-    ids = np.array([2, 1, 0, 0, 1, 0], np.int32)
-    streams = {"lower": (ids, ["a", "b"])}
-    record = write_streams(FolderTarget(tmp_path), streams, sorted_layers=["lower"])
-    segment = open_segment(tmp_path, record.parts)
-    assert segment.columns["lower"].ids.all().tolist() == ids.tolist()
-    assert segment.columns["lower"].suffixes is not None
-    assert segment.positions_of("lower").document_ends.tolist() == [2, 3, 5]
-    assert segment.positions_of("lower").spans is None
-    assert len(segment.documents) == 3
-    target = MemoryTarget()
-    merge_segments(target, [segment, segment], sorted_layers=("lower",))
-    twice = read_segment("twice", target.parts.values())
-    assert twice.columns["lower"].ids.all().tolist() == ids.tolist() * 2
-    assert twice.positions_of("lower").spans is None
-
-
 def test_nothing_at_all_is_a_segment(tmp_path: Path) -> None:
     segment, record = on_disk(tmp_path, [])
     assert (record.documents, record.tokens, record.places) == (0, 0, 0)
@@ -192,7 +175,7 @@ def test_sentences_are_unknown_if_they_are_for_one_piece() -> None:
     assert segment.positions["word"].sentence_last is None
     target = MemoryTarget()
     known = build_memory_segment(made, layers=(), sorted_layers=())
-    merge_segments(target, [known, segment], sorted_layers=())
+    merge_segments(target, [known, segment], LayerForms(()))
     assert read_segment("both", target.parts.values()).positions["word"].sentence_last is None
 
 
@@ -225,7 +208,7 @@ def test_layers_that_do_not_align_are_refused(tmp_path: Path) -> None:
     other = layer("pos", [[("X", 0, 1)], []])
     wrong = Annotation({"word": made.word, "pos": other})
     with pytest.raises(InputError, match="the layer 'pos' does not fit"):
-        write_segment(FolderTarget(tmp_path), [(batch, wrong)], layers=("pos",), sorted_layers=())
+        write_segment(FolderTarget(tmp_path), [(batch, wrong)], LayerForms(), layers=("pos",))
     assert list(tmp_path.iterdir()) == [], "nothing half-written is left"
     with pytest.raises(InputError, match="documents are missing"):
         open_segment(tmp_path)
@@ -241,7 +224,7 @@ def test_segments_with_different_layers_are_not_merged() -> None:
     one = in_memory(some())
     other = build_memory_segment(pieces(some()), layers=("lower",), sorted_layers=())
     with pytest.raises(OptionError, match="rote index add-layer"):
-        merge_segments(MemoryTarget(), [one, other], sorted_layers=())
+        merge_segments(MemoryTarget(), [one, other], LayerForms(()))
 
 
 def test_parts_of_different_segments_do_not_open_together(tmp_path: Path) -> None:

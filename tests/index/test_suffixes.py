@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from rote.index.suffix_arrays import suffix_sort
-from rote.index.suffix_arrays.alphabetic_code import build_alphabetic_code
-from rote.index.suffix_arrays.suffix_sort import (
+from rote.index.columns import suffix_sort
+from rote.index.columns.suffix_sort import (
     SortedSuffixes,
+    build_alphabetic_code,
     pack_suffixes,
     sort_suffixes,
     table_bits_for,

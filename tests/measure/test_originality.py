@@ -28,8 +28,8 @@ from rote.measure import originality as measure
 from rote.measure.driver.compute import compute
 from rote.measure.originality import Options
 from rote.search.model.back_off import BackOff
+from rote.search.originality.authors import sources_of
 from rote.search.originality.reach import GroundTruth
-from rote.search.originality.sources import sources_of
 from tests.examples import lists, some
 from tests.kit import write_jsonl
 from tests.search import originality_twins as twins

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from rote.core.errors import InputError
 from rote.search.originality.authors import (
     authors_signature,
+    connected_components,
     merge_authors,
     normalize,
     read_author_names,
 )
-from rote.search.originality.sources import connected_components
 
 
 @pytest.mark.parametrize(

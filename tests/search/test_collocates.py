@@ -15,8 +15,8 @@ from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
 from rote.search.patterns import count_patterns, count_patterns_by_group
 from rote.search.rows.collocates import dispersion, find_collocates
-from rote.search.rows.groups import count_by_group, groups_by_field
-from rote.search.rows.match_arrays import find_matches
+from rote.search.rows.counts import count_by_group, groups_by_field
+from rote.search.rows.matches import find_matches
 
 WORDS = list("abcdef")
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from rote.core.errors import OptionError
 from rote.index.factory import index_texts
 from rote.index.index import Index
+from rote.search.originality import originals, suffix_blocks
 from rote.search.originality import reach as reaches
-from rote.search.originality import suffix_blocks, suffix_merge
+from rote.search.originality.authors import sources_of
 from rote.search.originality.edges import edges_of_text, rule_for
 from rote.search.originality.originals import find_originals
 from rote.search.originality.reach import GroundTruth, Reach, _reach_along, reach_of_two
-from rote.search.originality.sources import sources_of
 from rote.search.originality.verdicts import (
     HeldOut,
     SentenceVerdicts,
@@ -42,8 +42,7 @@ def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "large":
             patch.setattr(suffix_blocks, "BLOCK_SIZE", 4)
-            patch.setattr(suffix_merge, "_MIN_BUFFER", 2)
-            patch.setattr(suffix_merge, "_MIN_PART", 2)
+            patch.setattr(originals, "_MIN_PART", 2)
             patch.setattr(reaches, "_AT_ONCE", 12)
             patch.setattr(reaches, "_GAP", 0)
             # One step is enough for some places; the others are left to the walk.
@@ -188,7 +187,7 @@ def test_a_walk_over_many_blocks_equals_comparing_all_pairs(
     most = chance.integers(2, 9, 40).astype(np.int32)
     found_sources, found = np.zeros((40, width), np.int32), np.zeros((40, width), np.int32)
     before, alone = np.empty(size, np.int32), np.empty(size, np.int32)
-    _reach_along(shared, rests, of, width, ranks, most, found_sources, found, before, alone)
+    _reach_along((shared, rests, of), (ranks, most), (found_sources, found), before, alone)
     two = tuple(np.empty(size, np.int32) for _ in range(3))
     reach_of_two(shared, rests, of, *two)
     for q, rank in enumerate(ranks.tolist()):

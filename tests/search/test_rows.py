@@ -19,19 +19,23 @@ from rote.core.errors import OptionError
 from rote.index.answers import Occurrence
 from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
-from rote.search.rows import match_arrays as arrays
+from rote.search.rows import matches as arrays
 from rote.search.rows.collocates import count_neighbours
 from rote.search.rows.counts import (
     COUNT_COLUMNS,
+    DOCUMENT,
     FREQUENT_COLUMNS,
+    Groups,
+    count_by_group,
     count_phrases,
     count_query,
+    fields_of,
+    groups_by,
     has_authors,
     list_frequent,
     per_million,
     split_phrases,
 )
-from rote.search.rows.groups import DOCUMENT, Groups, count_by_group, fields_of, groups_by
 from rote.search.rows.matches import (
     COLUMNS,
     count_forms,

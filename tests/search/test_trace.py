@@ -28,7 +28,6 @@ from rote.search.trace.alignment import (
     find_alignments,
     find_shared_runs,
 )
-from rote.search.trace.boundary_joins import join_boundaries
 from rote.search.trace.evidence import Span
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.spans import (
@@ -41,6 +40,7 @@ from rote.search.trace.spans import (
     find_gapped,
     find_matches,
     informative_part,
+    join_boundaries,
     maximal_spans,
 )
 from rote.search.trace.trace import Trace, respell_lemmas, select_best, trace

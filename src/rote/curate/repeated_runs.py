@@ -75,7 +75,7 @@ def number_runs(
     parts = list(pairwise(len(ids) * i // threads for i in range(threads + 1)))
     nothing = np.empty(0, np.uint64), np.empty(0, numbers.dtype)
 
-    from rote.index.suffix_arrays.suffix_sort import thread_map
+    from rote.index.columns.suffix_sort import thread_map
 
     with thread_map(threads) as each:
         for number in range(passes):

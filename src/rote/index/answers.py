@@ -122,8 +122,6 @@ def occurrences_in(
 ) -> list[Occurrence]:
     """The matches [start, end) of a layer in segment `number`, as occurrences in documents."""
     positions, documents = segment.positions_of(layer), segment.documents
-    if positions.spans is None:
-        raise OptionError("this index holds numbers alone, so it cannot say where texts stand")
     if len(starts) and not 0 <= int(starts.min()) < int(ends.max()) <= len(positions):
         raise InputError(OUT_OF_RANGE)
     holders = positions.document_of(starts)

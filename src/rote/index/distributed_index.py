@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from rote.core.errors import OptionError
 from rote.index.answers import FrequentNgrams, NgramCounts
 from rote.index.counts.frequent_ngrams import can_reach, find_frequent, likeliest_rows
 from rote.index.factory import open_state
-from rote.index.folders.manifest import Manifest
 from rote.index.grams import Counts, Grams
 from rote.index.index import DEFAULT, Batch, Index
 from rote.run import Engine, Shared
@@ -65,9 +63,11 @@ class DistributedIndex(Index):
                 least = -(-reached // len(self.segments))
         if least == 1:
             return self._all(n, k, layer, documents=documents)
-        grams_found, known, seen = _join_counts(self._each(_frequent_in_segment, n, least, layer))
-        wanted = can_reach(known, seen, len(self.segments), least, reached)
-        chosen = [gram for gram, is_possible in zip(grams_found, wanted.tolist()) if is_possible]
+        grams_known, known, holders = _join_counts(
+            self._each(_frequent_in_segment, n, least, layer)
+        )
+        wanted = can_reach(known, holders, len(self.segments), least, reached)
+        chosen = [gram for gram, is_possible in zip(grams_known, wanted.tolist()) if is_possible]
         totals = self.counts(chosen, layer)
         order = np.lexsort((np.arange(len(chosen)), -totals))[:k]
         grams = Grams.of([chosen[i] for i in order.tolist()])
@@ -102,13 +102,9 @@ class DistributedIndex(Index):
 
 
 def _ask_segment(state: Shared[Any], ask: Any, question: Shared[Any], number: int) -> Any:
-    return ask(_open_segment(*state.value, number), *question.value)
-
-
-@lru_cache(maxsize=8)
-def _open_segment(path: Path, manifest: Manifest, number: int) -> Index:
-    """One segment as an index of its own."""
-    return open_state(path, replace(manifest, segments=(manifest.segments[number],)))
+    path, manifest = state.value
+    segment = replace(manifest, segments=(manifest.segments[number],))
+    return ask(open_state(path, segment), *question.value)
 
 
 def _call_method(index: Index, method: str, grams: Grams, layer: str) -> Counts:
@@ -132,14 +128,14 @@ def _frequent_in_segment(index: Index, n: int, least: int, layer: str) -> list[t
 def _join_counts(each: Iterator[list[tuple[Items, int]]]) -> tuple[list[Items], Counts, Counts]:
     """Each n-gram once, in order, how often it is known to occur, and how many segments know it."""
     totals: dict[Items, int] = {}
-    seen: dict[Items, int] = {}
+    holders: dict[Items, int] = {}
     for counted in each:
         for gram, count in counted:
             totals[gram] = totals.get(gram, 0) + count
-            seen[gram] = seen.get(gram, 0) + 1
+            holders[gram] = holders.get(gram, 0) + 1
     grams = sorted(totals)
     known, segments_seen = (
-        np.array([of[gram] for gram in grams], np.int64) for of in (totals, seen)
+        np.array([of[gram] for gram in grams], np.int64) for of in (totals, holders)
     )
     return grams, known, segments_seen
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +48,12 @@ def to_index(value: Any, called: str, reporter: Reporter | None = None) -> Index
     return open_index(value, reporter)
 
 
+@lru_cache(maxsize=8)
 def open_state(path: Path, manifest: Manifest) -> Index:
     """Open an index as this manifest describes it, whatever has become of it since.
 
-    For worker processes: numbers of segments and documents must mean what they mean in the
-    process that sent them.
+    For worker processes, which keep it open: numbers of segments and documents must mean what
+    they mean in the process that sent them.
     """
     from rote.index.folders.folder import open_folder_as
 
@@ -85,9 +87,9 @@ def build_index(
         if name not in known:
             raise UnknownName("setting", name, known)
     # In a list, strings are texts; alone, a string is a path.
-    named = [Path(inputs)] if isinstance(inputs, (str, Path)) else inputs
-    if isinstance(named, list):
-        check_inputs([place for place in named if isinstance(place, Path)], Path(path))
+    places = [Path(inputs)] if isinstance(inputs, (str, Path)) else inputs
+    if isinstance(places, list):
+        check_inputs([place for place in places if isinstance(place, Path)], Path(path))
     build(
         open_corpus(inputs, read or ReadOptions()), Path(path), BuildOptions(**settings), reporter
     )
@@ -109,8 +111,8 @@ def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> I
     if chosen.tokenizer:
         raise OptionError("an index in memory has no subwords: --output names a folder for it")
     made_by = annotators.get(options.annotator)
-    named = tuple(name for name in layers if name != "word")
-    recipe = Recipe(options.annotator, made_by.signature, named)
+    names = tuple(name for name in layers if name != "word")
+    recipe = Recipe(options.annotator, made_by.signature, names)
     with reporter.stage(f"indexing {corpus.short_name}", corpus.size, unit="B") as advance:
 
         def pieces() -> Iterator[tuple[Batch, Annotation]]:

@@ -49,13 +49,13 @@ class Grams:
     @classmethod
     def of(cls, grams: Iterable[Sequence[str]]) -> Grams:
         """From sequences of items."""
-        seen: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         ids: list[int] = []
         ends: list[int] = []
         for gram in grams:
-            ids += [seen.setdefault(item, len(seen)) for item in gram]
+            ids += [numbers.setdefault(item, len(numbers)) for item in gram]
             ends.append(len(ids))
-        return cls(np.array(ids, np.int32), np.array(ends, np.int64), tuple(seen))
+        return cls(np.array(ids, np.int32), np.array(ends, np.int64), tuple(numbers))
 
     @classmethod
     def windows(cls, layer: Layer, n: int) -> tuple[Grams, Offsets]:

@@ -39,10 +39,16 @@ from rote.index.answers import (
 )
 from rote.index.columns.layer_column import LayerColumn, SharedVocabulary, share_vocabulary
 from rote.index.columns.packed_array import PackedArray
-from rote.index.counts.batch import TextQuery, find_all_ranges, map_segments, threads_for
 from rote.index.counts.document_counts import DocumentCounts, NgramRanges, first_positions
 from rote.index.counts.frequent_ngrams import most_frequent
-from rote.index.counts.lookup import Lookup, continuations
+from rote.index.counts.longest_match import TextQuery
+from rote.index.counts.lookup import (
+    Lookup,
+    continuations,
+    find_all_ranges,
+    map_segments,
+    threads_for,
+)
 from rote.index.grams import Counts, Grams
 from rote.index.segments.meanings import (
     MeaningQuery,
@@ -64,10 +70,6 @@ Batch: TypeAlias = "Grams | Sequence[Gram]"
 DEFAULT = "lower"
 _REMEMBERED = 1000
 """Words whose neighbours are remembered."""
-# What one count needs of a segment, at hand: looking up attributes takes as long as the search.
-_Counter: TypeAlias = (
-    "tuple[Callable[[str], int], Callable[[Sequence[int]], int], Callable[[str], int]]"
-)
 
 
 class Index:
@@ -99,7 +101,6 @@ class Index:
         """So many segments are asked at a time."""
         self._recipe = recipe
         self._lookups: dict[str, list[Lookup]] = {}
-        self._counters: dict[str, list[_Counter]] = {}
         self._document_counts = DocumentCounts(self.segments)
         self._shared: dict[str, SharedVocabulary] = {}
         self._rows: dict[str, tuple[NDArray[np.int64], NDArray[np.int32]]] = {}
@@ -147,9 +148,9 @@ class Index:
 
     def on(self, threads: int) -> Index:
         """The same index, asked on so many threads at most."""
-        other = copy(self)
-        other.threads = threads
-        return other
+        limited = copy(self)
+        limited.threads = threads
+        return limited
 
     def document(self, identity: str) -> Document:
         """The document with this id: its text and its fields."""
@@ -165,11 +166,8 @@ class Index:
         """How often the n-gram occurs."""
         items = self.items(gram, layer) if type(gram) is str or not gram else gram
         total = 0
-        for known, count, find in self._counters.get(layer) or self._make_counters(layer):
-            try:  # a dictionary alone, for items that were asked for before
-                total += count([*map(known, items)])
-            except KeyError:
-                total += count([*map(find, items)])
+        for lookup in self._lookups.get(layer) or self.lookups(layer):
+            total += lookup.count([*map(lookup.column.vocabulary.find, items)])
         return total
 
     def counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
@@ -215,10 +213,10 @@ class Index:
         length = len(self.items(gram, layer))
         occurrences: list[Occurrence] = []
         for number, (low, high) in enumerate(self._gram_ranges(gram, layer)):
-            left = None if limit is None else limit - len(occurrences)
-            if left == 0:
+            remaining = None if limit is None else limit - len(occurrences)
+            if remaining == 0:
                 break
-            starts = first_positions(self.columns(layer)[number], low, high, left)
+            starts = first_positions(self.columns(layer)[number], low, high, remaining)
             occurrences += occurrences_in(
                 self.segments[number], number, layer, starts, starts + length
             )
@@ -470,13 +468,6 @@ class Index:
         if layer not in self._shared:
             self._shared[layer] = share_vocabulary(self.columns(layer))
         return self._shared[layer]
-
-    def _make_counters(self, layer: str) -> list[_Counter]:
-        lookups = [(lookup.column.vocabulary, lookup) for lookup in self.lookups(layer)]
-        self._counters[layer] = [
-            (v.known.__getitem__, lookup.count, v.find) for v, lookup in lookups
-        ]
-        return self._counters[layer]
 
     def _query_inputs(
         self, parsed: queries.Query

@@ -471,7 +471,7 @@ def _clipped(
     ground: GroundTruth, text: Layer, places: Integers, n: int, times: Integers
 ) -> Integers:
     """How often the n-gram at each place may count: as often as one sentence holds it."""
-    from rote.index.counts.batch import find_ranges
+    from rote.index.counts.lookup import find_ranges
 
     if not len(places):
         return times

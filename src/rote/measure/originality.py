@@ -197,10 +197,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
     from rote.measure._originality_tables import match_sentences
     from rote.search.originality.algorithm1 import algorithm1
-    from rote.search.originality.authors import read_author_names
+    from rote.search.originality.authors import read_author_names, sources_of
     from rote.search.originality.edges import edges_of_text, rule_for
     from rote.search.originality.reach import GroundTruth
-    from rote.search.originality.sources import sources_of
     from rote.search.originality.verdicts import judge
     from rote.search.reference_corpus import open_reference_index
 
@@ -494,8 +493,8 @@ class Judged:
 def ground_of(index: Index) -> GroundTruth:
     """An index as a ground truth; it can be kept for the next text."""
 
+    from rote.search.originality.authors import sources_of
     from rote.search.originality.reach import GroundTruth
-    from rote.search.originality.sources import sources_of
 
     if LAYER not in index.sorted_layers:
         raise OptionError(

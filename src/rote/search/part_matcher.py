@@ -166,17 +166,9 @@ class PartMatcher:
         out = np.empty((len(order), 5), np.int64)
         bits = np.empty(len(order))
         count = _align_all(
-            part_of[order],
-            texts[order],
-            begins[order],
-            words,
-            starts_of(text_ends),
-            text_ends,
-            self.ids,
-            self.starts,
-            self.ends,
-            self.weights,
-            self.totals,
+            (part_of[order], texts[order], begins[order]),
+            (words, starts_of(text_ends), text_ends),
+            (self.ids, self.starts, self.ends, self.weights, self.totals),
             np.zeros(len(self.numbers) + 1, np.bool_),
             self.options.share if score is None else score,
             self.least,
@@ -334,17 +326,9 @@ def _list_hits(first: Array, links: Array, common: Array) -> tuple[Array, Array]
 
 @njit(cache=True, nogil=True)
 def _align_all(
-    parts: Array,
-    texts: Array,
-    begins: Array,
-    words: Array,
-    text_starts: Array,
-    text_ends: Array,
-    ids: Array,
-    starts: Array,
-    ends: Array,
-    weights: Array,
-    totals: Array,
+    hits: tuple[Array, ...],
+    texts_given: tuple[Array, ...],
+    parts_given: tuple[Array, ...],
     marked: Array,
     score: float,
     least: float,
@@ -356,6 +340,9 @@ def _align_all(
     Hits that are no further apart than a passage may be longer than the part lead to one passage.
     Rows of part, text, words, first and last word, with their `bits`; how many there are.
     """
+    parts, texts, begins = hits
+    words, text_starts, text_ends = texts_given
+    ids, starts, ends, weights, totals = parts_given
     count, hit = 0, 0
     while hit < len(parts):
         part, text, begin = parts[hit], texts[hit], begins[hit]

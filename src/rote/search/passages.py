@@ -84,17 +84,17 @@ def _batches(layer: Layer) -> Iterator[tuple[int, int]]:
 
 def _sample(index: Index, layer: str) -> FoldedWords:
     """The words of the first documents, as many as `decontaminate` weighs words by."""
-    left, layers = SAMPLE, []
+    room, layers = SAMPLE, []
     for segment in index.segments:
         sizes = segment.documents.texts.ends
-        ends = segment.positions_of(layer).document_ends[: int(np.searchsorted(sizes, left)) + 1]
+        ends = segment.positions_of(layer).document_ends[: int(np.searchsorted(sizes, room)) + 1]
         if len(ends):
             column = segment.columns[layer]
             ids = column.ids.slice(0, int(ends[-1]) + 1)
             ids, ends = ids[ids != END], ends - np.arange(len(ends))
             layers.append(_layer(layer, column.vocabulary, ids, ends))
-            left -= int(sizes[len(ends) - 1])
-        if left <= 0:
+            room -= int(sizes[len(ends) - 1])
+        if room <= 0:
             break
     return fold_words(concatenate(layers) if layers else _layer(layer, (), _NO_IDS, _NO_IDS))
 

@@ -23,9 +23,8 @@ from rote.corpus.memory import to_rows
 from rote.index.index import DEFAULT, Index
 from rote.index.query import is_plain, parse
 from rote.search.rows.collocates import dispersion
-from rote.search.rows.counts import per_million
-from rote.search.rows.groups import DOCUMENT, Groups, count_by_group, groups_by
-from rote.search.rows.match_arrays import MatchArrays, find_matches
+from rote.search.rows.counts import DOCUMENT, Groups, count_by_group, groups_by, per_million
+from rote.search.rows.matches import MatchArrays, find_matches
 
 KNOWN = "known"
 """In place of a file: the patterns that come with rote."""
@@ -107,10 +106,10 @@ def _check_phrases(content: Any, file: str, text: str | None = None) -> None:
 def _line_of(text: str, number: int) -> int:
     """The line in which an entry of a JSON list begins."""
     decoder, place = json.JSONDecoder(), text.index("[") + 1
-    for left in range(number, -1, -1):
+    for entries_left in range(number, -1, -1):
         while text[place].isspace() or text[place] == ",":
             place += 1
-        if left:
+        if entries_left:
             _, place = decoder.raw_decode(text, place)
     return text.count("\n", 0, place) + 1
 

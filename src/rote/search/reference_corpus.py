@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -70,11 +70,11 @@ def open_inputs(options: Any, read: ReadOptions) -> Any:
         takes, value = field.metadata.get("takes"), getattr(options, field.name)
         if takes in ("corpus", "texts") and is_given(value):
             changes = getattr(options, f"{field.name}_read", ())
-            other = read.beside(changes)
+            reading = read.beside(changes)
             if takes == "texts":
-                opened[field.name] = open_corpus(value, other, role=field.name)
+                opened[field.name] = open_corpus(value, reading, role=field.name)
                 continue
-            opened[field.name] = open_reference(value, other, field.name)
+            opened[field.name] = open_reference(value, reading, field.name)
             if changes and not isinstance(opened[field.name], Corpus):
                 flag = f"--{field.name}-read".replace("_", "-")
                 raise OptionError(f"{flag} says how texts are read, and {value} is an index")
@@ -254,14 +254,9 @@ def _batches(layer: Layer) -> Iterator[Layer]:
 
 def _lengths(state: tuple[Path, Manifest], name: str, part: Layer) -> Integers:
     """The same of a part, on whichever machine."""
-    return np.asarray(_open_index_state(*state).lengths(part, name), np.int64)
-
-
-@lru_cache(maxsize=1)
-def _open_index_state(path: Path, manifest: Manifest) -> Index:
     from rote.index.factory import open_state
 
-    return open_state(path, manifest)
+    return np.asarray(open_state(*state).lengths(part, name), np.int64)
 
 
 def describe_span(

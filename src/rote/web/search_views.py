@@ -25,17 +25,15 @@ from rote.index.query import literal
 from rote.index.query.conditions import check_test
 from rote.search.originality.edges import TAGS
 from rote.search.rows import counts as counting
-from rote.search.rows import groups
 from rote.search.rows.collocates import count_neighbours, find_collocates
-from rote.search.rows.counts import per_million
-from rote.search.rows.groups import DOCUMENT, count_by_group, documents_where, words_in
-from rote.search.rows.match_arrays import find_matches
+from rote.search.rows.counts import DOCUMENT, count_by_group, documents_where, per_million, words_in
 from rote.search.rows.matches import (
     COLUMNS,
     SearchResult,
     Sort,
     count_forms,
     count_soft_forms,
+    find_matches,
     find_missing,
     name_forms,
     read_row_blocks,
@@ -161,14 +159,14 @@ def page_matches(result: SearchResult, question: SearchQuestion) -> list[Occurre
 
 def group_fields(opened: OpenIndex) -> list[str]:
     """The fields that matches can be counted by."""
-    return opened.once("fields", lambda: groups.fields_of(opened.index))
+    return opened.once("fields", lambda: counting.fields_of(opened.index))
 
 
-def groups_of_field(opened: OpenIndex, field: str) -> groups.Groups:
+def groups_of_field(opened: OpenIndex, field: str) -> counting.Groups:
     """The groups that a field makes."""
     if field not in group_fields(opened):
         raise UnknownName("field of the documents", field, group_fields(opened))
-    return opened.once(("groups", field), lambda: groups.groups_by(opened.index, field))
+    return opened.once(("groups", field), lambda: counting.groups_by(opened.index, field))
 
 
 def count_phrase(

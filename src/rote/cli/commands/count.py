@@ -140,7 +140,7 @@ def _named(index: Index, wanted: Sequence[Phrase], options: CountOptions) -> tup
         layers_of,
         read_patterns,
     )
-    from rote.search.rows.groups import GROUPED, groups_by_field
+    from rote.search.rows.counts import GROUPED, groups_by_field
 
     if options.items:
         raise OptionError("--items does not go with --by and --patterns: write a query")

@@ -61,7 +61,6 @@ class ItemsUnder:
         segment = self._index.segments[place.segment]
         column, positions = segment.columns[layer], segment.positions_of(layer)
         first = int(positions.start_of(place.number))
-        assert positions.spans is not None
         starts, ends = positions.spans.spans(
             np.arange(first, int(positions.document_ends[place.number]), dtype=np.int64)
         )
@@ -172,7 +171,7 @@ def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing,
     """Matches by a field with their dispersion, or the words beside them, in place of matches."""
     from rote.report.texts.concordance import collocate_table, group_table
     from rote.search.rows.collocates import COLLOCATES, dispersion, find_collocates
-    from rote.search.rows.groups import GROUPED, count_by_group, groups_by_field
+    from rote.search.rows.counts import GROUPED, count_by_group, groups_by_field
     from rote.search.rows.matches import search_index
 
     matches = search_index(index, query, options.layer, selected=_kept(index, options))
@@ -190,7 +189,7 @@ def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing,
 
 
 def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
-    from rote.search.rows.groups import documents_where
+    from rote.search.rows.counts import documents_where
 
     return documents_where(index, options.where) if options.where else None
 

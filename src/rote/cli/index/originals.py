@@ -34,9 +34,9 @@ from rote.core.result import Result
 
 if TYPE_CHECKING:
     from rote.index.index import Index
+    from rote.search.originality.authors import DocumentSources
     from rote.search.originality.edges import Rule
     from rote.search.originality.originals import OriginalFragment
-    from rote.search.originality.sources import DocumentSources
 
 _EXACT = ("length", "fragments", "original", "occurrences", "original_occurrences", "once")
 _PAPER = ("length", "fragments", "original")
@@ -126,9 +126,8 @@ def _by_definition(
     file: TextIO | None,
     reporter: Reporter,
 ) -> Listing:
-    from rote.search.originality.authors import read_author_names
+    from rote.search.originality.authors import read_author_names, sources_of
     from rote.search.originality.originals import find_originals
-    from rote.search.originality.sources import sources_of
 
     names = read_author_names(options.authors) if options.authors else None
     sources = sources_of(index, options.document_field, names)

@@ -221,16 +221,16 @@ def encode_suffix_array(
         stop = min(start + _CHUNK, length)
         inner = slice(max(0, start - len(ends)), max(0, stop - len(ends)))
         positions = np.concatenate([ends[start:stop], order[inner]])
-        written = positions % SAMPLE_STEP == 0
+        sampled = positions % SAMPLE_STEP == 0
         # Behind the last position stands the first.
         behind = ranks[(positions + 1) % length].astype(np.int64)
         block_begins = np.empty(-(-len(positions) // BLOCK), np.int64)
         out = np.zeros(len(block_begins) * (BLOCK_HEAD + BLOCK) + 1, np.uint32)
-        size = _encode_blocks(behind, written, rank_bits, marks, block_begins, out)
+        size = _encode_blocks(behind, sampled, rank_bits, marks, block_begins, out)
         blocks(out[:size])
         begins.append(block_begins + begin)
-        samples.append(positions[written] // SAMPLE_STEP)
-        begin, marks = begin + size, marks + int(written.sum())
+        samples.append(positions[sampled] // SAMPLE_STEP)
+        begin, marks = begin + size, marks + int(sampled.sum())
     blocks(np.zeros(PADDING // 4, np.uint32))
     firsts = np.concatenate([[0], np.bincount(ids, minlength=entries).cumsum(), [length]])
     marked = np.minimum(np.arange(length // ITEM_STEP + 2) * ITEM_STEP, max(0, length - 1))
@@ -309,18 +309,18 @@ def select(word, k):  # type: ignore[no-untyped-def]
     )
     sums = ((sums + (sums >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)) * _BYTES
     # The bytes up to which there are not more than k; sums are at most 64, so no byte borrows.
-    left = np.uint64(k)
-    behind = np.uint64(ones((((left * _BYTES) | _TOPS) - sums) & _TOPS))
+    remaining = np.uint64(k)
+    behind = np.uint64(ones((((remaining * _BYTES) | _TOPS) - sums) & _TOPS))
     at = (behind << np.uint64(3)) & np.uint64(56)
-    left -= ((sums << np.uint64(8)) >> at) & np.uint64(255)
+    remaining -= ((sums << np.uint64(8)) >> at) & np.uint64(255)
     # Within the byte by halves; without a branch, around which numba would count references.
     below = np.uint64(ones((word >> at) & np.uint64(15)))
-    beyond = np.uint64(left >= below)
-    left, at = left - beyond * below, at + beyond * np.uint64(4)
+    beyond = np.uint64(remaining >= below)
+    remaining, at = remaining - beyond * below, at + beyond * np.uint64(4)
     below = np.uint64(ones((word >> at) & np.uint64(3)))
-    beyond = np.uint64(left >= below)
-    left, at = left - beyond * below, at + beyond * np.uint64(2)
-    return np.int64(at + np.uint64(left >= ((word >> at) & _ONE)))
+    beyond = np.uint64(remaining >= below)
+    remaining, at = remaining - beyond * below, at + beyond * np.uint64(2)
+    return np.int64(at + np.uint64(remaining >= ((word >> at) & _ONE)))
 
 
 @njit(inline="always")
@@ -438,17 +438,17 @@ def _read_run(csa, start, out):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _read_runs(csa, starts, length, out):  # type: ignore[no-untyped-def]
     """The same from several positions on, one run behind the other; many walks go in step."""
-    ranks, left = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
+    ranks, steps_left = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
     for base in range(0, len(starts), _WALKS):
         walks = min(_WALKS, len(starts) - base)
         furthest = np.int64(0)
         for k in range(walks):
             ranks[k] = _number(csa.ranks, csa.rank_bits, starts[base + k] // SAMPLE_STEP)
-            left[k] = starts[base + k] % SAMPLE_STEP
-            furthest = max(furthest, left[k])
+            steps_left[k] = starts[base + k] % SAMPLE_STEP
+            furthest = max(furthest, steps_left[k])
         for step in range(furthest):
             for k in range(walks):
-                if step < left[k]:
+                if step < steps_left[k]:
                     ranks[k] = follow(csa, ranks[k])
         for j in range(length):
             for k in range(walks):
@@ -462,13 +462,13 @@ def _read_positions(csa, numbers, out):  # type: ignore[no-untyped-def]
     """The sorted positions with these numbers, documents' ends left out; many walks in step."""
     ranks, active = np.empty(_WALKS, np.int64), np.empty(_WALKS, np.int64)
     for base in range(0, len(numbers), _WALKS):
-        left = min(_WALKS, len(numbers) - base)
-        for k in range(left):
+        pending = min(_WALKS, len(numbers) - base)
+        for k in range(pending):
             ranks[k], active[k] = numbers[base + k] + csa.documents, k
             out[base + k] = 0
         for steps in range(SAMPLE_STEP):
             remaining = 0
-            for a in range(left):
+            for a in range(pending):
                 k = active[a]
                 position = sampled_position(csa, ranks[k])
                 if position >= 0:
@@ -476,8 +476,8 @@ def _read_positions(csa, numbers, out):  # type: ignore[no-untyped-def]
                 else:
                     active[remaining] = k
                     remaining += 1
-            left = remaining
-            for a in range(left):
+            pending = remaining
+            for a in range(pending):
                 ranks[active[a]] = follow(csa, ranks[active[a]])
 
 

@@ -46,10 +46,13 @@ class Vocabulary(Sequence[str]):
     so that opening costs nothing; those asked for are remembered.
     """
 
-    __slots__ = ("_all_known", "_bytes", "_ends", "_last", "known")
+    __slots__ = ("_all_known", "_last", "data", "ends", "known")
 
     def __init__(self, data: Bytes, ends: NDArray[np.int64]) -> None:
-        self._bytes, self._ends = data, ends
+        self.data = data
+        """All strings in one row."""
+        self.ends = ends
+        """`ends[i]` is where string i ends in `data`; string 0 is empty."""
         self.known: dict[str, int] = {}
         """What was looked up before; ABSENT strings too, as many as there are entries."""
         self._all_known = False
@@ -63,18 +66,8 @@ class Vocabulary(Sequence[str]):
         data = np.frombuffer(b"".join(encoded), np.uint8)
         return cls(data, ends)
 
-    @property
-    def data(self) -> Bytes:
-        """All strings in one row."""
-        return self._bytes
-
-    @property
-    def ends(self) -> NDArray[np.int64]:
-        """`ends[i]` is where string i ends in `data`; string 0 is empty."""
-        return self._ends
-
     def __len__(self) -> int:
-        return len(self._ends)
+        return len(self.ends)
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):
@@ -85,7 +78,7 @@ class Vocabulary(Sequence[str]):
 
     def strings(self) -> list[str]:
         """All entries at once, far faster than one by one."""
-        data, ends = self._bytes.tobytes(), self._ends.tolist()
+        data, ends = self.data.tobytes(), self.ends.tolist()
         return [""] + [decode_string(data[start:end]) for start, end in pairwise(ends)]
 
     def find(self, item: str) -> int:
@@ -121,8 +114,8 @@ class Vocabulary(Sequence[str]):
         return np.array([self.find(item) for item in items], np.int32)
 
     def _raw(self, i: int) -> bytes:
-        start = int(self._ends[i - 1]) if i else 0
-        return self._bytes[start : int(self._ends[i])].tobytes()
+        start = int(self.ends[i - 1]) if i else 0
+        return self.data[start : int(self.ends[i])].tobytes()
 
     def _search(self, wanted: bytes) -> int:
         low, high = 1, len(self)

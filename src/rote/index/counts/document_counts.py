@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from rote.index.answers import Holders
 from rote.index.columns.compressed_suffix_array import CompressedOrder, CompressedPositions
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import OUT_OF_RANGE, Bytes, PackedArray, read
-from rote.index.counts.batch import Range, map_segments, threads_for
+from rote.index.counts.lookup import Range, as_kernel_array, map_segments, threads_for
 from rote.index.grams import Counts
 from rote.index.segments.segment import WORD, Segment
 
@@ -171,16 +170,14 @@ def document_table(document_ends: Int64s) -> DocumentTable:
     starts = np.arange((positions >> shift) + 2, dtype=np.int64) << shift
     first = np.searchsorted(document_ends, starts).astype(np.int32)
     return DocumentTable(
-        _as_kernel_array(document_ends, np.int64), shift, _as_kernel_array(first, np.int32)
+        as_kernel_array(document_ends, np.int64), shift, as_kernel_array(first, np.int32)
     )
 
 
 def find_documents(table: DocumentTable, positions: Int64s) -> Int32s:
     """The number of the document that each position lies in; its end is part of a document."""
     out = np.empty(len(positions), np.int32)
-    _fill_documents(
-        table.ends, table.shift, table.first, _as_kernel_array(positions, np.int64), out
-    )
+    _fill_documents(table.ends, table.shift, table.first, as_kernel_array(positions, np.int64), out)
     return out
 
 
@@ -193,7 +190,7 @@ def count_groups(
     table: DocumentTable | None = None,
 ) -> Int64s:
     """How many groups each range of the sorted suffixes touches; group -1 is not counted."""
-    low, high = _as_kernel_array(low, np.int64), _as_kernel_array(high, np.int64)
+    low, high = as_kernel_array(low, np.int64), as_kernel_array(high, np.int64)
     if int((high - low).sum()) > len(column.ids):
         column = column.plain()  # compressed positions are dear one by one
     widest = int((high - low).max(initial=0))
@@ -245,7 +242,7 @@ def count_documents(column: LayerColumn, positions: Int64s, n: int) -> Int64s:
         ids.bits,
         column.document_ends,
         n,
-        _as_kernel_array(positions, np.int64),
+        as_kernel_array(positions, np.int64),
         np.uint64(base),
         np.uint64(pow(base, n - 1, 1 << 64)),
         exact,
@@ -277,7 +274,7 @@ def _kernel_arguments(
     """What kernels need to go from a number in the order to a group."""
     order = _suffix_order(column)
     table = table or document_table(column.document_ends)
-    group_of_document = _as_kernel_array(group_of_document, np.int32)
+    group_of_document = as_kernel_array(group_of_document, np.int32)
     return order.data, order.bits, table.ends, table.shift, table.first, group_of_document
 
 
@@ -288,15 +285,6 @@ def _suffix_order(column: LayerColumn) -> PackedArray | CompressedOrder:
             f"Add them with: rote index add-layer INDEX {column.name}"
         )
     return column.suffixes.order
-
-
-def _as_kernel_array(values: NDArray[Any], kind: Any) -> NDArray[Any]:
-    """The same numbers read-only, the one type that kernels are compiled for."""
-    if values.dtype == kind and values.flags.c_contiguous and not values.flags.writeable:
-        return values
-    view = np.ascontiguousarray(values, kind).view()
-    view.flags.writeable = False
-    return view
 
 
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)
@@ -352,7 +340,7 @@ def _count_groups(  # type: ignore[no-untyped-def]
     mask, drop = np.int64(len(slots) - 1), np.uint64(64 - slot_bits)
     for j in range(len(lows)):
         stamp = np.uint64(j + 1) << _HALF
-        seen = 0
+        distinct = 0
         for i in range(lows[j], highs[j]):
             group = group_of[document_of(ends, shift, first, read(order, bits, i))]
             if group < 0:
@@ -363,10 +351,10 @@ def _count_groups(  # type: ignore[no-untyped-def]
                 slot = (slot + 1) & mask
             if slots[slot] < stamp:
                 slots[slot] = mine
-                seen += 1
-                if seen == most:
+                distinct += 1
+                if distinct == most:
                     break
-        out[j] = seen
+        out[j] = distinct
 
 
 @njit(cache=True, nogil=True)

@@ -12,15 +12,13 @@ tags), windows are counted there, 2 to 3 times faster. In a layer without sorted
 of all windows are sorted, if they fit into 64 bits; what does not fit into memory in several
 rounds, dealt out by a hash of the keys, so that equal ones meet.
 
-**Best counts.** Candidates are rows of `best`: where it was first seen, and its count.
-`state` holds the bar below which a count cannot be among the highest any more, how many candidates
-are at or above it, and how many rows are filled. `tallies[c]` is how many candidates have count c,
-so the bar rises without looking at the candidates again.
+**The highest counts.** While suffixes are gone through, a bar rises to the lowest count that can
+still be among the highest, so that few candidates are in memory at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +30,8 @@ from rote.index.answers import FrequentNgrams
 from rote.index.columns import intrinsics
 from rote.index.columns.layer_column import LayerColumn, Numbers, SharedVocabulary, Suffixes
 from rote.index.columns.packed_array import read
-from rote.index.counts.batch import map_segments
 from rote.index.counts.document_counts import count_documents
-from rote.index.counts.lookup import Lookup
+from rote.index.counts.lookup import Lookup, map_segments
 from rote.index.grams import Counts, Grams
 
 
@@ -59,9 +56,7 @@ def most_frequent(
         return FrequentNgrams(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
     if shared is None:
         return _top_in_one(columns[0], n, k, documents=documents)
-    if lookups is None:
-        return _top_by_adding(columns, shared, n, k, documents=documents, threads=threads)
-    return _top_in_all(lookups, shared, n, k, documents=documents, threads=threads)
+    return _top_in_all(columns, shared, lookups, n, k, documents=documents, threads=threads)
 
 
 def _top_in_one(column: LayerColumn, n: int, k: int | None, *, documents: bool) -> FrequentNgrams:
@@ -74,33 +69,39 @@ def _top_in_one(column: LayerColumn, n: int, k: int | None, *, documents: bool) 
 
 
 def _top_in_all(
-    lookups: Sequence[Lookup],
+    columns: Sequence[LayerColumn],
     shared: SharedVocabulary,
+    lookups: Sequence[Lookup] | None,
     n: int,
     k: int | None,
     *,
     documents: bool,
     threads: int,
 ) -> FrequentNgrams:
-    """The same over the columns of several segments."""
-    columns = [lookup.column for lookup in lookups]
+    """The same over several segments; without `lookups` all n-grams of each, added up."""
     least, reached = 1, 0
-    if k is not None:
+    if k is not None and lookups is not None:
         first, known, _, _ = _add_columns(columns, shared, n, threads, most=k)
         best = first[likeliest_rows(known, k)]
-        totals = np.sort(_total_counts(lookups, shared, best, threads))[::-1]
+        totals = np.sort(_sum_counts(_count_rows, lookups, shared, best, threads))[::-1]
         if len(totals) >= k:
             reached = int(totals[k - 1])
             least = -(-reached // len(columns))
-    chosen, totals, seen, _ = _add_columns(columns, shared, n, threads, least=least)
-    if least > 1:
-        chosen = chosen[can_reach(totals, seen, len(columns), least, reached)]
-        totals = _total_counts(lookups, shared, chosen, threads)
+    chosen, totals, holders, document_counts = _add_columns(
+        columns, shared, n, threads, least=least, documents=documents and lookups is None
+    )
+    if least > 1 and lookups is not None:
+        chosen = chosen[can_reach(totals, holders, len(columns), least, reached)]
+        totals = _sum_counts(_count_rows, lookups, shared, chosen, threads)
     # Numbers are in the order of the strings; the last key is the first to be sorted by.
     order = np.lexsort((*chosen.T[::-1], -totals))[:k]
-    chosen, totals = chosen[order], totals[order]
-    document_counts = _total_documents(lookups, shared, chosen, threads) if documents else None
-    return FrequentNgrams(_as_grams(chosen, shared.strings), totals, document_counts)
+    grams = _as_grams(chosen[order], shared.strings)
+    if not documents:
+        return FrequentNgrams(grams, totals[order])
+    if lookups is None:
+        return FrequentNgrams(grams, totals[order], document_counts[order])
+    in_documents = _sum_counts(_count_row_documents, lookups, shared, chosen[order], threads)
+    return FrequentNgrams(grams, totals[order], in_documents)
 
 
 def likeliest_rows(known: Counts, k: int) -> NDArray[np.int64]:
@@ -108,28 +109,9 @@ def likeliest_rows(known: Counts, k: int) -> NDArray[np.int64]:
     return np.argsort(-known, kind="stable")[: 2 * k]
 
 
-def can_reach(known: Counts, seen: Counts, segments: int, least: int, reached: int) -> NDArray[Any]:
+def can_reach(known: Counts, holders: Counts, segments: int, least: int, reached: int) -> Any:
     """What may reach the total: where an n-gram was not seen it occurs less than `least` times."""
-    reachable: NDArray[Any] = known + (segments - seen) * (least - 1) >= reached
-    return reachable
-
-
-def _top_by_adding(
-    columns: Sequence[LayerColumn],
-    shared: SharedVocabulary,
-    n: int,
-    k: int | None,
-    *,
-    documents: bool,
-    threads: int,
-) -> FrequentNgrams:
-    """The same for a layer that is not sorted: all n-grams of every segment, added up."""
-    chosen, totals, _, document_counts = _add_columns(
-        columns, shared, n, threads, documents=documents
-    )
-    order = np.lexsort((*chosen.T[::-1], -totals))[:k]
-    grams = _as_grams(chosen[order], shared.strings)
-    return FrequentNgrams(grams, totals[order], document_counts[order] if documents else None)
+    return known + (segments - holders) * (least - 1) >= reached
 
 
 def _add_columns(
@@ -158,43 +140,48 @@ def _add_columns(
     each = list(map_segments(count, range(len(columns)), threads))
     rows = [part for part, _, _ in each]
     chosen, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
-    totals, seen, document_counts = np.zeros((3, len(chosen)), np.int64)
+    totals, holders, document_counts = np.zeros((3, len(chosen)), np.int64)
     parts = np.split(which.reshape(-1), np.cumsum([len(part) for part in rows])[:-1])
     for part, (_, counts, in_documents) in zip(parts, each):
         totals[part] += counts
-        seen[part] += 1
+        holders[part] += 1
         document_counts[part] += in_documents
-    return chosen, totals, seen, document_counts
+    return chosen, totals, holders, document_counts
 
 
-def _total_counts(
-    lookups: Sequence[Lookup], shared: SharedVocabulary, chosen: Numbers, threads: int
+def _sum_counts(
+    count: Callable[[Lookup, Numbers], Counts],
+    lookups: Sequence[Lookup],
+    shared: SharedVocabulary,
+    chosen: Numbers,
+    threads: int,
 ) -> Counts:
-    def count(number: int) -> Counts:
-        low, high = _rows_range(lookups[number], shared.down[number], chosen)
-        return high - low
+    """The counts of n-grams, rows of shared numbers, in all segments together."""
 
-    return sum(map_segments(count, range(len(lookups)), threads), np.zeros(len(chosen), np.int64))
+    def count_in_segment(number: int) -> Counts:
+        return count(lookups[number], shared.down[number][chosen])
 
-
-def _total_documents(
-    lookups: Sequence[Lookup], shared: SharedVocabulary, chosen: Numbers, threads: int
-) -> Counts:
-    def count(number: int) -> Counts:
-        low, high = _rows_range(lookups[number], shared.down[number], chosen)
-        there, column = high > low, lookups[number].column
-        assert column.suffixes is not None
-        document_counts = np.zeros(len(chosen), np.int64)
-        positions = column.suffixes.order.take(low[there])
-        document_counts[there] = count_documents(column, positions, chosen.shape[1])
-        return document_counts
-
-    return sum(map_segments(count, range(len(lookups)), threads), np.zeros(len(chosen), np.int64))
+    each = map_segments(count_in_segment, range(len(lookups)), threads)
+    return sum(each, np.zeros(len(chosen), np.int64))
 
 
-def _rows_range(lookup: Lookup, numbers: Numbers, chosen: Numbers) -> tuple[Counts, Counts]:
-    ends = np.arange(1, len(chosen) + 1, dtype=np.int64) * chosen.shape[1]
-    return lookup.ranges(numbers[chosen].reshape(-1), ends)
+def _count_rows(lookup: Lookup, rows: Numbers) -> Counts:
+    low, high = _rows_range(lookup, rows)
+    return high - low
+
+
+def _count_row_documents(lookup: Lookup, rows: Numbers) -> Counts:
+    low, high = _rows_range(lookup, rows)
+    there, suffixes = high > low, lookup.column.suffixes
+    assert suffixes is not None
+    counts = np.zeros(len(rows), np.int64)
+    counts[there] = count_documents(lookup.column, suffixes.order.take(low[there]), rows.shape[1])
+    return counts
+
+
+def _rows_range(lookup: Lookup, rows: Numbers) -> tuple[Counts, Counts]:
+    ends = np.arange(1, len(rows) + 1, dtype=np.int64) * rows.shape[1]
+    return lookup.ranges(rows.reshape(-1), ends)
 
 
 def _items_at(column: LayerColumn, positions: NDArray[np.int64], n: int) -> Numbers:
@@ -252,13 +239,23 @@ def count_by_order(
 ) -> Counted:
     """Off the sorted suffixes; for any n."""
     order, ids = suffixes.order, column.ids
-    best, tallies, state = _new_top(least, most)
-    best = count_sorted(
-        order.data, order.bits, len(order), ids.data, ids.bits, n, best, tallies, state
-    )
-    rows = best[: state[FILLED]]
-    rows = rows[rows[:, COUNT] >= state[BAR]]
-    return _highest(rows[:, FIRST], rows[:, COUNT], most)
+    best, size, room = [np.empty((2, 0), np.int64)], 0, max(2 * _ORDER_BLOCK, 2 * (most or 0))
+    walk, block = np.array([0, -1, 0, 0]), np.empty((2, _ORDER_BLOCK), np.int64)
+    filled = _ORDER_BLOCK
+    while filled == _ORDER_BLOCK:
+        filled = _next_grams(
+            order.data, order.bits, len(order), ids.data, ids.bits, n, least, walk, *block
+        )
+        best.append(block[:, :filled].copy())
+        size += filled
+        if most is not None and size >= room:
+            firsts, counts = np.concatenate(best, axis=1)
+            least = max(least, int(np.partition(counts, -most)[-most]))
+            best = [np.stack((firsts, counts))[:, counts >= least]]
+            size = best[0].shape[1]
+            room = max(room, 2 * size)
+    firsts, counts = np.concatenate(best, axis=1)
+    return _highest(firsts, counts, most)
 
 
 def count_in_table(column: LayerColumn, n: int, least: int, most: int | None) -> Counted:
@@ -302,60 +299,10 @@ def _highest(items: NDArray[np.int64], counts: NDArray[np.int64], most: int | No
     return items[by_count], counts[by_count]
 
 
-FIRST, COUNT = 0, 1
-BAR, ABOVE, FILLED, MOST = 0, 1, 2, 3
-# The bar rises no further than this: of n-grams that are so frequent there can only be few.
-_HIGHEST = 1023
-_ROWS = 1024
-
-
-def _new_top(least: int, most: int | None) -> tuple[NDArray[np.int64], ...]:
-    """`best`, `tallies` and `state` with no candidate yet; most None: all that reach least."""
-    state = np.array([least, 0, 0, -1 if most is None else most], np.int64)
-    return np.empty((_ROWS, 2), np.int64), np.zeros(_HIGHEST + 1, np.int64), state
-
-
-@njit(cache=True, nogil=True)
-def _make_room(best, state, rows):  # type: ignore[no-untyped-def]
-    """`best` with room for so many more rows; those below the bar are dropped if there is not."""
-    if state[FILLED] + rows <= len(best):
-        return best
-    remaining = 0
-    for i in range(state[FILLED]):
-        if best[i, COUNT] >= state[BAR]:
-            for j in range(2):
-                best[remaining, j] = best[i, j]
-            remaining += 1
-    state[FILLED] = remaining
-    if 2 * (remaining + rows) <= len(best):
-        return best
-    larger = np.empty((2 * (remaining + rows), 2), np.int64)
-    for i in range(remaining):
-        for j in range(2):
-            larger[i, j] = best[i, j]
-    return larger
-
-
-@njit(inline="always")
-def _offer(best, tallies, state, first, count):  # type: ignore[no-untyped-def]
-    """Take a candidate if it reaches the bar; `best` must have room."""
-    if count >= state[BAR]:
-        filled = state[FILLED]
-        best[filled, FIRST] = first
-        best[filled, COUNT] = count
-        state[FILLED] = filled + 1
-        if state[MOST] > 0:
-            tallies[min(count, _HIGHEST)] += 1
-            state[ABOVE] += 1
-            while state[BAR] < _HIGHEST and state[ABOVE] - tallies[state[BAR]] >= state[MOST]:
-                state[ABOVE] -= tallies[state[BAR]]
-                state[BAR] += 1
-
-
 load64: Any = intrinsics.load64
 prefetch: Any = intrinsics.prefetch
 _AHEAD = 32
-_ORDER_BLOCK = 1024
+_ORDER_BLOCK = 1 << 16
 
 
 @njit(inline="always")
@@ -437,22 +384,6 @@ def _next_grams(order, order_bits, length, data, bits, n, bar, walk, firsts, cou
     return filled
 
 
-@njit(cache=True, nogil=True)
-def count_sorted(order, order_bits, length, data, bits, n, best, tallies, state):  # type: ignore[no-untyped-def]
-    """Offer all n-grams to the best, by their first position, in order; returns `best`."""
-    walk = np.array([0, -1, 0, 0])
-    firsts, counts = np.empty(_ORDER_BLOCK, np.int64), np.empty(_ORDER_BLOCK, np.int64)
-    while True:
-        filled = _next_grams(
-            order, order_bits, length, data, bits, n, state[BAR], walk, firsts, counts
-        )
-        best = _make_room(best, state, filled)
-        for i in range(filled):
-            _offer(best, tallies, state, firsts[i], counts[i])
-        if filled < _ORDER_BLOCK:
-            return best
-
-
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)  # an odd number near 2**64 / golden ratio
 _BLOCK = 2048
 
@@ -519,8 +450,8 @@ def first_positions(data, bits, ends, n, keys):  # type: ignore[no-untyped-def]
     """The first window with each of these keys, which ascend."""
     positions = np.full(len(keys), -1, np.int64)
     block, at = np.empty(_BLOCK, np.uint64), np.zeros(2, np.int64)
-    left = len(keys)
-    while left > 0:
+    missing = len(keys)
+    while missing > 0:
         size = next_windows(data, bits, ends, n, at, block)
         if size == 0:
             raise RuntimeError("the text changed while its n-grams were counted")
@@ -528,5 +459,5 @@ def first_positions(data, bits, ends, n, keys):  # type: ignore[no-untyped-def]
             place = np.searchsorted(keys, block[i])
             if place < len(keys) and keys[place] == block[i] and positions[place] < 0:
                 positions[place] = at[1] - size + i
-                left -= 1
+                missing -= 1
     return positions

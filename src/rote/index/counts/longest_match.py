@@ -20,6 +20,7 @@ Each cache has a fixed number of entries; what is forgotten costs time, never co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,34 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.index.columns.compressed_suffix_array import item_at, position_at, skip, suffix_at
 from rote.index.columns.packed_array import read
-from rote.index.counts.lookup import Lookup
-from rote.index.counts.prefix_table import SEARCHES, Int64s, prefetch, prefix_range
-from rote.index.grams import ABSENT
+from rote.index.counts.lookup import SEARCHES, Int64s, Lookup, prefetch, prefix_range
+from rote.index.grams import ABSENT, Counts
 
 # What a search is after: where the text would stand, then the two edges of the longest match.
 _INSERTION, _LOWER, _UPPER = 0, 1, 2
+
+
+class TextQuery:
+    """The items of texts, for their longest matches: between two texts nothing matches."""
+
+    def __init__(self, ids: NDArray[np.int32], vocabulary: Sequence[str], ends: Counts) -> None:
+        self.size, self._vocabulary = len(ids), vocabulary
+        self._inner = np.insert(np.arange(len(ids)), ends, ABSENT)
+        self._ids = np.append(ids, np.int32(len(vocabulary)))[self._inner]
+
+    def longest(self, lookup: Lookup) -> tuple[NDArray[np.int32], Counts, Counts]:
+        """The longest matches in one segment: their lengths and ranges."""
+        lengths, low, high = longest_matches(lookup, self._numbers(lookup))
+        inside = self._inner >= 0
+        return lengths[inside], low[inside], high[inside]
+
+    def lengths(self, lookup: Lookup) -> NDArray[np.int32]:
+        """The lengths alone."""
+        return match_lengths(lookup, self._numbers(lookup))[self._inner >= 0]
+
+    def _numbers(self, lookup: Lookup) -> NDArray[np.int32]:
+        numbers = lookup.column.vocabulary.numbers(self._vocabulary)
+        return np.append(numbers, np.int32(ABSENT))[self._ids]
 
 
 def longest_matches(lookup: Lookup, ids: NDArray[Any]) -> tuple[NDArray[np.int32], Int64s, Int64s]:
@@ -141,7 +164,7 @@ def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[n
             heads[k], bits[k], settled[k] = _encode_text(parts, text, base + k)
             entry = np.int64(heads[k] >> np.uint64(64 - parts.table_bits))
             prefetch(parts.table, (entry * parts.order_bits) >> 3)
-        left = 0
+        pending = 0
         for k in range(size):
             i = base + k
             low, high = np.int64(0), np.int64(0)
@@ -160,23 +183,23 @@ def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[n
             below[k] = above[k] = settled[k]
             middles[k] = (low + high) >> 1
             prefetch(parts.order, (middles[k] * parts.order_bits) >> 3)
-            active[left] = k
-            left += 1
-        while left:
-            for a in range(left):
+            active[pending] = k
+            pending += 1
+        while pending:
+            for a in range(pending):
                 k = active[a]
                 positions[k] = suffix_at(parts.order, parts.order_bits, middles[k])
                 prefetch(parts.ids, ((positions[k] + settled[k]) * parts.ids_bits) >> 3)
             far = False
-            for a in range(left):
+            for a in range(pending):
                 k = active[a]
                 known = min(below[k], above[k]) if wanted[k] == _INSERTION else settled[k]
                 equals[k] = match_length(parts, text, base + k, positions[k], known)
                 far |= equals[k] >= LONG
             if far:
-                match_long(parts, text, base, active[:left], positions, equals, memory)
+                match_long(parts, text, base, active[:pending], positions, equals, memory)
             remaining = 0
-            for a in range(left):
+            for a in range(pending):
                 k = active[a]
                 i, position, middle, equal = base + k, positions[k], middles[k], equals[k]
                 low, high = lows[k], highs[k]
@@ -230,7 +253,7 @@ def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[n
                 prefetch(parts.order, (middles[k] * parts.order_bits) >> 3)
                 active[remaining] = k
                 remaining += 1
-            left = remaining
+            pending = remaining
 
 
 # From so many equal items on an agreement is remembered; ordinary text rarely comes that far.
@@ -282,10 +305,10 @@ def _match_far(parts, text, i, position, equal, memory):  # type: ignore[no-unty
     start, end = _cache_get(memory, _BY_DIAGONAL, diagonal)
     at, differs = i + equal, False
     if not start <= at <= end:
-        other, other_end = _cache_get(memory, _BY_POSITION, position)
-        if other >= 0 and other != i:
-            length = other_end - other
-            shared = _self_match(text, min(i, other), max(i, other), min(equal, length), memory)
+        earlier, earlier_end = _cache_get(memory, _BY_POSITION, position)
+        if earlier >= 0 and earlier != i:
+            length = earlier_end - earlier
+            shared = _self_match(text, min(i, earlier), max(i, earlier), min(equal, length), memory)
             at = max(at, i + min(length, shared))
             # The one of the two that ends first shows where the difference is.
             differs = length != shared

@@ -1,7 +1,9 @@
 """Where runs of items stand among the sorted suffixes of a column, and what follows them.
 
-A run's range in the prefix table is halved until both edges of the suffixes that begin with the run
-are found. A search over gigabytes waits for memory most of the time. In a batch, some hundred
+The code of a run's items picks a range of the prefix table, see `Suffixes`. A run of few bits is
+answered by the table alone; for a longer one all suffixes of the range agree with it in the items
+that the table's bits cover, and the range is halved until both edges of those that begin with the
+run are found. A search over gigabytes waits for memory most of the time. In a batch, some hundred
 searches go in step: each round asks for the positions of all, then for the items there, then
 compares them, and so the waits overlap.
 
@@ -12,6 +14,9 @@ are, and behind that the run that is looked for.
 **Continuations.** Suffixes with the same next item are neighbours. Where a group ends is read from
 the table if the run and the item have few enough bits, and else found by steps of doubling size:
 the work grows with the number of different items, not with how often the run occurs.
+
+**Threads.** Segments are asked on several, since kernels hold no lock. Answers come in the order of
+the segments and are joined in it, so that they do not depend on how many threads there are.
 """
 
 from __future__ import annotations
@@ -19,8 +24,9 @@ from __future__ import annotations
 import struct
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
@@ -29,20 +35,84 @@ from numpy.typing import NDArray
 from rote.core.errors import InputError
 from rote.core.kernels import njit
 from rote.index.answers import Continuations
-from rote.index.columns.compressed_suffix_array import item_at, skip, suffix_at
+from rote.index.columns import intrinsics
+from rote.index.columns.compressed_suffix_array import (
+    CompressedItems,
+    CompressedPositions,
+    item_at,
+    skip,
+    suffix_at,
+)
 from rote.index.columns.intrinsics import pointer
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.columns.packed_array import OUT_OF_RANGE, ItemStream, StreamItems, read
-from rote.index.counts.prefix_table import (
-    SEARCHES,
-    ColumnArrays,
-    Int64s,
-    compare_run,
-    encode_run,
-    prefetch,
-    prefix_range,
-)
-from rote.index.grams import END
+from rote.index.columns.packed_array import OUT_OF_RANGE, Bytes, ItemStream, StreamItems, read
+from rote.index.grams import END, Counts, Grams
+
+Int64s = NDArray[np.int64]
+prefetch = intrinsics.prefetch
+# Searches that go in step: enough to hide the waits for memory, few enough that their state and
+# the lines they ask for stay in the nearest caches.
+SEARCHES = 128
+
+
+class ColumnArrays(NamedTuple):
+    """The arrays of a column as kernels take them."""
+
+    ids: StreamItems | CompressedItems
+    ids_bits: int
+    order: Bytes | CompressedPositions
+    order_bits: int
+    codes: NDArray[np.uint64]
+    lengths: NDArray[np.uint8]
+    table: Bytes
+    table_bits: int
+    last: int
+    """The last position, a document's end: whoever begins to read there or before stops in time."""
+
+
+@njit(inline="always")
+def prefix_range(parts, head, bits):  # type: ignore[no-untyped-def]
+    """The range of suffixes that begin with the top `bits` bits of `head`.
+
+    `bits` is at most the table's. `head` has zeros behind them.
+    """
+    first = np.int64(head >> np.uint64(64 - parts.table_bits))
+    behind = first + (np.int64(1) << (parts.table_bits - bits))
+    bits = parts.order_bits
+    return read(parts.table, bits, first), read(parts.table, bits, behind)
+
+
+@njit(inline="always")
+def encode_run(parts, grams, start, end):  # type: ignore[no-untyped-def]
+    """The top of a run's code, how many bits it has, and how many items the table settles.
+
+    Bits beyond the table's are counted only so far as to tell that there are some. The number
+    of bits is -1 for a run that cannot occur: an unknown item, or an end that is not the last.
+    """
+    head, bits, settled = np.uint64(0), np.int64(0), np.int64(0)
+    possible = True
+    for i in range(start, end):
+        item = np.int64(grams[i])
+        if not 0 <= item < len(parts.codes) or (item == END and i < end - 1):
+            possible = False
+        if possible and bits <= parts.table_bits:
+            head |= parts.codes[item] >> np.uint64(bits)
+            bits += np.int64(parts.lengths[item])
+            settled += bits <= parts.table_bits
+    return head, bits if possible else np.int64(-1), settled
+
+
+@njit(inline="always")
+def compare_run(parts, at, grams, start, end):  # type: ignore[no-untyped-def]
+    """Below 0, 0 or above 0: how the items from a cursor on stand to the run."""
+    at = min(at, parts.last)  # beyond it only if the suffixes are not sorted
+    for i in range(start, end):
+        difference = item_at(parts.ids, parts.ids_bits, at) - np.int64(grams[i])
+        if difference != 0:
+            return difference
+        at = skip(parts.ids, at, 1)
+    return np.int64(0)
+
 
 # What a search is after: any suffix that begins with the run, then the two edges of those.
 _ANY, _LOWER, _UPPER = 0, 1, 2
@@ -71,7 +141,7 @@ def _search_ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-
             entry = np.int64(heads[k] >> np.uint64(64 - parts.table_bits))
             prefetch(parts.table, (entry * parts.order_bits) >> 3)
             start = end
-        left = 0
+        pending = 0
         for k in range(size):
             low, high = np.int64(0), np.int64(0)
             if bits[k] >= 0:
@@ -81,16 +151,16 @@ def _search_ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-
                 wanted[k] = _ANY
                 middles[k] = (low + high) >> 1
                 prefetch(parts.order, (middles[k] * parts.order_bits) >> 3)
-                active[left] = k
-                left += 1
-        while left:
-            for a in range(left):
+                active[pending] = k
+                pending += 1
+        while pending:
+            for a in range(pending):
                 k = active[a]
                 at = suffix_at(parts.order, parts.order_bits, middles[k])
                 positions[k] = skip(parts.ids, at, settled[k])
                 prefetch(parts.ids, (positions[k] * parts.ids_bits) >> 3)
             remaining = 0
-            for a in range(left):
+            for a in range(pending):
                 k = active[a]
                 g = base + k
                 start = (ends[g - 1] if g else np.int64(0)) + settled[k]
@@ -114,7 +184,7 @@ def _search_ranges(parts, grams, ends, lows, highs):  # type: ignore[no-untyped-
                 prefetch(parts.order, (middles[k] * parts.order_bits) >> 3)
                 active[remaining] = k
                 remaining += 1
-            left = remaining
+            pending = remaining
 
 
 class Lookup:
@@ -145,16 +215,8 @@ class Lookup:
 
     def count(self, gram: Sequence[int]) -> int:
         """How often the run occurs."""
-        size = len(gram)
-        if size > self._most:
-            low, high = self.range(gram)
-            return high - low
-        # As in `range`, written out: one call less is a twentieth of the time.
-        desk = self._desk.numbers
-        PUT_RUN[size](desk, RUN_OFFSET, *gram)
-        low, high = range_of(desk, size)
-        occurrences: int = high - low
-        return occurrences
+        low, high = self.range(gram)
+        return high - low
 
     def range(self, gram: Sequence[int]) -> tuple[int, int]:
         """From where to where in `suffixes.order` the suffixes begin with the run.
@@ -345,3 +407,41 @@ def continuations(lookups: Sequence[Lookup], items: Sequence[str]) -> Continuati
                 totals[vocabulary[number]] += count
     ordered = sorted(totals.items(), key=lambda pair: (-pair[1], pair[0]))
     return Continuations(dict(ordered), ends)
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+Range = tuple[Counts, Counts]
+"""From where to where in the sorted positions of a segment each n-gram stands."""
+FEW = 512
+"""So many n-grams are found, or items counted, before a thread has begun."""
+
+
+def threads_for(threads: int, size: int) -> int:
+    """How many threads are worth starting for a question of this size."""
+    return threads if size > FEW else 1
+
+
+def map_segments(work: Callable[[In], Out], parts: Sequence[In], threads: int) -> Iterator[Out]:
+    """The work on each part, in their order; only so many are at work, or wait to be taken."""
+    threads = min(threads, len(parts))
+    if threads < 2:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for first in range(0, len(parts), threads):
+            yield from pool.map(work, parts[first : first + threads])
+
+
+def find_ranges(lookup: Lookup, grams: Grams) -> Range:
+    """Where each n-gram of a batch stands in one segment."""
+    if grams.vocabulary is lookup.column.vocabulary:
+        return lookup.ranges(grams.ids, grams.ends)
+    table = lookup.column.vocabulary.numbers(grams.vocabulary)
+    return lookup.ranges(table[grams.ids] if len(table) else grams.ids, grams.ends)
+
+
+def find_all_ranges(lookups: Sequence[Lookup], grams: Grams, threads: int) -> list[Range]:
+    """Where each n-gram of a batch stands in every segment."""
+    some = threads_for(threads, len(grams))
+    return list(map_segments(lambda lookup: find_ranges(lookup, grams), lookups, some))

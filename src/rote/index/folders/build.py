@@ -4,20 +4,32 @@ Pieces are annotated by a map over shards in any number of processes; segments a
 order. Killed at any moment, the same command run again goes on: sealed segments and annotated
 pieces are found by their names and not made again. The input is read where pieces are annotated,
 which are told what is done; ids are checked here, in order.
+
+Segments are written one at a time, while further pieces are annotated. Which pieces go into which
+segment depends on the data and on the memory alone, never on how many processes there are or when
+the work was interrupted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.language_check import remarks
 from rote.annotate.pieces import (
+    KEPT,
     AnnotatedShard,
     AnnotateShard,
     checked,
@@ -28,10 +40,25 @@ from rote.annotate.pieces import (
     read_piece,
 )
 from rote.annotate.store import Store
+from rote.core.document import Annotation
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
-from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus, Problems, digest
+from rote.core.progress import Advance, Reporter, Silent
+from rote.corpus import Batch, Corpus, Problems, digest
+from rote.index.folders.folder import (
+    PIECES,
+    SealedSegment,
+    changing,
+    find_unlisted,
+    lock_for_writing,
+    make_index_folder,
+    open_documents,
+    publish,
+    read_sealed,
+    remove_folder,
+    remove_unlisted,
+    seal_segment,
+)
 from rote.index.folders.manifest import (
     COMPACT,
     PLAIN,
@@ -41,13 +68,17 @@ from rote.index.folders.manifest import (
     Provenance,
     Subwords,
     annotator_of,
+    document_digests,
     embedder_of,
     fingerprint_of,
     is_index,
     read_manifest,
     read_provenances,
+    read_sealed_segment,
     recipe_of,
     record_embedder,
+    settings_hash,
+    write_provenance,
 )
 from rote.index.folders.options import (
     SUBWORDS,
@@ -55,12 +86,6 @@ from rote.index.folders.options import (
     ChosenLayers,
     max_positions,
     parse_layers,
-)
-from rote.index.folders.segment_writer import (
-    QueuedPiece,
-    SealedSegment,
-    SegmentWriter,
-    settings_key,
 )
 from rote.index.folders.source import (
     KnownIds,
@@ -70,16 +95,9 @@ from rote.index.folders.source import (
     stored_bytes,
     stored_size,
 )
-from rote.index.folders.transaction import (
-    PIECES,
-    find_unlisted,
-    lock_for_writing,
-    make_index_folder,
-    open_documents,
-    publish,
-    remove_folder,
-    remove_unlisted,
-)
+from rote.index.segments.meanings import write_meanings
+from rote.index.segments.segment import WORD, open_segment
+from rote.index.segments.writers import write_segment
 from rote.run import Engine
 
 _COMPRESSION_LEVEL = 1  # pieces are read once
@@ -147,9 +165,7 @@ def add_to_index(
     """Add documents to an index, as new segments made as the old ones were."""
     runner = run.get(engine, jobs)
     limit = max_positions(memory)
-    read_manifest(path)
-    with lock_for_writing(path, "rote index add"):
-        manifest = read_manifest(path)
+    with changing(path, "rote index add") as manifest:
         check_source(source, path, manifest, annotator)
         context = BuildContext(limit, jobs, runner, reporter or Silent(), annotator)
         return _extend_index(source, path, manifest, context)
@@ -167,13 +183,13 @@ def check_source(
         annotator_of(path, manifest, annotator)
 
 
-def join_segments(manifest: Manifest, sealed: Sequence[SealedSegment]) -> Manifest:
+def publish_sealed(path: Path, manifest: Manifest, sealed: Sequence[SealedSegment]) -> Manifest:
     """The next state of an index: these segments in order."""
     provenances = [provenance for _, provenance in sealed]
-    return replace(
+    return publish(
+        path,
         manifest,
-        generation=manifest.generation + 1,
-        segments=tuple(segment for segment, _ in sealed),
+        (segment for segment, _ in sealed),
         documents=sum(provenance.documents for provenance in provenances),
         words=sum(provenance.words for provenance in provenances),
         fingerprint=fingerprint_of(provenances),
@@ -183,14 +199,13 @@ def join_segments(manifest: Manifest, sealed: Sequence[SealedSegment]) -> Manife
 def _extend_index(
     source: Source, path: Path, manifest: Manifest, context: BuildContext
 ) -> IndexChange:
-    listed = list(zip(manifest.segments, read_provenances(path, manifest.segments)))
+    listed = read_sealed(path, manifest)
     new_segments, problems = write_new_segments(source, path, manifest, listed, context)
     if not new_segments and manifest.generation:
         context.reporter.say(f"{path} holds all of this already: nothing to add")
         remove_unlisted(path, manifest)
         return IndexChange(manifest, 0, problems)
-    new = join_segments(manifest, [*listed, *new_segments])
-    publish(path, new)
+    new = publish_sealed(path, manifest, [*listed, *new_segments])
     return IndexChange(new, new.documents - manifest.documents, problems)
 
 
@@ -203,7 +218,7 @@ def write_new_segments(
 ) -> tuple[list[SealedSegment], Problems]:
     """All segments of the input beside those held, sealed now or before.
 
-    What the manifest names but is not held any more is nobody's to take.
+    What the manifest names but is not held any more is reserved.
     """
     while True:
         try:
@@ -228,7 +243,7 @@ def _write_segments(
     }
     listed = [provenance for _, provenance in listed_segments]
     done = BuildProgress(listed, {name: provenance for name, (_, provenance) in sealed.items()})
-    ids, problems, seen, already = (
+    ids, problems, scripts, already = (
         KnownIds(open_documents(path, [segment for segment, _ in listed_segments])),
         Problems(),
         Counter[str](),
@@ -251,14 +266,14 @@ def _write_segments(
                     places = count_positions(piece, manifest.layers)
                     file, temporary = home.absolute() / piece.file, home == path / PIECES
                     writer.add(QueuedPiece(file, piece.content, piece.words, places, temporary))
-                    seen += piece.seen
+                    scripts += piece.seen
                 elif each.note == IN_INDEX:
                     already += 1
                 elif each.note:
                     writer.take(sealed[each.note])
                 advance(each.size)
         new_segments = writer.finish(context.reporter)
-    for line in remarks(seen):
+    for line in remarks(scripts):
         context.reporter.say(line)
     if already and new_segments:
         pieces_are = "pieces of the input are" if already > 1 else "piece of the input is"
@@ -440,28 +455,19 @@ def annotate_new_pieces(
     done.end()
 
 
-@dataclass(frozen=True, slots=True)
-class StoredOrder:
-    """A piece of a store; an empty `file` stands for one that the index holds.
+def list_stored(store: Store, done: BuildProgress) -> Iterator[tuple[str, NextPiece]]:
+    """The same for a store, whose pieces are annotated, by file; an empty name stands for a piece
+    that the index holds.
 
     One that is `sealed` is done too, but its ids are not known to the index yet.
     """
-
-    file: str
-    size: int
-    note: str = ""
-    sealed: bool = False
-
-
-def list_stored_orders(store: Store, done: BuildProgress) -> Iterator[StoredOrder]:
-    """The same for a store, whose pieces are annotated."""
     for file in store.files:
         content, size = content_of(file), stored_size(store, file)
         if done.holds(content):
-            yield StoredOrder("", size, IN_INDEX)
+            yield "", NextPiece(size, note=IN_INDEX)
             continue
         sealed, name = done.sealed(content)
-        yield StoredOrder(file, size, name, sealed)
+        yield file, NextPiece(size, None, name, sealed)
     done.end()
 
 
@@ -469,7 +475,7 @@ def read_stored_pieces(
     store: Store, engine: Engine, done: BuildProgress, ids: KnownIds
 ) -> Iterator[NextPiece]:
     """Pieces of a store that the index does not hold; their ids must be new to it."""
-    orders, work = list_stored_orders(store, done), partial(_open_stored, store.path.absolute())
+    orders, work = list_stored(store, done), partial(_open_stored, store.path.absolute())
     # Here, a piece is opened in less time than a process takes to start.
     opened = engine.map(work, orders, doing="reading the store") if engine.remote else None
     for each in opened or map(work, orders):
@@ -478,26 +484,215 @@ def read_stored_pieces(
         yield replace(each, piece=None) if each.sealed else each
 
 
-def _open_stored(path: Path, order: StoredOrder) -> NextPiece:
+def _open_stored(path: Path, order: tuple[str, NextPiece]) -> NextPiece:
     """What a piece of a store holds, but for its texts."""
-    if not order.file:
-        return NextPiece(order.size, note=order.note)
-    batch, annotation = read_piece(path / order.file, derived=())
+    file, following = order
+    if not file:
+        return following
+    batch, annotation = read_piece(path / file, derived=())
     piece = AnnotatedShard(
-        file=order.file,
-        content=content_of(order.file),
+        file=file,
+        content=content_of(file),
         documents=len(batch.documents),
         words=len(annotation.word.ids),
-        size=order.size,
+        size=following.size,
         digests=[],
         seen=Counter(),
         items=tuple((name, len(layer.ids)) for name, layer in annotation.trees.items()),
         batch=batch.bare(),
     )
-    return NextPiece(order.size, piece, order.note, order.sealed)
+    return replace(following, piece=piece)
 
 
 def count_positions(piece: AnnotatedShard, layers: Sequence[str]) -> int:
     """How long the longest stream of a piece is; memory is counted by it."""
     tree_items = [items for name, items in piece.items if name in layers]
     return piece.documents + max([piece.words, *tree_items])
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedPiece:
+    """An annotated piece that waits for its segment; a temporary one is removed then."""
+
+    file: Path
+    content: str
+    words: int
+    places: int
+    temporary: bool
+
+
+def settings_key(manifest: Manifest) -> str:
+    """Segments with the same key and the same documents are the same."""
+    return settings_hash(
+        manifest.signature,
+        manifest.subwords,
+        manifest.layers,
+        manifest.sorted_layers,
+        manifest.author_field,
+        *([manifest.form] if manifest.is_compact else []),
+        *([manifest.meanings.signature] if manifest.meanings else []),
+    )
+
+
+class _Abandoned(Exception):
+    """The segment will not be needed: the rest of its pieces never comes."""
+
+
+@dataclass(slots=True)
+class _PieceQueue:
+    """The pieces of one segment as they come: None is the end, an error that none will be."""
+
+    pieces: list[QueuedPiece] = field(default_factory=list)
+    coming: SimpleQueue[QueuedPiece | _Abandoned | None] = field(default_factory=SimpleQueue)
+    reporter: Reporter = field(default_factory=Silent)
+
+    def stage(
+        self, title: str, total: float | None, unit: str = ""
+    ) -> AbstractContextManager[Advance]:
+        """Reports to whoever listens by then."""
+        return self.reporter.stage(title, total, unit)
+
+    def say(self, line: str) -> None:
+        self.reporter.say(line)
+
+    def warn(self, line: str) -> None:
+        self.reporter.warn(line)
+
+    def __iter__(self) -> Iterator[QueuedPiece]:
+        while (piece := self.coming.get()) is not None:
+            if isinstance(piece, _Abandoned):
+                raise piece
+            yield piece
+
+
+class SegmentWriter:
+    """Writes pieces to a segment as they come, and seals it when it is as large as memory allows.
+
+    In a thread of its own, one segment after the other: two would take twice the memory. On other
+    machines a segment is a task, which begins when all of its pieces are there.
+    """
+
+    def __init__(
+        self, path: Path, manifest: Manifest, limit: int, threads: int, engine: Engine
+    ) -> None:
+        self._work = SealTask(path.absolute(), manifest, 1 if engine.remote else threads)
+        self._limit, self._engine = limit, engine
+        self._group: _PieceQueue | None = None
+        self._places = 0
+        self._futures: list[Future[SealedSegment]] = []
+        self._pool = ThreadPoolExecutor(engine.jobs if engine.remote else 1)
+
+    def __enter__(self) -> SegmentWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._group is not None:
+            self._group.coming.put(_Abandoned())
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def add(self, piece: QueuedPiece) -> None:
+        """The next piece of the input."""
+        if self._group is not None and self._places + piece.places > self._limit:
+            self._close()
+        if self._group is None:
+            self._group = _PieceQueue()
+            self._futures.append(self._pool.submit(self._seal, self._group))
+        self._group.pieces.append(piece)
+        self._group.coming.put(piece)
+        self._places += piece.places
+        for future in self._futures:
+            if future.done():
+                future.result()  # what went wrong there ends the work here
+
+    def take(self, sealed: SealedSegment) -> None:
+        """A segment that an earlier run has sealed stands next in the input."""
+        self._close()
+        self._futures.append(self._pool.submit(lambda: sealed))
+
+    def finish(self, reporter: Reporter) -> list[SealedSegment]:
+        """Seal what is left, and give all segments in order."""
+        if self._group is not None:
+            self._group.reporter = reporter
+        self._close()
+        return [future.result() for future in self._futures]
+
+    def _close(self) -> None:
+        """No more pieces for this segment."""
+        if self._group is not None:
+            self._group.coming.put(None)
+            self._group, self._places = None, 0
+
+    def _seal(self, group: _PieceQueue) -> SealedSegment:
+        if self._engine.remote:
+            pieces = list(group)  # waits for the last
+            sealed = next(self._engine.map(self._work, [pieces], doing="sealing", kept=KEPT))
+        else:
+            sealed = self._work(group, group)
+        for piece in group.pieces:
+            if piece.temporary:
+                piece.file.unlink()
+        return sealed
+
+
+@dataclass(frozen=True, slots=True)
+class SealTask:
+    """Writes one segment, wherever; done twice, it is the same one."""
+
+    path: Path
+    manifest: Manifest
+    threads: int
+
+    def __call__(
+        self, pieces: Iterable[QueuedPiece], reporter: Reporter | None = None
+    ) -> SealedSegment:
+        digests: list[NDArray[np.uint8]] = []
+        pieces_read: list[QueuedPiece] = []
+        key = settings_key(self.manifest)
+        with seal_segment(self.path) as folder:
+            write_segment(
+                folder.target,
+                _read_pieces(pieces, pieces_read, digests),
+                self.manifest.forms(self.threads),
+                layers=[layer for layer in self.manifest.layers if layer != "word"],
+                author_field=self.manifest.author_field,
+                reporter=reporter or Silent(),
+            )
+            if self.manifest.meanings is not None:
+                segment = open_segment(folder.target.path)
+                write_meanings(
+                    folder.target,
+                    segment.positions[WORD],
+                    segment.documents,
+                    embedder_of(self.path, self.manifest.meanings),
+                    reporter=reporter,
+                )
+            provenance = Provenance(
+                key=key,
+                contents=tuple(piece.content for piece in pieces_read),
+                words=sum(piece.words for piece in pieces_read),
+                places=sum(piece.places for piece in pieces_read),
+                digests=np.concatenate(digests),
+            )
+            write_provenance(folder.target, provenance)
+            # Files' names hold the number of the piece: equal pieces in two places stay apart.
+            folder.name = settings_hash(key, *(piece.file.name for piece in pieces_read))
+        return read_sealed_segment(self.path / SEGMENTS / folder.name)
+
+
+def _read_pieces(
+    pieces: Iterable[QueuedPiece], pieces_read: list[QueuedPiece], digests: list[NDArray[np.uint8]]
+) -> Iterator[tuple[Batch, Annotation]]:
+    """The pieces one by one; the digests are those of what really goes in.
+
+    Layers that follow from the words are made by the segment's writer, if it wants them.
+    """
+    for piece in pieces:
+        pieces_read.append(piece)
+        batch, annotation = read_piece(piece.file, derived=())
+        digests.append(document_digests(batch.documents))
+        yield batch, annotation

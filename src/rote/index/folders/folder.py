@@ -1,4 +1,4 @@
-"""Open and verify an index folder: every file is checked, or known to be intact, then mapped.
+"""Open, verify and change an index folder: its files, its lock, and the steps of a change.
 
     IDX/rote-index.json          the manifest
     IDX/segments/NAME/PART/      immutable parts; NAME is a hash of what went in
@@ -15,29 +15,66 @@ its worker processes open that same state (`open_folder_as`), or say that its fi
 stamp has not been touched since it was checked; any other is read in full before it is used: its
 checksum must fit, and what it holds must make sense (segments/validate.py). Without the cache (a
 copy, a folder that cannot be written) everything is checked, and nothing else changes.
+
+**A change.** Before: take the lock, remove what a killed command left half done. After: name the
+new state in the manifest, then remove what it no longer names. Whole segments that no manifest
+names yet are what an interrupted command had finished; they are kept for its next run, and removed
+once another command has succeeded.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from rote.annotate import words
+from rote.core.arrays import ENDING
 from rote.core.errors import InputError, OptionError, RoteError
-from rote.core.files import write_atomically
+from rote.core.files import half_of, naming, write_atomically
+from rote.core.folder import (
+    LOCK,
+    clear_errors,
+    locked,
+    make_folder,
+    refuse_links,
+    remove_halves,
+)
 from rote.core.json_reader import read_json
 from rote.core.progress import Reporter, Silent
 from rote.index.folders.manifest import (
+    MANIFEST,
+    PROVENANCE,
     SEGMENTS,
+    TOKENIZERS,
+    ListedSegment,
     Manifest,
+    Provenance,
     fingerprint_of,
+    is_index,
     read_manifest,
     read_provenances,
+    read_sealed_segment,
+    render_manifest,
 )
-from rote.index.segments.part import RESTORE, PartRecord, check_part
+from rote.index.segments.documents import Documents
+from rote.index.segments.part import (
+    DOCUMENTS,
+    RESTORE,
+    FolderTarget,
+    PartRecord,
+    check_part,
+    is_sealed,
+    open_part,
+    sync_folder,
+)
 from rote.index.segments.segment import Segment, open_segment
 
 
@@ -237,3 +274,183 @@ def _error_line(error: RoteError) -> str:
     if isinstance(error, InputError):
         return error.diagnosis
     return str(error)
+
+
+SealedSegment = tuple[ListedSegment, Provenance]
+PIECES = "pieces"
+PARTIAL = ".partial"
+REMOVED = ".removed"
+_OWN_NAMES = {MANIFEST, SEGMENTS, TOKENIZERS, PIECES, LOCK, CHECKED}
+_HALVES = (".json", ENDING)
+# Whatever else somebody (a file manager, say) has put into the folders is left alone.
+_SEGMENT = re.compile(r"[0-9a-f]{32}")
+_TOKENIZER = re.compile(r"[0-9a-f]+\.json")
+
+
+@contextmanager
+def lock_for_writing(path: Path, command: str) -> Iterator[None]:
+    """The only writer of the folder, from here to the end of the block."""
+    with clear_errors(path, "the index"), locked(path, command):
+        refuse_links(_writable_paths(path))
+        for name in (SEGMENTS, PIECES, TOKENIZERS):
+            (path / name).mkdir(exist_ok=True)
+        _remove_partial(path)
+        yield
+
+
+@contextmanager
+def changing(path: Path, command: str) -> Iterator[Manifest]:
+    """Lock an index that is there; its manifest as it is then."""
+    read_manifest(path)
+    with lock_for_writing(path, command):
+        yield read_manifest(path)
+
+
+def read_sealed(path: Path, manifest: Manifest) -> list[SealedSegment]:
+    """The segments of an index, each with what went into it."""
+    return list(zip(manifest.segments, read_provenances(path, manifest.segments)))
+
+
+def _writable_paths(path: Path) -> Iterator[Path]:
+    """What is here that a command may write into or remove; files inside of parts it may only
+    remove, and then not what they lead to."""
+    yield from filter(_is_own, path.iterdir())
+    for entry in _list_entries(path / SEGMENTS):
+        if _SEGMENT.fullmatch(entry.name.removesuffix(PARTIAL).removesuffix(REMOVED)):
+            yield entry
+            yield from _list_entries(entry)
+    yield from _list_entries(path / PIECES)
+    yield from (
+        entry for entry in _list_entries(path / TOKENIZERS) if _TOKENIZER.fullmatch(entry.name)
+    )
+
+
+def make_index_folder(path: Path) -> None:
+    """A folder for a new index, which must be new or hold nothing but an index."""
+    if not is_index(path):
+        make_folder(path, "an index", _is_own)
+
+
+@dataclass(slots=True)
+class SegmentFolder:
+    """A segment that is being written, and the name that it gets once it is whole."""
+
+    target: FolderTarget
+    name: str = ""
+
+
+@contextmanager
+def seal_segment(path: Path) -> Iterator[SegmentFolder]:
+    """Write a segment under a provisional name; whoever writes says the one it is to have."""
+    partial = path / SEGMENTS / (uuid4().hex + PARTIAL)
+    segment = SegmentFolder(FolderTarget(partial))
+    try:
+        with naming(path / SEGMENTS):
+            yield segment
+            segment.target.close()
+            sync_folder(partial)
+        final = path / SEGMENTS / segment.name
+        try:
+            partial.rename(final)
+        except OSError:
+            # Another attempt at the same segment has come first.
+            if not is_sealed(final / PROVENANCE):
+                raise
+            shutil.rmtree(partial)
+        sync_folder(final.parent)
+    except BaseException:
+        # On a full disk the room is needed; after a kill the next writer does this.
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+
+
+def find_unlisted(path: Path, manifest: Manifest) -> dict[str, SealedSegment]:
+    """Whole segments that an interrupted command left, by name."""
+    listed = {each.name for each in manifest.segments}
+    unlisted = {}
+    for entry in sorted(_list_folders(path / SEGMENTS)):
+        if entry.name in listed or not _SEGMENT.fullmatch(entry.name):
+            continue
+        # Nobody has looked at it since; what was damaged meanwhile is made again.
+        if is_sealed(entry / PROVENANCE) and not any(map(check_part, _list_folders(entry))):
+            unlisted[entry.name] = read_sealed_segment(entry)
+        else:
+            remove_folder(entry)
+    return unlisted
+
+
+def open_documents(path: Path, segments: Sequence[ListedSegment]) -> list[Documents]:
+    """The documents of segments, without their layers."""
+    return [
+        Documents(open_part(path / SEGMENTS / listed.name / part.folder, part.checksum))
+        for listed in segments
+        for part in listed.record.parts
+        if part.kind == DOCUMENTS
+    ]
+
+
+def publish(
+    path: Path, manifest: Manifest, segments: Iterable[ListedSegment], **changes: Any
+) -> Manifest:
+    """Replace the manifest: from here on the index is these segments."""
+    generation = manifest.generation + 1
+    manifest = replace(manifest, generation=generation, segments=tuple(segments), **changes)
+    write_atomically(path / MANIFEST, render_manifest(manifest), durable=True)
+    sync_folder(path)
+    remove_unlisted(path, manifest)
+    return manifest
+
+
+def remove_unlisted(path: Path, manifest: Manifest) -> None:
+    """Remove everything that the manifest does not name, and what a lost worker half wrote."""
+    _remove_partial(path)
+    record_written(path, manifest.parts(path))
+    listed_parts = {
+        listed.name: {part.folder for part in listed.parts} for listed in manifest.segments
+    }
+    for entry in _list_folders(path / SEGMENTS):
+        for part in _list_folders(entry) if entry.name in listed_parts else ():
+            if part.name not in listed_parts[entry.name]:
+                remove_folder(part)
+        if entry.name not in listed_parts and _SEGMENT.fullmatch(entry.name):
+            remove_folder(entry)
+    tokenizers = {Path(each.file).name for each in manifest.subwords}
+    for entry in (path / TOKENIZERS).iterdir():
+        ours = _TOKENIZER.fullmatch(entry.name) and entry.is_file()
+        if ours and entry.name not in tokenizers:
+            entry.unlink()
+    shutil.rmtree(path / PIECES, ignore_errors=True)
+
+
+def _remove_partial(path: Path) -> None:
+    for entry in _list_folders(path / SEGMENTS):
+        if entry.suffix in (PARTIAL, REMOVED) and _SEGMENT.fullmatch(entry.stem):
+            shutil.rmtree(entry)
+    remove_halves(path, _is_own)
+    for inner in (path / PIECES, path / TOKENIZERS):
+        remove_halves(inner, lambda place: (half_of(place.name) or "").endswith(_HALVES))
+
+
+def _is_own(entry: Path) -> bool:
+    return (half_of(entry.name) or entry.name) in _OWN_NAMES
+
+
+def _list_entries(path: Path) -> list[Path]:
+    return list(path.iterdir()) if path.is_dir() and not path.is_symlink() else []
+
+
+def _list_folders(path: Path) -> list[Path]:
+    return [entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink()]
+
+
+def remove_folder(entry: Path) -> None:
+    """Remove a folder if it is there, in a way that never leaves half of it under its name.
+
+    Files are not touched: the index keeps none where its folders are, so they are somebody's.
+    """
+    if entry.is_symlink() or not entry.is_dir():
+        return
+    doomed = entry.with_name(entry.name + REMOVED)
+    shutil.rmtree(doomed, ignore_errors=True)
+    entry.rename(doomed)
+    shutil.rmtree(doomed)

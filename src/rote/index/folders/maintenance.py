@@ -38,10 +38,20 @@ from rote.index.folders.build import (
     IndexChange,
     check_source,
     copy_tokenizer,
-    join_segments,
+    publish_sealed,
     write_new_segments,
 )
-from rote.index.folders.folder import open_segments
+from rote.index.folders.folder import (
+    SealedSegment,
+    changing,
+    find_unlisted,
+    open_documents,
+    open_segments,
+    publish,
+    read_sealed,
+    remove_unlisted,
+    seal_segment,
+)
 from rote.index.folders.manifest import (
     SEGMENTS,
     EmbedderRecord,
@@ -51,8 +61,6 @@ from rote.index.folders.manifest import (
     annotator_of,
     embedder_of,
     join_provenances,
-    read_manifest,
-    read_provenances,
     read_sealed_segment,
     recipe_of,
     record_embedder,
@@ -60,16 +68,7 @@ from rote.index.folders.manifest import (
     write_provenance,
 )
 from rote.index.folders.options import MEANING, SUBWORDS, BuildOptions, max_positions, parse_layers
-from rote.index.folders.segment_writer import SealedSegment
 from rote.index.folders.source import Source
-from rote.index.folders.transaction import (
-    find_unlisted,
-    lock_for_writing,
-    open_documents,
-    publish,
-    remove_unlisted,
-    seal_segment,
-)
 from rote.index.segments.documents import Documents
 from rote.index.segments.meanings import copy_meanings, sentence_positions, write_meanings
 from rote.index.segments.part import (
@@ -81,7 +80,7 @@ from rote.index.segments.part import (
     is_sealed,
     stream_length,
 )
-from rote.index.segments.segment import WORD, Segment, open_segment
+from rote.index.segments.segment import WORD, LayerForms, Segment, open_segment
 from rote.index.segments.writers import (
     merge_segments,
     read_kept_documents,
@@ -103,10 +102,8 @@ def merge_index(
     reporter = reporter or Silent()
     check_jobs(threads)
     limit = max_positions(memory)
-    read_manifest(path)
-    with lock_for_writing(path, "rote index merge"):
-        manifest = read_manifest(path)
-        sealed = list(zip(manifest.segments, read_provenances(path, manifest.segments)))
+    with changing(path, "rote index merge") as manifest:
+        sealed = read_sealed(path, manifest)
         groups = _group_neighbours(sealed, [_longest_stream(path, each) for each in sealed], limit)
         if len(groups) == len(manifest.segments):
             reporter.say(
@@ -122,9 +119,7 @@ def merge_index(
             for group in groups:
                 segments.append(_merge_group(path, manifest, group, unlisted, threads))
                 advance(segments[-1].record.tokens)
-        new = replace(manifest, generation=manifest.generation + 1, segments=tuple(segments))
-        publish(path, new)
-        return new
+        return publish(path, manifest, segments)
 
 
 def _longest_stream(path: Path, sealed: SealedSegment) -> int:
@@ -168,15 +163,9 @@ def _merge_group(
     # Never copy damage into a segment with fresh checksums.
     group_manifest = replace(manifest, segments=tuple(listed for listed, _ in group))
     segments = open_segments(path, group_manifest, Silent())
-    with seal_segment(path) as written:
-        target, written.name = written.target, name
-        merge_segments(
-            target,
-            segments,
-            sorted_layers=manifest.sorted_layers,
-            threads=threads,
-            compact=manifest.is_compact,
-        )
+    with seal_segment(path) as folder:
+        target, folder.name = folder.target, name
+        merge_segments(target, segments, manifest.forms(threads))
         codes = [segment.meanings for segment in segments if segment.meanings is not None]
         if codes:
             copy_meanings(target, [(each, None) for each in codes])
@@ -202,9 +191,7 @@ def remove_documents(
     if isinstance(ids, str) or not wanted:
         raise OptionError("name the documents that are to be removed, by a list of their ids")
     run.check_jobs(threads)
-    read_manifest(path)
-    with lock_for_writing(path, "rote index remove"):
-        manifest = read_manifest(path)
+    with changing(path, "rote index remove") as manifest:
         documents_by_segment = _find_documents(open_documents(path, manifest.segments), wanted)
         known_ids = {identity for numbers in documents_by_segment for identity in numbers}
         unknown = [identity for identity in wanted if identity not in known_ids]
@@ -219,9 +206,8 @@ def remove_documents(
             reporter.say(f"{path} holds none of these documents: nothing to remove")
             remove_unlisted(path, manifest)
             return IndexChange(manifest, 0, Problems(), 0)
-        left = _write_without(path, manifest, documents_by_segment, threads, reporter)
-        new = join_segments(manifest, left)
-        publish(path, new)
+        remaining = _write_without(path, manifest, documents_by_segment, threads, reporter)
+        new = publish_sealed(path, manifest, remaining)
         return IndexChange(new, 0, Problems(), len(known_ids))
 
 
@@ -237,9 +223,7 @@ def replace_documents(
     """Put the documents of the input in place of those with their ids; others are added."""
     reporter = reporter or Silent()
     context = BuildContext(max_positions(memory), jobs, run.get(engine, jobs), reporter)
-    read_manifest(path)
-    with lock_for_writing(path, "rote index replace"):
-        manifest = read_manifest(path)
+    with changing(path, "rote index replace") as manifest:
         check_source(source, path, manifest)
         segment_documents = open_documents(path, manifest.segments)
         ids, same = [], True
@@ -251,10 +235,9 @@ def replace_documents(
             remove_unlisted(path, manifest)
             return IndexChange(manifest, 0, Problems(), 0)
         documents_by_segment = _find_documents(segment_documents, ids)
-        left = _write_without(path, manifest, documents_by_segment, jobs, reporter)
-        new_segments, problems = write_new_segments(source, path, manifest, left, context)
-        new = join_segments(manifest, [*left, *new_segments])
-        publish(path, new)
+        remaining = _write_without(path, manifest, documents_by_segment, jobs, reporter)
+        new_segments, problems = write_new_segments(source, path, manifest, remaining, context)
+        new = publish_sealed(path, manifest, [*remaining, *new_segments])
         added = sum(provenance.documents for _, provenance in new_segments)
         return IndexChange(new, added, problems, sum(map(len, documents_by_segment)))
 
@@ -280,24 +263,24 @@ def _write_without(
 ) -> list[SealedSegment]:
     """The segments of an index without these documents; one that holds no other is left out."""
     sealed = find_unlisted(path, manifest)
-    sealed_segments = list(zip(manifest.segments, read_provenances(path, manifest.segments)))
+    sealed_segments = read_sealed(path, manifest)
     touched = sum(
         each.record.tokens for (each, _), gone in zip(sealed_segments, documents_by_segment) if gone
     )
-    left: list[SealedSegment] = []
+    remaining: list[SealedSegment] = []
     with reporter.stage("writing segments again", touched, unit="words") as advance:
         for (listed, provenance), gone in zip(sealed_segments, documents_by_segment):
             if not gone:
-                left.append((listed, provenance))
+                remaining.append((listed, provenance))
                 continue
             if len(gone) < listed.record.documents:
                 numbers = sorted(gone.values())
                 segment_manifest = replace(manifest, segments=(listed,))
-                left.append(
+                remaining.append(
                     _rewrite_segment(path, segment_manifest, provenance, numbers, sealed, threads)
                 )
             advance(listed.record.tokens)
-    return left
+    return remaining
 
 
 def _rewrite_segment(
@@ -318,16 +301,14 @@ def _rewrite_segment(
     (segment,) = open_segments(path, manifest, Silent())
     keep: NDArray[np.bool_] = np.ones(len(segment.documents), np.bool_)
     keep[list(gone)] = False
-    with seal_segment(path) as written:
-        target, written.name = written.target, name
+    with seal_segment(path) as folder:
+        target, folder.name = folder.target, name
         record = write_pieces(
             target,
             read_kept_documents(segment, keep),
             sorted(segment.columns, key=lambda layer: layer != WORD),
-            manifest.sorted_layers,
-            author_field=manifest.author_field,
-            threads=threads,
-            compact=manifest.is_compact,
+            manifest.forms(threads),
+            manifest.author_field,
         )
         if segment.meanings is not None:
             positions = segment.positions[WORD]
@@ -354,12 +335,12 @@ def _read_documents(source: Source) -> Iterator[Document]:
 
 
 def _name_ids(ids: Sequence[str]) -> str:
-    shown = ", ".join(f"'{identity}'" for identity in ids[:_NAMED_IDS])
+    named_ids = ", ".join(f"'{identity}'" for identity in ids[:_NAMED_IDS])
     more = f" and {len(ids) - _NAMED_IDS:,} more" if len(ids) > _NAMED_IDS else ""
     return (
-        f"document with the id {shown}{more}"
+        f"document with the id {named_ids}{more}"
         if len(ids) == 1
-        else (f"{several(len(ids), 'document')} of those named: {shown}{more}")
+        else (f"{several(len(ids), 'document')} of those named: {named_ids}{more}")
     )
 
 
@@ -382,9 +363,7 @@ def add_layer(
     if chosen.embedder is not None:
         return _add_meanings(path, chosen.embedder, runner, reporter)
     (layer,) = chosen.names
-    read_manifest(path)
-    with lock_for_writing(path, "rote index add-layer"):
-        manifest = read_manifest(path)
+    with changing(path, "rote index add-layer") as manifest:
         if chosen.tokenizer is not None:
             _check_tokenizer(path, manifest, chosen.tokenizer)
         if layer in manifest.sorted_layers:
@@ -401,26 +380,19 @@ def add_layer(
         recipe = _layer_recipe(path, new, layer)
         segments = open_segments(path, manifest, reporter)
         with reporter.stage(f"adding {layer}", manifest.words, unit="words") as advance:
-            work = _LayerAddition(path, layer, recipe, jobs, runner, advance, manifest.is_compact)
+            work = _LayerAddition(layer, recipe, new.forms(jobs), runner, advance)
             folders = [path / SEGMENTS / listed.name for listed in manifest.segments]
             parts = list(work.parts(folders, segments))
-        new = replace(
-            new,
-            generation=manifest.generation + 1,
-            segments=tuple(map(_add_part, manifest.segments, parts)),
-        )
-        publish(path, new)
-        return new
+        listed = map(_add_part, manifest.segments, parts)
+        return publish(path, new, listed)
 
 
 def _add_meanings(
     path: Path, embedder_name: str, engine: run.Engine, reporter: Reporter
 ) -> Manifest:
     """Add a vector of each sentence."""
-    read_manifest(path)
     record = record_embedder(embedder_name)
-    with lock_for_writing(path, "rote index add-layer"):
-        manifest = read_manifest(path)
+    with changing(path, "rote index add-layer") as manifest:
         if manifest.meanings is not None and manifest.meanings.signature != record.signature:
             raise OptionError(
                 f"{path} has meanings by {manifest.meanings.signature}, and {embedder_name} is "
@@ -444,14 +416,8 @@ def _add_meanings(
             parts = list(engine.map(work, items, doing="embedding sentences"))
         else:
             parts = list(map(work, items))
-        new = replace(
-            manifest,
-            generation=manifest.generation + 1,
-            meanings=record,
-            segments=tuple(map(_add_part, manifest.segments, parts)),
-        )
-        publish(path, new)
-        return new
+        listed = map(_add_part, manifest.segments, parts)
+        return publish(path, manifest, listed, meanings=record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,13 +485,11 @@ def _add_part(old: ListedSegment, part: PartRecord) -> ListedSegment:
 
 @dataclass(frozen=True, slots=True)
 class _LayerAddition:
-    path: Path
     layer: str
     recipe: Recipe
-    jobs: int
+    forms: LayerForms
     engine: run.Engine
     advance: Advance
-    compact: bool
 
     def parts(self, folders: list[Path], segments: tuple[Segment, ...]) -> Iterator[PartRecord]:
         """The new part of each segment, made now or by an interrupted run."""
@@ -562,9 +526,7 @@ class _LayerAddition:
         annotated: Iterator[_AnnotatedBatch],
     ) -> PartRecord:
         if self.layer in segment.columns:
-            part = sort_layer(
-                target, segment, self.layer, folder=folder, threads=self.jobs, compact=self.compact
-            )
+            part = sort_layer(target, segment, self.layer, self.forms, folder=folder)
             self.advance(segment.tokens)
             return part
         return write_layer(
@@ -572,10 +534,9 @@ class _LayerAddition:
             segment,
             self.layer,
             self._layers(annotated),
+            self.forms,
             has_own_items=self.layer not in self.recipe.annotate([]).layers,
             folder=folder,
-            threads=self.jobs,
-            compact=self.compact,
         )
 
     def _layers(self, annotated: Iterator[_AnnotatedBatch]) -> Iterator[Layer]:

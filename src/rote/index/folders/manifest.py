@@ -40,7 +40,7 @@ from rote.index.segments.part import (
     open_part,
     read_name,
 )
-from rote.index.segments.segment import SegmentRecord
+from rote.index.segments.segment import LayerForms, SegmentRecord
 
 FORMAT = 3
 READABLE = (1, 2, FORMAT)
@@ -112,6 +112,10 @@ class Manifest:
     @property
     def is_compact(self) -> bool:
         return self.form == COMPACT
+
+    def forms(self, threads: int) -> LayerForms:
+        """How segments of this index are written."""
+        return LayerForms(self.sorted_layers, self.is_compact, threads)
 
     @property
     def bytes(self) -> int:

@@ -134,12 +134,12 @@ def _in_plain_glyphs(pattern: str) -> str:
     """The pattern with each typographic glyph as what stands for it in the index."""
 
     def plain(unit: re.Match[str]) -> str:
-        written = unit[0]
-        if written[0] == "[":  # of a set each character counts by itself
-            return "".join(map(_escaped, written))
-        glyph, repeated = written.removeprefix("\\")[:1], written[1:] if written[0] != "\\" else ""
+        text = unit[0]
+        if text[0] == "[":  # of a set each character counts by itself
+            return "".join(map(_escaped, text))
+        glyph, repeated = text.removeprefix("\\")[:1], text[1:] if text[0] != "\\" else ""
         if glyph not in FOLDS:
-            return written
+            return text
         several = repeated and len(FOLDS[glyph]) > 1
         return (f"(?:{_escaped(glyph)})" if several else _escaped(glyph)) + repeated
 

@@ -143,7 +143,9 @@ def _alternatives(condition: Condition, negated: bool) -> list[dict[str, Conditi
         return _merge_single_layer([alternative for part in parts for alternative in part])
     combinations: list[dict[str, Condition]] = [{}]
     for part in parts:
-        combinations = [_join_conjuncts(left, right) for left, right in product(combinations, part)]
+        combinations = [
+            _join_conjuncts(first, second) for first, second in product(combinations, part)
+        ]
         if len(combinations) > MAX_STATES:
             raise OptionError(
                 "the conditions of an item have too many combinations of | and & over several"

@@ -190,13 +190,15 @@ class _LabelsWriter:
         self._numbers: list[NDArray[np.int32]] = []
 
     def add(self, values: Iterable[str]) -> None:
-        seen = self._seen
-        numbers = [seen.setdefault(value, len(seen)) for value in values]
+        numbers_of = self._seen
+        numbers = [numbers_of.setdefault(value, len(numbers_of)) for value in values]
         self._numbers.append(np.array(numbers, np.int32))
 
     def copy(self, other: Labels) -> None:
-        seen = self._seen
-        table = [seen.setdefault(value, len(seen)) for value in other.vocabulary.strings()]
+        numbers_of = self._seen
+        table = [
+            numbers_of.setdefault(value, len(numbers_of)) for value in other.vocabulary.strings()
+        ]
         self._numbers.append(np.array(table, np.int32)[other.numbers])
 
     def write(self, part: PartWriter, name: str) -> None:

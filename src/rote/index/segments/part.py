@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -301,42 +301,13 @@ def _get_column(columns: Mapping[str, Any], name: str, where: str) -> Any:
 
 Append = Callable[[NDArray[Any]], None]
 _SCRATCH = "scratch"
-
-
-class PartWriter(Protocol):
-    """A part that is being written."""
-
-    def column(self, name: str, kind: str) -> Append:
-        """Begin a column of this number type; what it gives appends to it."""
-
-    def pack(self, name: str, values: NDArray[Any], bits: int) -> None:
-        """A whole packed column, `values` being numbers below 2**bits."""
-
-    def seal(self) -> PartRecord:
-        """The part is whole."""
-
-
-class Scratch(Protocol):
-    """A column that is thrown away after use."""
-
-    def append(self, values: NDArray[Any]) -> None: ...
-
-    def take(self) -> NDArray[Any]:
-        """All of it in memory, as an array that may be written to; the column is gone then."""
-
-
-class Target(Protocol):
-    """Where the parts of one segment go."""
-
-    def part(self, folder: str, name: str, kind: str) -> PartWriter: ...
-
-    def sealed(self, folder: str) -> SegmentPart:
-        """A part that was written here before."""
-
-    def scratch(self, kind: str) -> Scratch: ...
-
-    def close(self) -> None:
-        """Let go of all files; remove scratch columns, and parts that were not sealed."""
+Target: TypeAlias = "FolderTarget | MemoryTarget"
+"""Where the parts of one segment go."""
+PartWriter: TypeAlias = "_FolderPart | _MemoryPart"
+"""A part that is being written: `column` begins a column and gives what appends to it, `pack`
+writes a packed one of numbers below 2**bits, `seal` ends the part."""
+Scratch: TypeAlias = "_FileScratch | _MemoryScratch"
+"""A column that is thrown away after use; `take` gives all of it in memory."""
 
 
 class FolderTarget:
@@ -368,6 +339,7 @@ class FolderTarget:
         return self._files[-1]
 
     def close(self) -> None:
+        """Let go of all files; remove scratch columns, and parts that were not sealed."""
         for file in self._files:
             # Only what is thrown away is still open: on a full disk it need not be written.
             with suppress(OSError):
@@ -399,8 +371,8 @@ class MemoryTarget:
 
 
 def _check_folder_name(folder: str, kind: str) -> None:
-    taken = folder == _SCRATCH or (folder == DOCUMENTS and kind != DOCUMENTS)
-    if taken or not is_valid_name(folder):
+    is_reserved = folder == _SCRATCH or (folder == DOCUMENTS and kind != DOCUMENTS)
+    if is_reserved or not is_valid_name(folder):
         raise OptionError(
             f"'{folder}' cannot name a layer of an index: use letters, digits, '-', '_' and '.'"
         )
@@ -481,7 +453,7 @@ class _MemoryPart:
     def column(self, name: str, kind: str) -> Append:
         pieces: list[NDArray[Any]] = []
         self._columns[name] = (np.dtype(kind), pieces)
-        return lambda values: pieces.append(_as_contiguous(values, np.dtype(kind)).copy())
+        return lambda values: pieces.append(np.ascontiguousarray(values, np.dtype(kind)).copy())
 
     def pack(self, name: str, values: NDArray[Any], bits: int) -> None:
         data: Bytes = _join_pieces(np.dtype(np.uint8), pack_chunks(values, bits))
@@ -517,7 +489,7 @@ class _MemoryScratch:
         self._pieces: list[NDArray[Any]] = []
 
     def append(self, values: NDArray[Any]) -> None:
-        self._pieces.append(_as_contiguous(values, self._type).copy())
+        self._pieces.append(np.ascontiguousarray(values, self._type).copy())
 
     def take(self) -> NDArray[Any]:
         values = np.concatenate([np.empty(0, self._type), *self._pieces])
@@ -549,15 +521,12 @@ def _sync_and_close(file: BinaryIO) -> None:
     file.close()
 
 
-def _as_contiguous(values: Any, kind: np.dtype[Any]) -> Any:
-    return np.ascontiguousarray(values, kind)
-
-
 def _raw_bytes(values: Any, kind: np.dtype[Any]) -> memoryview | bytes:
-    return memoryview(_as_contiguous(values, kind)).cast("B") if len(values) else b""
+    data: Any = np.ascontiguousarray(values, kind)
+    return memoryview(data).cast("B") if len(values) else b""
 
 
 def _join_pieces(kind: np.dtype[Any], pieces: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    joined = np.concatenate([np.empty(0, kind), *pieces])
-    joined.flags.writeable = False
-    return joined
+    column = np.concatenate([np.empty(0, kind), *pieces])
+    column.flags.writeable = False
+    return column

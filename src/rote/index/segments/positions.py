@@ -32,13 +32,12 @@ class Positions:
     """What all layers over the same items share.
 
     `document_ends` are the positions behind each document's last item, ascending.
-    `sentence_last`, where sentences are known, is 1 at the last item of each. `spans` are there
-    unless the segment was made from numbers alone.
+    `sentence_last`, where sentences are known, is 1 at the last item of each.
     """
 
     document_ends: NDArray[np.int64]
     sentence_last: PackedArray | None
-    spans: CharacterSpans | None
+    spans: CharacterSpans
 
     def __len__(self) -> int:
         """The number of positions: items, and one for each document's end."""
@@ -61,7 +60,7 @@ def read_positions(part: SegmentPart) -> Positions:
     return Positions(
         document_ends=part["document_ends"],
         sentence_last=part.packed.get("sentence_last"),
-        spans=CharacterSpans(part) if "spans.anchors" in part.arrays else None,
+        spans=CharacterSpans(part),
     )
 
 
@@ -84,10 +83,10 @@ def item_mask(layer: Layer) -> NDArray[np.bool_]:
 class PositionsWriter:
     """Appends the texts of a layer, or another segment's positions, to a part."""
 
-    def __init__(self, target: Target, part: PartWriter, *, spans: bool = True) -> None:
+    def __init__(self, target: Target, part: PartWriter) -> None:
         self._part = part
         self._document_ends = part.column("document_ends", "int64")
-        self._spans = CharacterSpansWriter(part) if spans else None
+        self._spans = CharacterSpansWriter(part)
         self._last = target.scratch("uint8")
         self._sentences_known = True
         self.places = self.documents = 0
@@ -107,8 +106,7 @@ class PositionsWriter:
             row = np.zeros(len(is_item), np.uint8)
             row[is_item] = is_last
             self._last.append(row)
-        if self._spans is not None:
-            self._spans.add(layer, is_item)
+        self._spans.add(layer, is_item)
         self._grow(document_end_positions(layer), len(is_item))
         return is_item
 
@@ -119,14 +117,8 @@ class PositionsWriter:
         elif self._sentences_known:
             for start in range(0, len(other), _COPY_AT_ONCE):
                 self._last.append(other.sentence_last.slice(start, start + _COPY_AT_ONCE))
-        if self._spans is not None and other.spans is not None:
-            self._spans.copy(other.spans)
+        self._spans.copy(other.spans)
         self._grow(other.document_ends, len(other))
-
-    def add_ends(self, document_ends: NDArray[np.int64]) -> None:
-        """Documents of which no more is known than their positions."""
-        self._sentences_known = False
-        self._grow(document_ends, int(document_ends[-1]) + 1 if len(document_ends) else 0)
 
     def finish(self) -> None:
         last = self._last.take()

@@ -27,7 +27,7 @@ from rote.index.columns.compressed_suffix_array import (
     encode_suffix_array,
     open_compressed,
 )
-from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
+from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary, share_vocabulary
 from rote.index.columns.packed_array import ItemStream, PackedArray, bits_for, pack, packed_size
 from rote.index.grams import END
 from rote.index.segments.documents import Documents, read_vocabulary, write_vocabulary
@@ -84,6 +84,15 @@ class Segment:
     @property
     def places(self) -> int:
         return len(self.positions[WORD])
+
+
+@dataclass(frozen=True, slots=True)
+class LayerForms:
+    """Which layers are sorted, in which form, and how many threads sort."""
+
+    sorted_layers: Sequence[str] = ()
+    compact: bool = False
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +192,9 @@ class LayerWriter:
             is_item = item_mask(layer)
         used = np.zeros(len(layer.vocabulary), np.bool_)
         used[layer.ids] = True
-        table, entries, seen = np.zeros(len(used), np.int32), layer.vocabulary, self._seen
+        table, entries, numbers_of = np.zeros(len(used), np.int32), layer.vocabulary, self._seen
         there = np.flatnonzero(used).tolist()
-        table[there] = [seen.setdefault(entries[i], len(seen) + 1) for i in there]
+        table[there] = [numbers_of.setdefault(entries[i], len(numbers_of) + 1) for i in there]
         row = np.zeros(len(is_item), np.int32)
         row[is_item] = table[layer.ids]
         self._ids.append(row)
@@ -200,9 +209,7 @@ class LayerWriter:
         if self._positions is not None:
             self._positions.finish()
 
-    def finish(
-        self, *, sort: bool, threads: int, words: PackedArray | None = None, compact: bool = False
-    ) -> PartRecord:
+    def finish(self, forms: LayerForms, words: PackedArray | None = None) -> PartRecord:
         """After `settle`: give the items their final numbers, and write the part."""
         ids: Ids = self._ids.take()
         for start in range(0, len(ids), _CHUNK):
@@ -210,9 +217,7 @@ class LayerWriter:
             piece[:] = self._table[piece]
         part = self._part if self._part is not None else self._new_part()
         words = words if self._positions is None else None
-        return write_column(
-            part, ids, self._vocabulary, sort=sort, threads=threads, words=words, compact=compact
-        )
+        return write_column(part, self._name, ids, self._vocabulary, forms, words)
 
     def _new_part(self) -> PartWriter:
         return self._target.part(self._folder, self._name, LAYER)
@@ -220,62 +225,50 @@ class LayerWriter:
 
 def write_column(
     part: PartWriter,
+    name: str,
     ids: Ids,
     vocabulary: Vocabulary,
-    *,
-    sort: bool,
-    threads: int,
+    forms: LayerForms,
     words: PackedArray | None = None,
-    compact: bool = False,
 ) -> PartRecord:
     """The stream of a layer, final numbers, into its part, which is sealed.
 
     `words` are the numbers of the segment's words, if they stand in the same positions: a layer
-    that follows from them keeps what each word is in it, and no stream. A layer that is sorted
-    and `compact` is kept as a chain.
+    that follows from them keeps what each word is in it, and no stream.
     """
+    from rote.index.columns.suffix_sort import TableSize, sort_suffixes
+
     ids = ids.view()
     ids.flags.writeable = False  # as all arrays that kernels see; the caller's stays as it was
-    if sort and compact:
-        write_vocabulary(part, "vocabulary", vocabulary)
-        _write_compressed(part, ids, len(vocabulary), threads)
-        return part.seal()
-    bits = bits_for(len(vocabulary) - 1)
-    table = None if words is None else _word_table(words, ids)
-    follows = False
-    if table is not None and table.nbytes < packed_size(len(ids), bits):
-        follows = True
-        part.column("of_words", "int32")(table)
-    else:
-        part.pack("ids", ids, bits)
+    sort, entries = name in forms.sorted_layers, len(vocabulary)
     write_vocabulary(part, "vocabulary", vocabulary)
+    size: TableSize = "usual"
+    if sort and forms.compact:
+        size = "small"
+    else:
+        bits = bits_for(entries - 1)
+        table = None if words is None else _word_table(words, ids)
+        if table is not None and table.nbytes < packed_size(len(ids), bits):
+            size = "large"  # looking up what a word is takes time, which a larger table saves
+            part.column("of_words", "int32")(table)
+        else:
+            part.pack("ids", ids, bits)
     if sort:
-        from rote.index.suffix_arrays.suffix_sort import TableSize, sort_suffixes
-
-        # Looking up what a word is takes time, which a larger table saves.
-        table_size: TableSize = "large" if follows else "usual"
-        sorted_suffixes = sort_suffixes(ids, len(vocabulary), threads=threads, table=table_size)
-        bits = bits_for(len(ids) - 1)
-        part.pack("order", sorted_suffixes.order, bits)
-        part.column("code_lengths", "uint8")(sorted_suffixes.lengths)
-        part.pack("table", sorted_suffixes.table, bits)
+        suffixes = sort_suffixes(ids, entries, threads=forms.threads, table=size)
+        if forms.compact:
+            encoded = encode_suffix_array(
+                ids, suffixes.order, entries, part.column("chain.blocks", "uint32")
+            )
+            part.column("chain.begins", "uint32")(encoded.begins)
+            part.column("chain.firsts", "uint32")(encoded.firsts)
+            part.pack("chain.items", encoded.items, encoded.item_bits)
+            part.pack("chain.samples", encoded.samples, encoded.sample_bits)
+            part.pack("chain.ranks", encoded.ranks, encoded.rank_bits)
+        else:
+            part.pack("order", suffixes.order, bits_for(len(ids) - 1))
+        part.column("code_lengths", "uint8")(suffixes.lengths)
+        part.pack("table", suffixes.table, bits_for(len(ids) - 1))
     return part.seal()
-
-
-def _write_compressed(part: PartWriter, ids: Ids, entries: int, threads: int) -> None:
-    from rote.index.suffix_arrays.suffix_sort import sort_suffixes
-
-    sorted_suffixes = sort_suffixes(ids, entries, threads=threads, table="small")
-    coded = encode_suffix_array(
-        ids, sorted_suffixes.order, entries, part.column("chain.blocks", "uint32")
-    )
-    part.column("chain.begins", "uint32")(coded.begins)
-    part.column("chain.firsts", "uint32")(coded.firsts)
-    part.pack("chain.items", coded.items, coded.item_bits)
-    part.pack("chain.samples", coded.samples, coded.sample_bits)
-    part.pack("chain.ranks", coded.ranks, coded.rank_bits)
-    part.column("code_lengths", "uint8")(sorted_suffixes.lengths)
-    part.pack("table", sorted_suffixes.table, coded.rank_bits)
 
 
 def _word_table(words: PackedArray, ids: Ids) -> NDArray[np.int32] | None:
@@ -297,51 +290,36 @@ def read_column(
 ) -> LayerColumn:
     """A layer; `words` is the part that holds the words, for those that follow from them."""
     vocabulary = read_vocabulary(part, "vocabulary")
+    ids: ItemStream | CompressedStream
+    order: PackedArray | CompressedOrder | None = part.packed.get("order")
     if "chain.blocks" in part.arrays:
-        stream, order = _read_compressed(part, document_ends)
-        suffixes = Suffixes(order, part["code_lengths"], part.numbers("table"))
-        return LayerColumn(part.name, stream, vocabulary, suffixes, document_ends)
-    if "of_words" in part.arrays and words is not None:
+        ids, order = open_compressed(
+            part["chain.begins"],
+            part["chain.blocks"],
+            part["chain.firsts"],
+            part.numbers("chain.items"),
+            part.numbers("chain.samples"),
+            part.numbers("chain.ranks"),
+            document_ends,
+        )
+    elif "of_words" in part.arrays and words is not None:
         ids = ItemStream(words.numbers("ids"), part["of_words"])
     else:
         ids = ItemStream(part.numbers("ids"))
-    return LayerColumn(part.name, ids, vocabulary, _read_suffixes(part), document_ends)
-
-
-def _read_compressed(
-    part: SegmentPart, document_ends: NDArray[np.int64]
-) -> tuple[CompressedStream, CompressedOrder]:
-    return open_compressed(
-        part["chain.begins"],
-        part["chain.blocks"],
-        part["chain.firsts"],
-        part.numbers("chain.items"),
-        part.numbers("chain.samples"),
-        part.numbers("chain.ranks"),
-        document_ends,
-    )
-
-
-def _read_suffixes(part: SegmentPart) -> Suffixes | None:
-    if "order" not in part.packed:
-        return None
-    order = part.numbers("order")
-    # In format 1 it was not packed.
-    plain = "table" in part.arrays
-    table = pack(part["table"], order.bits) if plain else part.numbers("table")
-    return Suffixes(order, part["code_lengths"], table)
+    suffixes = None
+    if order is not None:
+        # In format 1 the table was not packed.
+        plain = "table" in part.arrays
+        table = pack(part["table"], order.bits) if plain else part.numbers("table")
+        suffixes = Suffixes(order, part["code_lengths"], table)
+    return LayerColumn(part.name, ids, vocabulary, suffixes, document_ends)
 
 
 def join_ids(columns: Sequence[LayerColumn]) -> tuple[Ids, Vocabulary]:
     """The streams of one layer of several segments as one, with one vocabulary."""
-    segment_strings = [column.vocabulary.strings()[1:] for column in columns]
-    ordered = sorted(set().union(*segment_strings))
-    numbers = {entry: number for number, entry in enumerate(ordered, 1)}
-    tables = [
-        np.array([0, *map(numbers.__getitem__, entries)], np.int32) for entries in segment_strings
-    ]
-    vocabulary = Vocabulary.of(ordered)
-    del segment_strings, ordered, numbers
+    shared = share_vocabulary(columns)
+    tables, vocabulary = shared.up, Vocabulary.of(shared.strings[1:])
+    del shared
     ids = np.empty(sum(len(column.ids) for column in columns), np.int32)
     base = 0
     for column, table in zip(columns, tables):

@@ -26,14 +26,13 @@ from rote.index.columns.compressed_suffix_array import (
 )
 from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
 from rote.index.columns.packed_array import MAX_BITS, PADDING, ItemStream, PackedArray
+from rote.index.columns.suffix_sort import MAX_CODE_BITS, MAX_TABLE_BITS, MIN_TABLE_BITS
 from rote.index.grams import MAX_POSITIONS
 from rote.index.segments.documents import CHUNK, CompressedTexts, Documents, Labels
 from rote.index.segments.meanings import Meanings, code_words, sentence_positions
 from rote.index.segments.part import RESTORE
 from rote.index.segments.positions import EXCEPTION, STEP_BITS, CharacterSpans, Positions
 from rote.index.segments.segment import WORD, Segment
-from rote.index.suffix_arrays.alphabetic_code import MAX_CODE_BITS
-from rote.index.suffix_arrays.suffix_sort import MAX_TABLE_BITS, MIN_TABLE_BITS
 
 _CHUNK = 1 << 20
 
@@ -113,8 +112,7 @@ def _check_positions(positions: Positions, name: str) -> None:
         filled = np.flatnonzero(np.diff(ends, prepend=-1) > 1)
         if len(filled):
             _require(last[int(ends[filled[-1]]) - 1] == 1, f"sentences of {name}")
-    if positions.spans is not None:
-        _check_spans(positions.spans, len(positions), f"spans of {name}")
+    _check_spans(positions.spans, len(positions), f"spans of {name}")
 
 
 def _check_spans(spans: CharacterSpans, positions: int, what: str) -> None:
@@ -124,12 +122,12 @@ def _check_spans(spans: CharacterSpans, positions: int, what: str) -> None:
     _require(len(spans.steps) == positions, what)
     _require(len(spans.anchors) == -(-positions >> STEP_BITS), what)
     _require(len(odd) == len(odd_gaps) == len(odd_lengths), what)
-    seen = 0
+    checked = 0
     for start in range(0, positions, _CHUNK):
         there = start + np.flatnonzero(spans.steps[start : start + _CHUNK] == EXCEPTION)
-        _require(np.array_equal(odd[seen : seen + len(there)], there), what)
-        seen += len(there)
-    _require(seen == len(odd), what)
+        _require(np.array_equal(odd[checked : checked + len(there)], there), what)
+        checked += len(there)
+    _require(checked == len(odd), what)
 
 
 def _check_column(column: LayerColumn, segment: Segment) -> None:
@@ -188,8 +186,8 @@ def _check_compressed(column: LayerColumn, stream: CompressedStream) -> None:
     _require(np.array_equal(stream.items.all(), expected.clip(0, entries - 1)), what)
     _check_range(stream.samples.all(), len(stream.ranks), what)
     _check_range(stream.ranks.all(), length, what)
-    written = np.ascontiguousarray(blocks[starts[:-2] + 3]).view(np.uint8)
-    marks = np.unpackbits(written).reshape(-1, BLOCK).sum(axis=1, dtype=np.int64)
+    sampled = np.ascontiguousarray(blocks[starts[:-2] + 3]).view(np.uint8)
+    marks = np.unpackbits(sampled).reshape(-1, BLOCK).sum(axis=1, dtype=np.int64)
     before = np.cumsum(marks) - marks
     _require(np.array_equal(blocks[starts[:-2] + 4], before), what)
     _require(int(marks.sum()) == len(stream.samples), what)

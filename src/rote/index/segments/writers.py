@@ -11,7 +11,7 @@ than merging them. Segments are mapped and read in pieces, so that memory is tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from rote.annotate.layers import DERIVED, derive
 from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
-from rote.core.layer import Ids, Layer
+from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Batch
-from rote.index.columns.layer_column import Vocabulary
 from rote.index.columns.packed_array import PackedArray
 from rote.index.segments.documents import AUTHOR, DocumentsWriter
 from rote.index.segments.part import DOCUMENTS, LAYER, MemoryTarget, PartRecord, PartWriter, Target
 from rote.index.segments.positions import Positions, PositionsWriter, document_end_positions
 from rote.index.segments.segment import (
     WORD,
+    LayerForms,
     LayerWriter,
     Segment,
     SegmentRecord,
@@ -38,7 +38,6 @@ from rote.index.segments.segment import (
     write_column,
 )
 
-_BATCH = 1 << 16
 _SILENT = Silent()
 
 
@@ -54,40 +53,27 @@ class AnnotatedDocuments:
 def write_segment(
     target: Target,
     pieces: Iterable[tuple[Batch, Annotation]],
+    forms: LayerForms,
     *,
     layers: Sequence[str],
-    sorted_layers: Sequence[str],
     author_field: str = AUTHOR,
-    threads: int = 1,
-    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> SegmentRecord:
     """Write one segment of all pieces; `word` is always among its layers."""
     names = tuple(dict.fromkeys((WORD, *layers)))
-    unknown = [name for name in sorted_layers if name not in names]
+    unknown = [name for name in forms.sorted_layers if name not in names]
     if unknown:
         raise OptionError(f"'{unknown[0]}' is to be searched but is not among the layers")
-    return write_pieces(
-        target,
-        (_select_layers(batch, annotation, names) for batch, annotation in pieces),
-        names,
-        sorted_layers,
-        author_field=author_field,
-        threads=threads,
-        compact=compact,
-        reporter=reporter,
-    )
+    selected = (_select_layers(batch, annotation, names) for batch, annotation in pieces)
+    return write_pieces(target, selected, names, forms, author_field, reporter)
 
 
 def write_pieces(
     target: Target,
     pieces: Iterable[AnnotatedDocuments],
     names: Sequence[str],
-    sorted_layers: Sequence[str],
-    *,
+    forms: LayerForms,
     author_field: str = AUTHOR,
-    threads: int = 1,
-    compact: bool = False,
     reporter: Reporter = _SILENT,
 ) -> SegmentRecord:
     """As `write_segment`, from pieces that hold exactly the layers named."""
@@ -103,24 +89,35 @@ def write_pieces(
         documents.finish()
         positions.finish()
         del documents
-        records = [part.seal()]
         for writer in growing.values():
             writer.settle()
-        with reporter.stage("indexing layers", positions.places * len(names)) as advance:
-            words = None
-            for name in names:
-                sort = name in sorted_layers
-                writer = growing.pop(name)
-                records.append(
-                    writer.finish(sort=sort, threads=threads, words=words, compact=compact)
-                )
-                del writer
-                if name == WORD:
-                    words = target.sealed(WORD).packed.get("ids")
-                advance(positions.places)
-        return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
+        del writer
+
+        def write(name: str, words: PackedArray | None) -> PartRecord:
+            return growing.pop(name).finish(forms, words)
+
+        return _write_layers(target, part, positions, names, write, reporter)
     finally:
         target.close()
+
+
+def _write_layers(
+    target: Target,
+    part: PartWriter,
+    positions: PositionsWriter,
+    names: Sequence[str],
+    write: Callable[[str, PackedArray | None], PartRecord],
+    reporter: Reporter = _SILENT,
+) -> SegmentRecord:
+    """Seal the documents and write the layers; some may follow from the words, the first."""
+    records, words = [part.seal()], None
+    with reporter.stage("indexing layers", positions.places * len(names)) as advance:
+        for name in names:
+            records.append(write(name, words))
+            if name == WORD:
+                words = target.sealed(WORD).packed.get("ids")
+            advance(positions.places)
+    return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
 
 
 def _add_layers(
@@ -143,13 +140,10 @@ def write_layer(
     segment: Segment,
     name: str,
     layers: Iterable[Layer],
+    forms: LayerForms,
     *,
-    sort: bool = True,
     has_own_items: bool = False,
     folder: str | None = None,
-    threads: int = 1,
-    compact: bool = False,
-    reporter: Reporter = _SILENT,
 ) -> PartRecord:
     """Add one layer to a segment: its documents in order, in batches of any size."""
     expected = segment.positions[WORD].document_ends
@@ -167,60 +161,9 @@ def write_layer(
         if documents != len(expected):
             raise _layer_mismatch(name, segment)
         writer.settle()
-        with reporter.stage(f"indexing {name}", None):
-            words = segment.words
-            return writer.finish(sort=sort, threads=threads, words=words, compact=compact)
+        return writer.finish(forms, segment.words)
     finally:
         target.close()
-
-
-def write_streams(
-    target: Target,
-    streams: Mapping[str, tuple[Ids, Sequence[str]]],
-    *,
-    sorted_layers: Sequence[str],
-    threads: int = 1,
-    compact: bool = False,
-) -> SegmentRecord:
-    """A segment of numbers alone: layers that align, `word` the first if it is there.
-
-    The strings of a layer are sorted, and item 1 is the first of them.
-    """
-    try:
-        ends = np.flatnonzero(next(iter(streams.values()))[0] == 0)
-        part = target.part(DOCUMENTS, DOCUMENTS, DOCUMENTS)
-        positions = PositionsWriter(target, part, spans=False)
-        positions.add_ends(ends)
-        positions.finish()
-        records = [write_nameless_documents(part, len(ends))]
-        words = None
-        for name, (ids, strings) in streams.items():
-            records.append(
-                write_column(
-                    target.part(name, name, LAYER),
-                    ids,
-                    Vocabulary.of(strings),
-                    sort=name in sorted_layers,
-                    threads=threads,
-                    words=words,
-                    compact=compact,
-                )
-            )
-            if name == WORD:
-                words = target.sealed(WORD).packed.get("ids")
-        return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
-    finally:
-        target.close()
-
-
-def write_nameless_documents(part: PartWriter, number: int) -> PartRecord:
-    """Documents of which nothing is known: no text, and their numbers for ids."""
-    documents = DocumentsWriter(part)
-    for start in range(0, number, _BATCH):
-        stop = min(start + _BATCH, number)
-        documents.add([Document(str(i), "") for i in range(start, stop)])
-    documents.finish()
-    return part.seal()
 
 
 def _select_layers(
@@ -267,21 +210,12 @@ def build_memory_segment(
     layers: Sequence[str],
     sorted_layers: Sequence[str],
     author_field: str = AUTHOR,
-    threads: int = 1,
     compact: bool = False,
     name: str = "memory",
 ) -> Segment:
     """A segment in memory of annotated documents."""
-    target = MemoryTarget()
-    write_segment(
-        target,
-        pieces,
-        layers=layers,
-        sorted_layers=sorted_layers,
-        author_field=author_field,
-        threads=threads,
-        compact=compact,
-    )
+    target, forms = MemoryTarget(), LayerForms(sorted_layers, compact)
+    write_segment(target, pieces, forms, layers=layers, author_field=author_field)
     return read_segment(name, target.parts.values())
 
 
@@ -296,19 +230,11 @@ def build_layer_segment(
     target = MemoryTarget()
     texts = len(next(iter(layers.values())))
     piece = AnnotatedDocuments([Document(str(i), "") for i in range(texts)], layers)
-    write_pieces(target, [piece], tuple(layers), sorted_layers, threads=threads)
+    write_pieces(target, [piece], tuple(layers), LayerForms(sorted_layers, threads=threads))
     return read_segment(name, target.parts.values())
 
 
-def merge_segments(
-    target: Target,
-    segments: Sequence[Segment],
-    *,
-    sorted_layers: Sequence[str],
-    threads: int = 1,
-    compact: bool = False,
-    reporter: Reporter = _SILENT,
-) -> SegmentRecord:
+def merge_segments(target: Target, segments: Sequence[Segment], forms: LayerForms) -> SegmentRecord:
     """Write one segment with the documents of all, in order."""
     names = _common_layers(segments)
     try:
@@ -317,103 +243,65 @@ def merge_segments(
         for segment in segments:
             documents.copy(segment.documents)
         documents.finish()
-        positions = copy_positions(target, part, [segment.positions[WORD] for segment in segments])
-        records = [part.seal()]
-        with reporter.stage("merging layers", positions.places * len(names)) as advance:
-            words = None
-            for name in names:
-                records.append(
-                    merge_layer(
-                        target,
-                        segments,
-                        name,
-                        sort=name in sorted_layers,
-                        threads=threads,
-                        words=words,
-                        compact=compact,
-                    )
-                )
-                if name == WORD:
-                    words = target.sealed(WORD).packed.get("ids")
-                advance(positions.places)
-        return SegmentRecord(positions.documents, positions.items, positions.places, tuple(records))
+        positions = _copy_positions(target, part, segments, WORD)
+
+        def write(name: str, words: PackedArray | None) -> PartRecord:
+            return _merge_layer(target, segments, name, forms, words)
+
+        return _write_layers(target, part, positions, names, write)
     finally:
         target.close()
 
 
 def sort_layer(
-    target: Target,
-    segment: Segment,
-    name: str,
-    *,
-    folder: str,
-    threads: int = 1,
-    compact: bool = False,
-    reporter: Reporter = _SILENT,
+    target: Target, segment: Segment, name: str, forms: LayerForms, *, folder: str
 ) -> PartRecord:
     """A layer that is there without sorted suffixes, written again with them."""
     try:
-        with reporter.stage(f"indexing {name}", None):
-            words = segment.words if name != WORD else None
-            return merge_layer(
-                target,
-                [segment],
-                name,
-                sort=True,
-                threads=threads,
-                folder=folder,
-                words=words,
-                compact=compact,
-            )
+        words = segment.words if name != WORD else None
+        return _merge_layer(target, [segment], name, forms, words, folder)
     finally:
         target.close()
 
 
-def merge_layer(
+def _merge_layer(
     target: Target,
     segments: Sequence[Segment],
     name: str,
-    *,
-    sort: bool,
-    threads: int,
+    forms: LayerForms,
+    words: PackedArray | None,
     folder: str | None = None,
-    words: PackedArray | None = None,
-    compact: bool = False,
 ) -> PartRecord:
     """One layer of all segments; `words` are those of the new segment, if they are there."""
     part = target.part(folder or name, name, LAYER)
     if name != WORD and name in segments[0].positions:
-        copy_positions(target, part, [segment.positions[name] for segment in segments])
+        _copy_positions(target, part, segments, name)
         words = None
     ids, vocabulary = join_ids([segment.columns[name] for segment in segments])
-    return write_column(
-        part, ids, vocabulary, sort=sort, threads=threads, words=words, compact=compact
-    )
+    return write_column(part, name, ids, vocabulary, forms, words)
 
 
-def copy_positions(
-    target: Target, part: PartWriter, all_positions: Sequence[Positions]
+def _copy_positions(
+    target: Target, part: PartWriter, segments: Sequence[Segment], name: str
 ) -> PositionsWriter:
-    writer = PositionsWriter(
-        target, part, spans=all(positions.spans is not None for positions in all_positions)
-    )
-    for positions in all_positions:
-        writer.copy(positions)
+    writer = PositionsWriter(target, part)
+    for segment in segments:
+        writer.copy(segment.positions[name])
     writer.finish()
     return writer
 
 
 def _common_layers(segments: Sequence[Segment]) -> list[str]:
     """The layers of all segments; with different ones, positions would mean different things."""
-    first, *others = segments
-    for other in others:
+    first, *rest = segments
+    for segment in rest:
         if (first.columns.keys(), first.positions.keys()) != (
-            other.columns.keys(),
-            other.positions.keys(),
+            segment.columns.keys(),
+            segment.positions.keys(),
         ):
             raise OptionError(
                 f"segment {first.name} has the layers {', '.join(first.columns)} and "
-                f"{other.name} has {', '.join(other.columns)}: give all the same layers first, "
+                f"{segment.name} has {', '.join(segment.columns)}: give all the same layers first, "
                 "with `rote index add-layer`"
             )
     # Words first: other layers may follow from them.
@@ -467,7 +355,6 @@ class _KeptItems:
         is_kept[ends - self.first] = False  # the ends of documents are no items
         self.items = np.flatnonzero(is_kept)
         self.text_ends = np.cumsum(lengths[documents_kept] - 1)
-        assert positions.spans is not None  # only segments in memory are without
         self.starts, self.ends = positions.spans.spans(self.items + self.first)
         self.sentence_ends = None
         if positions.sentence_last is not None:

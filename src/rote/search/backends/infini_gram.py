@@ -9,6 +9,10 @@ name begins with `v5` is asked for the n-grams backwards.
 
 Suffixes are in the order of their bytes, not of their tokens' numbers: of tokens of two bytes, 256
 (00 01) comes before 1 (01 00).
+
+**Tokens as numbers.** A layer holds the tokenizer's own strings, each of which has one number in
+the tokenizer.json; so n-grams travel as they do everywhere, and become numbers where they are
+counted. With `ids` texts are numbers already: `"5613 4086 9068"`.
 """
 
 from __future__ import annotations
@@ -25,15 +29,66 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate import words
 from rote.core.array_types import Array
-from rote.core.errors import InputError
+from rote.core.errors import InputError, OptionError
 from rote.core.files import open_regular
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import Reporter
 from rote.index.grams import Counts, Grams
 from rote.search.backends import BackendOptions, backend_signature
-from rote.search.backends._token_ids import TokenIds, token_ids
+
+IDS = "ids"
+UNKNOWN = -1
+"""Of a token that has no number: it stands nowhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIds:
+    """A tokenizer by the path of its tokenizer.json, or `ids`."""
+
+    path: str
+    signature: str
+
+    def layer(self, texts: Sequence[str]) -> Layer:
+        """The tokens of some texts."""
+        if self.path != IDS:
+            return words.get(self.path)(texts)
+        layer = words.get("whitespace")(texts)
+        words_of = layer.vocabulary
+        wrong = next((w for w in words_of if not (w.isascii() and w.isdigit())), None)
+        if wrong is not None:
+            raise InputError(
+                f"{wrong!r} is no number of a token",
+                remedy="With --tokenizer ids texts are numbers, separated by spaces; texts in "
+                "words need the tokenizer.json of the index",
+            )
+        return layer
+
+    def numbers(self, vocabulary: Sequence[str]) -> NDArray[np.int64]:
+        """The number of each token."""
+        if self.path == IDS:
+            numbers = [int(token) for token in vocabulary]
+        else:
+            from rote.annotate.words.subwords import load
+
+            known = load(self.path).token_to_id
+            numbers = [UNKNOWN if (i := known(token)) is None else i for token in vocabulary]
+        return np.array(numbers, np.int64).reshape(len(vocabulary))
+
+
+def token_ids(tokenizer: str | None, corpus: str) -> TokenIds:
+    """The tokenizer that was given; an index of numbers says nothing of its own."""
+    if tokenizer is None:
+        raise OptionError(
+            f"{corpus} holds numbers of tokens: --tokenizer names the tokenizer.json that made "
+            "them (or ids, if the texts are such numbers)"
+        )
+    if tokenizer == IDS:
+        return TokenIds(IDS, IDS)
+    return TokenIds(tokenizer, words.get(tokenizer).signature)
+
 
 NAME = "infini-gram"
 WIDTHS = (1, 2, 4)
@@ -164,14 +219,14 @@ def _count_documents(shard: InfiniGramShard, low: int, high: int) -> int:
     """In how many documents the suffixes of these ranks begin."""
     if high - low < 2:
         return high - low
-    seen = np.empty(0, np.int64)
+    holders = np.empty(0, np.int64)
     for first in range(low, high, _OCCURRENCES):
         positions = _read_pointers(
             shard.table, shard.pointer, first, min(first + _OCCURRENCES, high)
         )
         documents = np.searchsorted(shard.offsets, positions.astype(np.uint64), side="right")
-        seen = np.union1d(seen, documents)
-    return len(seen)
+        holders = np.union1d(holders, documents)
+    return len(holders)
 
 
 def _shards(path: Path) -> Iterator[str]:

@@ -22,7 +22,7 @@ from rote.core.layer import Layer
 from rote.core.progress import Reporter, several
 from rote.index.grams import Counts, Grams
 from rote.search.backends import BackendOptions, backend_signature
-from rote.search.backends._token_ids import IDS, UNKNOWN, TokenIds, token_ids
+from rote.search.backends.infini_gram import IDS, UNKNOWN, TokenIds, token_ids
 
 NAME = "infini-gram-api"
 _PREFIX = "infini-gram:"

@@ -350,8 +350,8 @@ def longer_mixture(
     )
     position = int(np.argmax(chances))
     best, best_chance = int(items[position]), float(chances[position])
-    other = rest * shorter.best_chance
+    shorter_best = rest * shorter.best_chance
     # The shorter one's best may be none of these items: they are all that rose.
-    if other > best_chance or (other == best_chance and shorter.best < best):
-        best, best_chance = shorter.best, other
+    if shorter_best > best_chance or (shorter_best == best_chance and shorter.best < best):
+        best, best_chance = shorter.best, shorter_best
     return Mixture(items, chances, rest, shorter, first, second, best, best_chance)

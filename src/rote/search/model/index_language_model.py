@@ -45,8 +45,8 @@ class Spelling:
         self._columns = index.columns(layer)
         self._lookups = index.lookups(layer)
         # The words as they were written align with those of the layer.
-        shown = WORD if WORD in index.layers else layer
-        self._shown: Sequence[LayerColumn] = index.columns(shown)
+        display_layer = WORD if WORD in index.layers else layer
+        self._shown: Sequence[LayerColumn] = index.columns(display_layer)
 
     def spell(self, context: Sequence[int], item: int) -> tuple[str, str]:
         """What stands between the item before and this one (a space or nothing), and the item."""
@@ -58,8 +58,8 @@ class Spelling:
             if not longer:
                 break
             length, ranges = length + 1, longer
-        gap, shown = self._majority(ranges, length)
-        return gap if context else "", shown
+        gap, word = self._majority(ranges, length)
+        return gap if context else "", word
 
     def _ranges(self, run: Sequence[int]) -> list[tuple[int, int, int]]:
         """The segments that hold a run, and where it stands among their sorted positions."""
@@ -92,12 +92,11 @@ class Spelling:
     def _at(self, segment: int, positions: np.ndarray) -> Iterator[tuple[str, str]]:
         column = self._shown[segment]
         spans = self._model.index.segments[segment].positions_of(column.name).spans
-        assert spans is not None
         starts, _ = spans.spans(positions)
         # The item before; that of a document's first is its end, which stands at 0.
         _, ends = spans.spans(np.maximum(positions - 1, 0))
-        for shown, start, end in zip(column.ids.take(positions).tolist(), starts, ends):
-            yield " " if start > end else "", column.vocabulary[shown]
+        for number, start, end in zip(column.ids.take(positions).tolist(), starts, ends):
+            yield " " if start > end else "", column.vocabulary[number]
 
 
 _LAYERS = ("word", "lower")

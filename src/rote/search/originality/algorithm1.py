@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,13 +45,12 @@ class _FragmentTable:
     counts: NDArray[np.uint8]
 
     @property
-    def drop(self) -> np.uint64:
-        return np.uint64(64 - (len(self.slots).bit_length() - 1))
-
-    @property
-    def power(self) -> np.uint64:
-        """What the first digit of a window is worth one digit behind its last."""
-        return np.uint64(pow(int(_BASE), self.length, 1 << 64))
+    def arrays(self) -> tuple[Any, ...]:
+        """As kernels take it: last the bits that a hash drops, and what the first digit of a window
+        is worth one digit behind its last."""
+        drop = np.uint64(64 - (len(self.slots).bit_length() - 1))
+        power = np.uint64(pow(int(_BASE), self.length, 1 << 64))
+        return self.length, self.slots, self.counts, drop, power
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,10 @@ class Algorithm1:
     places: NDArray[np.int64]
 
     @property
+    def _truth(self) -> tuple[Any, ...]:
+        return self.ids, self.hashes, self.ends, self.edges
+
+    @property
     def removed(self) -> int:
         """How many sentences were equal to an earlier one."""
         return self.sentences - len(self.ends)
@@ -91,18 +95,7 @@ class Algorithm1:
             original = int(np.count_nonzero(table.counts == 1))
             if fragments:
                 rows.append(PaperRow(table.length, fragments, original))
-            _mark_original(
-                self.ids,
-                table.slots,
-                table.counts,
-                table.drop,
-                self.hashes,
-                table.power,
-                self.ends,
-                self.edges,
-                table.length,
-                marked,
-            )
+            _mark_original(self._truth, table.arrays, marked)
         return rows, int(marked.sum())
 
     def fragments(self) -> Iterator[OriginalFragment]:
@@ -133,21 +126,8 @@ class Algorithm1:
         tally = np.zeros((len(ends), MAX_COUNT + 1), np.int64)
         first, last = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
         for table in self._tables(None, int(np.diff(ends, prepend=0).max(initial=0))):
-            _look_up_windows(
-                self.ids,
-                table.slots,
-                table.counts,
-                table.drop,
-                ids,
-                hashes,
-                table.power,
-                ends,
-                edges,
-                table.length,
-                tally,
-                first,
-                last,
-            )
+            windows = (ids, hashes, ends, edges)
+            _look_up_windows(self._truth, table.arrays, windows, tally, first, last)
         _keep_decisive(ends, first, last)
         original, cited, common = tally.T.copy()
         return SentenceVerdicts(original, cited, common, spans_of(first), spans_of(last))
@@ -165,17 +145,7 @@ class Algorithm1:
     def _table(self, length: int, windows: int) -> _FragmentTable:
         size = 2 << (2 * windows).bit_length()  # less than half full, and at least two
         table = _FragmentTable(length, np.zeros(size, np.int64), np.zeros(size, np.uint8))
-        _count_windows(
-            self.ids,
-            self.hashes,
-            table.power,
-            self.ends,
-            self.edges,
-            length,
-            table.drop,
-            table.slots,
-            table.counts,
-        )
+        _count_windows(self._truth, table.arrays)
         return table
 
 
@@ -183,7 +153,7 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
     """The algorithm on an index's sentences, all of which are kept in memory."""
     rule = rule or rule_for(index)
     vocabulary = index.shared(layer)
-    seen: set[bytes] = set()
+    known: set[bytes] = set()
     ids, edges, positions, sizes = [], [], [], []
     sentences = 0
     for number, segment in enumerate(index.segments):
@@ -197,8 +167,8 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
         new_sentences = []
         for begin, end in zip(begins.tolist(), (begins + rests[begins]).tolist()):
             sentence = stream[begin:end].tobytes()
-            if sentence not in seen:
-                seen.add(sentence)
+            if sentence not in known:
+                known.add(sentence)
                 new_sentences.append((begin, end))
         sentences += len(begins)
         mask = np.zeros(len(stream) + 1, np.int8)
@@ -210,15 +180,15 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
         edges.append(allowed[inside])
         sizes.append(ends - starts)
         positions.append(np.stack([np.full(len(starts), number), starts], axis=1))
-    joined = np.concatenate([np.empty(0, np.int32), *ids])
+    all_ids = np.concatenate([np.empty(0, np.int32), *ids])
     return Algorithm1(
         index=index,
         layer=layer,
         sentences=sentences,
-        ids=joined,
+        ids=all_ids,
         ends=np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes])),
         edges=np.concatenate([np.empty(0, np.bool_), *edges]),
-        hashes=_hash_prefixes(joined),
+        hashes=_hash_prefixes(all_ids),
         places=np.concatenate([np.empty((0, 2), np.int64), *positions]),
     )
 
@@ -244,8 +214,9 @@ def _prefix_hashes(ids, out):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _slot_of(ids, slots, drop, text, hashes, power, i, length):  # type: ignore[no-untyped-def]
+def _slot_of(ids, table, text, hashes, i):  # type: ignore[no-untyped-def]
     """The slot of the window of a text that begins at i, or the free one where it belongs."""
+    length, slots, _, drop, power = table
     key = hashes[i + length] - hashes[i] * power
     slot = np.int64((key * _SCATTER) >> drop)
     while slots[slot]:
@@ -259,14 +230,16 @@ def _slot_of(ids, slots, drop, text, hashes, power, i, length):  # type: ignore[
 
 
 @njit(cache=True, nogil=True)
-def _count_windows(ids, hashes, power, ends, edges, length, drop, slots, counts):  # type: ignore[no-untyped-def]
+def _count_windows(truth, table):  # type: ignore[no-untyped-def]
     """Lines 1 to 20 for one length."""
+    ids, hashes, ends, edges = truth
+    length, slots, counts, _, _ = table
     start = 0
     for sentence in range(len(ends)):
         for i in range(start, ends[sentence] - length + 1):
             if not edges[i] or not edges[i + length - 1]:
                 continue
-            slot = _slot_of(ids, slots, drop, ids, hashes, power, i, length)
+            slot = _slot_of(ids, table, ids, hashes, i)
             if slots[slot]:
                 counts[slot] = min(MAX_COUNT, counts[slot] + 1)
                 break  # line 12: the sentence's other windows of this length are never seen
@@ -275,19 +248,20 @@ def _count_windows(ids, hashes, power, ends, edges, length, drop, slots, counts)
 
 
 @njit(cache=True, nogil=True)
-def _look_up_windows(  # type: ignore[no-untyped-def]
-    ids, slots, counts, drop, text, hashes, power, ends, edges, length, tally, first, last
-):
+def _look_up_windows(truth, table, windows, tally, first, last):  # type: ignore[no-untyped-def]
     """Add the windows of a text's sentences to `tally`, by their counts.
 
     `first[i]` becomes the end of the shortest window from i on with a count of 0, `last[i]` that
     of the longest with a count of 1, if lengths come in ascending order.
     """
+    ids, _, _, _ = truth
+    length, slots, counts, _, _ = table
+    text, hashes, ends, edges = windows
     start = 0
     for sentence in range(len(ends)):
         for i in range(start, ends[sentence] - length + 1):
             if edges[i] and edges[i + length - 1]:
-                slot = _slot_of(ids, slots, drop, text, hashes, power, i, length)
+                slot = _slot_of(ids, table, text, hashes, i)
                 count = counts[slot] if slots[slot] else 0
                 tally[sentence, count] += 1
                 if count == 0 and first[i] == 0:
@@ -298,14 +272,16 @@ def _look_up_windows(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _mark_original(ids, slots, counts, drop, hashes, power, ends, edges, length, marked):  # type: ignore[no-untyped-def]
+def _mark_original(truth, table, marked):  # type: ignore[no-untyped-def]
     """Mark the sentences that hold a window with a count of 1."""
+    ids, hashes, ends, edges = truth
+    length, slots, counts, _, _ = table
     start = 0
     for sentence in range(len(ends)):
         if not marked[sentence]:
             for i in range(start, ends[sentence] - length + 1):
                 if edges[i] and edges[i + length - 1]:
-                    slot = _slot_of(ids, slots, drop, ids, hashes, power, i, length)
+                    slot = _slot_of(ids, table, ids, hashes, i)
                     if slots[slot] and counts[slot] == 1:
                         marked[sentence] = True
                         break

@@ -1,4 +1,4 @@
-"""When two spellings are one author, and how sure that is.
+"""When two spellings are one author, and which documents are of one source.
 
 *Sure*: names of the same words, whatever their case, accents, order and titles.
 *Guessed*: a name that shares its last name and another one in full with a fuller name that it can
@@ -11,6 +11,11 @@ A name as words: no accents, no case, no signs, the first name first.
 "Poe, Edgar A.", "EDGAR A. POE" and "Edgar A Poe" are the same words. Titles are dropped where a
 first and a last name are left ("Sir Winston Churchill"), else they are part of the name ("Lord
 Byron", "St. Augustine"). Degrees are dropped too, but *Jr.* and the like tell father and son apart.
+
+**Sources** are the connected components of documents and authors: a book by Ann and Bob makes one
+source of all that Ann wrote and all that Bob wrote. A document of which nobody knows the author
+is a source by itself. Numbers are those of all segments of an index together, in the order of
+each source's first document.
 """
 
 from __future__ import annotations
@@ -19,16 +24,23 @@ import csv
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rote.core.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.errors import InputError, OptionError
 from rote.core.metric import is_given
 from rote.corpus.memory import to_rows
+
+if TYPE_CHECKING:
+    from rote.index.index import Index
+    from rote.index.segments.documents import Documents
 
 Form = tuple[str, ...]
 
@@ -232,13 +244,13 @@ def merge_authors(fields: Iterable[str], given_names: GivenNames | None = None) 
         if form := _form_of(name, given_names):
             spellings[form].append(name)
             spelled_forms |= {form} if words_of(name) not in given_names else set()
-    told = {normalize(author): author for author in given_names.values()}
-    stands_for, unclear = _resolve(list(spellings), spelled_forms, told)
+    fixed = {normalize(author): author for author in given_names.values()}
+    stands_for, unclear = _resolve(list(spellings), spelled_forms, fixed)
     number = {form: i for i, form in enumerate(sorted(set(stands_for.values())))}
     names_of_author: list[list[str]] = [[] for _ in number]
     for form, names_of_form in spellings.items():
         names_of_author[number[stands_for[form]]] += names_of_form
-    names = [told.get(form) or _fullest(spellings[form]) for form in number]
+    names = [fixed.get(form) or _fullest(spellings[form]) for form in number]
     return Authors(
         of={field: _author_numbers(field, given_names, stands_for, number) for field in fields},
         names=names,
@@ -246,13 +258,13 @@ def merge_authors(fields: Iterable[str], given_names: GivenNames | None = None) 
             names[i]: tuple(sorted(each)) for i, each in enumerate(names_of_author) if len(each) > 1
         },
         guessed={
-            spelling: names[number[other]]
-            for form, other in stands_for.items()
-            if other != form
+            spelling: names[number[fuller]]
+            for form, fuller in stands_for.items()
+            if fuller != form
             for spelling in spellings[form]
         },
         ambiguous={
-            spelling: tuple(sorted({names[number[stands_for[other]]] for other in others}))
+            spelling: tuple(sorted({names[number[stands_for[fuller]]] for fuller in others}))
             for form, others in unclear.items()
             for spelling in spellings[form]
         },
@@ -272,7 +284,7 @@ def _author_numbers(
 
 
 def _resolve(
-    forms: Sequence[Form], spelled: Container[Form], told: Container[Form]
+    forms: Sequence[Form], spelled: Container[Form], fixed: Container[Form]
 ) -> tuple[dict[Form, Form], dict[Form, tuple[Form, ...]]]:
     """For each form the fullest one that it stands for, and the forms that could be others.
 
@@ -287,7 +299,7 @@ def _resolve(
     stands_for, unclear = {}, {}
     for form in forms:
         stands_for[form] = form
-        if form in told or len(form) < 2:
+        if form in fixed or len(form) < 2:
             continue
         fuller = [f for f in kin[form[-1]] if f != form and _is_possible_form(form, f)]
         # "E. Poe" could be "Edgar A. Poe" and "Edgar Allan Poe", which are one.
@@ -320,3 +332,84 @@ def _fullest(spellings: Sequence[str]) -> str:
         return (one_case, titled, -letters, "," in name, -accents, len(name), name)
 
     return min(spellings, key=key)
+
+
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSources:
+    """`of[s][d]` is the source of document d of segment s, from 0 to `count` - 1.
+
+    `unknown` documents have no known author.
+    """
+
+    of: tuple[Numbers, ...]
+    count: int
+    authors: Authors
+    unknown: int
+
+
+def sources_of(
+    index: Index, document_field: str | None = None, given_names: GivenNames | None = None
+) -> DocumentSources:
+    """The sources of an index's documents.
+
+    Records with the same value of `document_field` count as parts of one document (the passages
+    of a novel); without it each record is a document. `given_names`: whom names stand for.
+    """
+    labels = [segment.documents.author for segment in index.segments]
+    authors = merge_authors(
+        (name for each in labels for name in each.vocabulary.strings()[1:]), given_names
+    )
+    bonds: list[tuple[int, Hashable]] = []
+    first = unknown = 0
+    known_field = False
+    for segment, each in zip(index.segments, labels):
+        by = [authors.of.get(name, ()) for name in each.vocabulary.strings()]
+        for document, number in enumerate(each.numbers.tolist(), first):
+            bonds += [(document, ("author", author)) for author in by[number]]
+            unknown += not by[number]
+        if document_field is not None:
+            parts = list(_field_values(segment.documents, document_field))
+            known_field = known_field or any(parts)
+            bonds += [(d, ("document", value)) for d, value in enumerate(parts, first) if value]
+        first += len(segment.documents)
+    if first and document_field is not None and not known_field:
+        raise OptionError(
+            f"no document of the index has a field '{document_field}' that would say which belong "
+            "together: leave it out, or name another"
+        )
+    of, count = connected_components(first, bonds)
+    cuts = np.cumsum([len(segment.documents) for segment in index.segments])[:-1]
+    return DocumentSources(
+        tuple(np.split(of, cuts)) if index.segments else (), count, authors, unknown
+    )
+
+
+def connected_components(
+    documents: int, bonds: Iterable[tuple[int, Hashable]]
+) -> tuple[Numbers, int]:
+    """The component of each document, where documents with the same bond belong together."""
+    parent = list(range(documents))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    first_documents: dict[Hashable, int] = {}
+    for document, bond in bonds:
+        first_root, second_root = root(first_documents.setdefault(bond, document)), root(document)
+        # The earlier one stays, so that components are numbered by their first documents.
+        parent[max(first_root, second_root)] = min(first_root, second_root)
+    roots = [root(i) for i in range(documents)]
+    number = {r: i for i, r in enumerate(sorted(set(roots)))}
+    return np.array([number[r] for r in roots], np.int32), len(number)
+
+
+def _field_values(documents: Documents, field: str) -> Iterator[str]:
+    for document in range(len(documents)):
+        value = documents.meta(document).get(field)
+        yield "" if value is None else str(value)

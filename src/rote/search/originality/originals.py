@@ -7,18 +7,20 @@ sentence's end, is original too.
 Different fragments are counted once each, at the first position, in the order of suffixes, where
 they are fragments. Mostly that is a length: from one item more than what any earlier position
 shares. But the same words may be tagged in several ways, and be a fragment at a later position
-only; these are listed apart. The suffixes of several segments are walked along in one order, so
-segments cost no more than their words.
+only; these are listed apart. Segments are joined first, in memory: sorting them as one costs less
+than walking along all of them.
 
 **By length.** Of all fragments from a position on, those up to some length are not new, not
-original or not single; mostly these are the shortest ones alone, so they are counted by the pattern
-that edges make among the first items, one step for all lengths, and told apart at the end.
+original or not single. Mostly these are the shortest ones alone, so they are counted, and not the
+others.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,11 +31,15 @@ from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns import intrinsics
 from rote.index.columns.intrinsics import count_ones, trailing_zeros
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.counts.batch import map_segments
+from rote.index.counts.lookup import map_segments
 from rote.index.index import DEFAULT, Index
-from rote.index.segments.segment import Segment
+from rote.index.segments.part import MemoryTarget
+from rote.index.segments.segment import WORD, LayerForms, Segment, read_segment
+from rote.index.segments.writers import merge_segments
+from rote.search.originality.authors import DocumentSources, sources_of
 from rote.search.originality.edges import (
     LOADED_BITS,
+    TAGS,
     Bits,
     Rule,
     edge_bits,
@@ -42,8 +48,7 @@ from rote.search.originality.edges import (
     lowest,
     rule_for,
 )
-from rote.search.originality.reach import GroundTruth, reach_of_two, walk_block
-from rote.search.originality.sources import DocumentSources, sources_of
+from rote.search.originality.reach import list_width, reach_of_two, walk_block
 from rote.search.originality.suffix_blocks import (
     MIN_FRAGMENT,
     Int32s,
@@ -52,30 +57,26 @@ from rote.search.originality.suffix_blocks import (
     SuffixBlock,
     rest_of_sentence,
 )
-from rote.search.originality.suffix_merge import (
-    Ranges,
-    merged_blocks,
-    segment_bases,
-    split_suffixes,
-)
 
 # Fragments that are listed at once.
 _AT_ONCE = 1 << 16
 # Parts of all suffixes for each thread: they take unequal times.
 _PARTS = 8
+# Suffixes that are worth a thread.
+_MIN_PART = 1 << 18
 
 
-def reach_of_all(stretch: SuffixBlock, width: int) -> tuple[Int32s, Int32s, Int32s]:
-    """Of each suffix of a stretch the longest run that `width` sources hold, that stands earlier in
+def reach_of_all(block: SuffixBlock, width: int) -> tuple[Int32s, Int32s, Int32s]:
+    """Of each suffix of a block the longest run that `width` sources hold, that stands earlier in
     the order, and that stands anywhere else.
     """
     if width > 2:
         lists, before, alone = walk_block(
-            stretch, np.arange(stretch.start, stretch.stop), stretch.rests, width
+            block, np.arange(block.start, block.stop), block.rests, width
         )
         return lists.lengths[:, -1].copy(), before, alone
-    common, before, alone = (np.empty_like(stretch.rests) for _ in range(3))
-    reach_of_two(stretch.shared, stretch.rests, stretch.sources, common, before, alone)
+    common, before, alone = (np.empty_like(block.rests) for _ in range(3))
+    reach_of_two(block.shared, block.rests, block.sources, common, before, alone)
     return common, before, alone
 
 
@@ -97,8 +98,7 @@ class Originals:
     by_length: Sequence[LengthRow]
     sentences: int
     original_sentences: int
-    _ground: GroundTruth
-    _reach: GroundReach
+    _ground: tuple[SourcedSegment, GroundReach] | None = None
 
     @property
     def total(self) -> LengthRow:
@@ -118,10 +118,19 @@ class Originals:
         `shortest`: only those that hold no other original fragment, since whatever holds one
         is original too.
         """
-        for number, segment in enumerate(self.index.segments):
-            rests = self._ground.segments[number].rests()
-            for starts, ends in _original_spans(self._reach.of(number), rests, shortest):
-                yield from list_fragments(segment, number, self.layer, starts, ends)
+        if self._ground is None:
+            return
+        all_segments, reach = self._ground
+        sizes = [len(segment.columns[self.layer].ids) for segment in self.index.segments]
+        bases = np.cumsum([0, *sizes])
+        for starts, ends in _original_spans(reach, all_segments.rests(), shortest):
+            numbers = np.searchsorted(bases, starts, side="right") - 1
+            for number in np.unique(numbers).tolist():
+                inside, base = numbers == number, bases[number]
+                segment = self.index.segments[number]
+                yield from list_fragments(
+                    segment, number, self.layer, starts[inside] - base, ends[inside] - base
+                )
 
 
 def find_originals(
@@ -140,39 +149,67 @@ def find_originals(
     """
     sources = sources or sources_of(index)
     rule = rule or rule_for(index)
-    ground = GroundTruth(index, layer, sources)
-    width = ground.width(relax)
-    bases = segment_bases(ground.segments)
-    edges = np.zeros((int(bases[-1]) >> 3) + PADDING, np.uint8)
-    for segment, base in zip(index.segments, bases.tolist()):
-        bits = edges_of_segment(segment, rule)
-        edges[base >> 3 : (base >> 3) + len(bits)] = bits
-    tally = FragmentCounts.empty(max((segment.longest for segment in ground.segments), default=0))
-    reach = np.zeros((int(bases[-1]), 2), np.int32)
+    width = list_width(sources, relax)
+    index.lookups(layer)  # refuses a layer that is not sorted
+    if not index.segments:
+        return Originals(index, layer, sources, [], 0, 0)
+    all_segments = _join_segments(index, layer)
+    segment = SourcedSegment(all_segments, layer, np.concatenate(sources.of))
+    edges = np.append(edges_of_segment(all_segments, rule), np.zeros(PADDING, np.uint8))
+    tally, longest = FragmentCounts.empty(segment.longest), segment.longest
+    reach = np.zeros((len(segment.column.ids), 2), np.int32)
     more = [np.empty(0, np.int64)]
 
-    def walk_along(ranges: Ranges) -> tuple[FragmentCounts, list[Int64s]]:
-        counts = FragmentCounts.empty(tally.longest)
+    def walk_along(ranks: tuple[int, int]) -> tuple[FragmentCounts, list[Int64s]]:
+        counts = FragmentCounts.empty(longest)
         return counts, [
-            counts.add(stretch, *reach_of_all(stretch, width), edges, reach)
-            for stretch in merged_blocks(ground, bases, ranges)
+            counts.add(block, *reach_of_all(block, width), edges, reach)
+            for block in segment.cut_ranges([ranks])
         ]
 
-    parts = split_suffixes(ground, _PARTS * index.threads)
-    sizes = [sum(stop - start for start, stop in ranges) for ranges in parts]
-    with (reporter or Silent()).stage("matching sentences", sum(sizes)) as advance:
-        for size, (counted, apart) in zip(sizes, map_segments(walk_along, parts, index.threads)):
-            tally.join(counted)
-            more += apart
-            advance(size)
-    ground_reach = GroundReach(reach, np.sort(np.concatenate(more)), edges, bases)
-    sentences = original = 0
-    for number, suffixed in enumerate(ground.segments):
-        sentences_here, holding = tally.add_places(suffixed, ground_reach.of(number))
-        sentences, original = sentences + sentences_here, original + holding
-    return Originals(
-        index, layer, sources, tally.rows(ground_reach), sentences, original, ground, ground_reach
-    )
+    parts = split_suffixes(segment, _PARTS * index.threads)
+    with (reporter or Silent()).stage("matching sentences", len(segment.suffixes.order)) as advance:
+        for part, (counts, later) in zip(parts, map_segments(walk_along, parts, index.threads)):
+            tally.join(counts)
+            more += later
+            advance(part[1] - part[0])
+    ground_reach = GroundReach(reach, np.sort(np.concatenate(more)), edges)
+    sentences, original = tally.add_places(segment, ground_reach)
+    rows = tally.rows(ground_reach)
+    return Originals(index, layer, sources, rows, sentences, original, (segment, ground_reach))
+
+
+def _join_segments(index: Index, layer: str) -> Segment:
+    """The layers that fragments are made of, of all segments as one."""
+    if len(index.segments) == 1:
+        return index.segments[0]
+    names = [name for name in dict.fromkeys((WORD, layer, TAGS)) if name in index.layers]
+    parts = [
+        replace(segment, columns={name: segment.columns[name] for name in names})
+        for segment in index.segments
+    ]
+    target = MemoryTarget()
+    merge_segments(target, parts, LayerForms((layer,), threads=index.threads))
+    return read_segment("joined", target.parts.values())
+
+
+def split_suffixes(segment: SourcedSegment, most: int) -> list[tuple[int, int]]:
+    """At most so many parts of all suffixes, in order: from where to where.
+
+    No match leaves a part: it begins with two items that no suffix before it begins with.
+    """
+    ids, order = segment.column.ids, segment.suffixes.order
+    size = len(order)
+    number = max(1, min(most, size // _MIN_PART))
+
+    def first_two(rank: int) -> tuple[int, int]:
+        return ids[order[rank]], ids[min(order[rank] + 1, len(ids) - 1)]
+
+    cuts = [
+        bisect_left(range(size), first_two(size * part // number), key=first_two)
+        for part in range(1, number)
+    ]
+    return list(pairwise([0, *cuts, size]))
 
 
 def _original_spans(
@@ -276,25 +313,12 @@ class GroundReach:
     `reach[p]` are two numbers of items: of the longest run from p on that more than `relax` sources
     hold, its own among them, and of the longest that stands earlier in the order. A fragment from p
     on counts as a different one if it is longer than that, or if position << 32 | length is in
-    `more`, which ascends. `edges` has a bit for each position. Segment s begins with position
-    `bases[s]`.
+    `more`, which ascends. `edges` has a bit for each position.
     """
 
     reach: Int32s
     more: Int64s
     edges: Bits
-    bases: Int64s
-
-    def of(self, segment: int) -> GroundReach:
-        """That of one segment, from whose first position on positions are counted then."""
-        first, behind = (int(base) for base in self.bases[segment : segment + 2])
-        low, high = np.searchsorted(self.more, [first << 32, behind << 32])
-        return GroundReach(
-            self.reach[first:behind],
-            self.more[low:high] - (first << 32),
-            self.edges[first >> 3 :],
-            np.array([0, behind - first]),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,31 +343,20 @@ class FragmentCounts:
     """Fragments by length: all, and those that are not new, not original, not single."""
 
     occurrences: Int64s
-    patterns: Int64s
-    longer: Int64s
+    less: Int64s
 
     @classmethod
     def empty(cls, longest: int) -> FragmentCounts:
-        size = max(longest, _SHORT) + 1
-        return cls(
-            np.zeros(size, np.int64),
-            np.zeros((_KINDS, _PATTERNS), np.int64),
-            np.zeros((_KINDS, size), np.int64),
-        )
-
-    @property
-    def longest(self) -> int:
-        return len(self.occurrences) - 1
+        return cls(np.zeros(longest + 1, np.int64), np.zeros((_KINDS, longest + 1), np.int64))
 
     def join(self, other: FragmentCounts) -> None:
         """Add what another one has counted."""
         self.occurrences[:] += other.occurrences
-        self.patterns[:] += other.patterns
-        self.longer[:] += other.longer
+        self.less[:] += other.less
 
     def add(
         self,
-        stretch: SuffixBlock,
+        block: SuffixBlock,
         common: Int32s,
         before: Int32s,
         alone: Int32s,
@@ -351,16 +364,7 @@ class FragmentCounts:
         reach: Int32s,
     ) -> Int64s:
         later_fragments: Int64s = _count_block(
-            stretch.places,
-            stretch.shared,
-            stretch.rests,
-            common,
-            before,
-            alone,
-            edges,
-            reach,
-            self.patterns,
-            self.longer,
+            block.places, block.shared, block.rests, common, before, alone, edges, reach, self.less
         )
         return later_fragments
 
@@ -375,12 +379,7 @@ class FragmentCounts:
         return int(sentences), int(holding)
 
     def rows(self, ground_reach: GroundReach) -> list[LengthRow]:
-        less = self.longer.copy()
-        patterns = np.arange(_PATTERNS)
-        for length in range(MIN_FRAGMENT, _SHORT + 1):
-            of_length = patterns >> (length - MIN_FRAGMENT) & 1 == 1
-            less[:, length] += self.patterns[:, of_length].sum(axis=1)
-        counts = self.occurrences - less
+        counts = self.occurrences - self.less
         more, positions = ground_reach.more & _LENGTH, ground_reach.more >> 32
         np.add.at(counts[_BEFORE], more, 1)
         np.add.at(counts[_ORIGINAL], more, more > ground_reach.reach[positions, 0])
@@ -400,9 +399,6 @@ prefetch: Any = intrinsics.prefetch
 _AHEAD = 32
 PADDING = 16
 """Bytes behind edges: what reads them reads up to so far beyond the last sentence."""
-_SHORT = 11
-"""Items of the longest fragments that are counted by patterns."""
-_PATTERNS = 1 << (_SHORT - 1)
 _KINDS = 4
 _BEFORE, _ORIGINAL, _COMMON, _ALONE = range(_KINDS)
 """What is counted: what is not new; not new or not original; not original; not single."""
@@ -454,36 +450,31 @@ def _holds_original(edges, reach, position, stop):  # type: ignore[no-untyped-de
 
 
 @njit(inline="always")
-def _count_from(edges, position, edge_word, most, patterns, longer):  # type: ignore[no-untyped-def]
-    """Add the fragments from a position on, up to `most` items; `edge_word`: the first edges."""
-    patterns[(edge_word & lowest(min(most, _SHORT))) >> _ONE] += 1
-    if most > _SHORT:
-        edge_word &= lowest(most) & ~lowest(_SHORT)
-        while edge_word:
-            longer[trailing_zeros(edge_word) + 1] += 1
-            edge_word &= edge_word - _ONE
-        for length in range(LOADED_BITS + 1, most + 1):
-            longer[length] += is_edge(edges, position + length - 1)
+def _count_from(edges, position, edge_word, most, counts):  # type: ignore[no-untyped-def]
+    """Count the fragments from a position on, up to `most` items; `edge_word`: the first edges."""
+    edge_word &= lowest(most)
+    while edge_word:
+        counts[trailing_zeros(edge_word) + 1] += 1
+        edge_word &= edge_word - _ONE
+    for length in range(LOADED_BITS + 1, most + 1):
+        counts[length] += is_edge(edges, position + length - 1)
 
 
 @njit(cache=True, nogil=True)
-def _count_block(  # type: ignore[no-untyped-def]
-    positions, shared, rests, common, before, alone, edges, reach, patterns, longer
-):
-    """Add up the fragments of a stretch of suffixes that are not new, not original or not single.
+def _count_block(positions, shared, rests, common, before, alone, edges, reach, less):  # type: ignore[no-untyped-def]
+    """Count the fragments of a block of suffixes that are not new, not original or not single.
 
-    Those with few items by their patterns, others by length. Writes `common` and `before` into the
-    row of their position in `reach`. Gives the fragments whose words stand earlier in the order,
-    but never as a fragment: the same words may be tagged in different ways, so that they are a
-    fragment at one position and not at another. Each is its position, shifted up by 32 bits, and
-    its length.
+    Writes `common` and `before` into the row of their position in `reach`. Gives the fragments
+    whose words stand earlier in the order, but never as a fragment: the same words may be tagged in
+    different ways, so that they are a fragment at one position and not at another. Each is its
+    position, shifted up by 32 bits, and its length.
     """
     later_fragments = np.empty(16, np.int64)
     count = 0
     # Of each length whether the words at hand were met as a fragment: bits, then numbers of those
     # that are longer than a load.
-    seen = np.uint64(0)
-    far = np.zeros(longer.shape[1], np.bool_)
+    met = np.uint64(0)
+    far = np.zeros(less.shape[1], np.bool_)
     deepest = 0
     for i in range(len(positions)):
         position = positions[i]
@@ -491,7 +482,7 @@ def _count_block(  # type: ignore[no-untyped-def]
         prefetch(edges, ahead >> 3)
         prefetch(reach, 2 * ahead)
         reach[position, 0], reach[position, 1] = common[i], before[i]
-        seen &= lowest(shared[i])
+        met &= lowest(shared[i])
         for length in range(max(LOADED_BITS, shared[i]) + 1, deepest + 1):
             far[length] = False
         deepest = min(deepest, shared[i])
@@ -499,21 +490,14 @@ def _count_block(  # type: ignore[no-untyped-def]
         if not edge_word & _ONE:
             continue
         edge_word &= ~_ONE
-        _count_from(edges, position, edge_word, before[i], patterns[_BEFORE], longer[_BEFORE])
-        _count_from(
-            edges,
-            position,
-            edge_word,
-            max(common[i], before[i]),
-            patterns[_ORIGINAL],
-            longer[_ORIGINAL],
-        )
-        _count_from(edges, position, edge_word, common[i], patterns[_COMMON], longer[_COMMON])
-        _count_from(edges, position, edge_word, alone[i], patterns[_ALONE], longer[_ALONE])
+        _count_from(edges, position, edge_word, before[i], less[_BEFORE])
+        _count_from(edges, position, edge_word, max(common[i], before[i]), less[_ORIGINAL])
+        _count_from(edges, position, edge_word, common[i], less[_COMMON])
+        _count_from(edges, position, edge_word, alone[i], less[_ALONE])
         follows = np.int32(0)
         if i + 1 < len(positions):
             follows = min(shared[i + 1], rests[i])
-        new = edge_word & lowest(before[i]) & ~seen
+        new = edge_word & lowest(before[i]) & ~met
         if new or before[i] > LOADED_BITS:
             if count + before[i] > len(later_fragments):
                 later_fragments = np.append(
@@ -527,7 +511,7 @@ def _count_block(  # type: ignore[no-untyped-def]
                 if is_edge(edges, position + length - 1) and not far[length]:
                     later_fragments[count] = position << 32 | length
                     count += 1
-        seen |= edge_word & lowest(follows)
+        met |= edge_word & lowest(follows)
         for length in range(LOADED_BITS + 1, follows + 1):
             if is_edge(edges, position + length - 1):
                 far[length] = True

@@ -37,7 +37,7 @@ from rote.index.counts.document_counts import document_of, document_table
 from rote.index.counts.longest_match import longest_matches
 from rote.index.counts.lookup import Lookup
 from rote.index.index import Index
-from rote.search.originality.sources import DocumentSources
+from rote.search.originality.authors import DocumentSources
 from rote.search.originality.suffix_blocks import (
     MIN_FRAGMENT,
     Int32s,
@@ -102,12 +102,6 @@ class GroundTruth:
             SourcedSegment(segment, layer, of) for segment, of in zip(index.segments, sources.of)
         ]
 
-    def width(self, relax: int) -> int:
-        """Entries of a list that tells whether more than `relax` sources hold something."""
-        if relax < 1:
-            raise OptionError(f"relax must be at least 1, not {relax}: a source knows its own text")
-        return min(relax, self.sources.count) + 1
-
     # -- a text against it -------------------------------------------------------------------
 
     def reach(self, text: Layer, relax: int = 1, *, held_out: bool = False) -> Reach:
@@ -119,12 +113,12 @@ class GroundTruth:
         known, common = np.zeros(len(rests), np.int32), np.zeros(len(rests), np.int32)
         # A source knows its own text to the sentence's end, so that it always comes first.
         first = int(held_out)
-        width = self.width(relax) + first
+        width = list_width(self.sources, relax) + first
         tables = [lookup.column.vocabulary.numbers(text.vocabulary) for lookup in self.lookups]
-        for part, seen in text_blocks(rests, width):
+        for part, needed in text_blocks(rests, width):
             lists = SourceLists.empty(part.stop - part.start, width)
             for number, table in enumerate(tables):
-                lists.join(self.ask_segment(number, table[text.ids[seen]], rests[part], width))
+                lists.join(self.ask_segment(number, table[text.ids[needed]], rests[part], width))
             known[part], common[part] = lists.lengths[:, first], lists.lengths[:, -1]
         return Reach(known, common)
 
@@ -140,13 +134,11 @@ class GroundTruth:
             questions = questions[~solved]
         questions = questions[np.argsort(low[questions], kind="stable")]
         ranks, done = low[questions], 0
-        for stretch in self.segments[number].cut_ranges(self._touched(number, ids, questions)):
-            more = int(np.searchsorted(ranks[done:], stretch.stop))
+        for block in self.segments[number].cut_ranges(self._touched(number, ids, questions)):
+            more = int(np.searchsorted(ranks[done:], block.stop))
             if more:
                 here = questions[done : done + more]
-                lists.put(
-                    here, walk_block(stretch, ranks[done : done + more], most[here], width)[0]
-                )
+                lists.put(here, walk_block(block, ranks[done : done + more], most[here], width)[0])
                 done += more
         return lists
 
@@ -161,27 +153,18 @@ class GroundTruth:
         width: int,
     ) -> tuple[SourceLists, NDArray[np.bool_]]:
         """The lists of the positions asked about, and which of them were found in a few steps."""
-        segment, table = (
-            self.segments[number],
-            document_table(self.lookups[number].column.document_ends),
-        )
+        segment, parts = self.segments[number], self.lookups[number].parts
+        table = document_table(self.lookups[number].column.document_ends)
         lists, solved = SourceLists.empty(len(questions), width), np.zeros(len(questions), np.bool_)
         _reach_nearby(
-            self.lookups[number].parts,
+            parts,
             segment.sentence_last.data,
-            (table.ends, table.shift, table.first),
-            segment.sources,
-            ids,
-            questions,
-            low[questions],
-            high[questions],
-            most[questions],
+            (table.ends, table.shift, table.first, segment.sources),
+            (ids, questions, low[questions], high[questions], most[questions]),
             len(segment.suffixes.order),
             min(width, self.sources.count),
             _STEPS,
-            lists.sources,
-            lists.lengths,
-            solved,
+            (lists.sources, lists.lengths, solved),
         )
         return lists, solved
 
@@ -200,6 +183,13 @@ class GroundTruth:
         wide = low[1:] - high[:-1] > _GAP
         starts = low[np.append(True, wide)[: len(low)]]
         return list(zip(starts.tolist(), high[np.append(wide, True)[: len(low)]].tolist()))
+
+
+def list_width(sources: DocumentSources, relax: int) -> int:
+    """Entries of a list that tells whether more than `relax` sources hold something."""
+    if relax < 1:
+        raise OptionError(f"relax must be at least 1, not {relax}: a source knows its own text")
+    return min(relax, sources.count) + 1
 
 
 def rests_of_text(text: Layer) -> Int32s:
@@ -221,20 +211,15 @@ def text_blocks(rests: Int32s, width: int) -> Iterator[tuple[slice, slice]]:
 
 
 def walk_block(
-    stretch: SuffixBlock, ranks: Int64s, most: Int32s, width: int
+    block: SuffixBlock, ranks: Int64s, most: Int32s, width: int
 ) -> tuple[SourceLists, Int32s, Int32s]:
-    """The lists of some suffixes of a stretch; of all `before` and `alone`, see `OwnReach`."""
+    """The lists of some suffixes of a block; of all `before` and `alone`, see `_reach_along`."""
     lists = SourceLists.empty(len(ranks), width)
-    before, alone = np.empty_like(stretch.rests), np.empty_like(stretch.rests)
+    before, alone = np.empty_like(block.rests), np.empty_like(block.rests)
     _reach_along(
-        stretch.shared,
-        stretch.rests,
-        stretch.sources,
-        width,
-        ranks - stretch.start,
-        most,
-        lists.sources,
-        lists.lengths,
+        (block.shared, block.rests, block.sources),
+        (ranks - block.start, most),
+        (lists.sources, lists.lengths),
         before,
         alone,
     )
@@ -285,35 +270,36 @@ def _join_pair(sources, lengths, other_sources, other_lengths, out_sources, out_
     width = len(lengths)
     out_lengths[:] = 0
     while filled < width:
-        left = lengths[a] if a < width else 0
-        right = other_lengths[b] if b < width else 0
-        if left == 0 and right == 0:
+        length_a = lengths[a] if a < width else 0
+        length_b = other_lengths[b] if b < width else 0
+        if length_a == 0 and length_b == 0:
             break
-        if left >= right:
-            source, length = sources[a], left
+        if length_a >= length_b:
+            source, length = sources[a], length_a
             a += 1
         else:
-            source, length = other_sources[b], right
+            source, length = other_sources[b], length_b
             b += 1
-        seen = False
+        is_listed = False
         for k in range(filled):
-            seen |= out_sources[k] == source
-        if not seen:
+            is_listed |= out_sources[k] == source
+        if not is_listed:
             out_sources[filled] = source
             out_lengths[filled] = length
             filled += 1
 
 
 @njit(cache=True, nogil=True)
-def _reach_along(  # type: ignore[no-untyped-def]
-    shared, rests, sources, width, ranks, most, found_sources, found_lengths, before, alone
-):
-    """Walk along a stretch of suffixes.
+def _reach_along(suffixes, questions, lists, before, alone):  # type: ignore[no-untyped-def]
+    """Walk along a block of suffixes.
 
     For each question q, the list of the suffix `ranks[q]`, cut down to `most[q]`; ranks ascend.
-    For each suffix of the stretch, the longest match with any before it, and with any other.
+    For each suffix of the block, the longest match with any before it, and with any other.
     """
-    size = len(shared)
+    shared, rests, sources = suffixes
+    ranks, most = questions
+    found_sources, found_lengths = lists
+    size, width = len(shared), found_lengths.shape[1]
     blocks = (size + _BLOCK - 1) // _BLOCK
     # Lists of what stands behind each block, then behind each suffix of one block.
     corner_sources = np.zeros((blocks + 1, width), np.int32)
@@ -369,7 +355,7 @@ def _put_of_two(first, longest, second, longer, source, length):  # type: ignore
 
 @njit(cache=True, nogil=True)
 def reach_of_two(shared, rests, sources, common, before, alone):  # type: ignore[no-untyped-def]
-    """For each suffix of a stretch the longest match with another source, with any, with any other.
+    """For each suffix of a block the longest match with another source, with any, with any other.
 
     As `_reach_along` with lists of two, in two scans that carry one list each: `common` is what
     the second entry of its lists would be.
@@ -422,29 +408,15 @@ def _shared_with_suffix(parts, text, i, rank, most):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _reach_nearby(  # type: ignore[no-untyped-def]
-    parts,
-    last,
-    table,
-    source_of,
-    text,
-    questions,
-    lows,
-    highs,
-    most,
-    suffixes,
-    needed,
-    steps,
-    found_sources,
-    found_lengths,
-    solved,
-):
+def _reach_nearby(parts, last, table, text_questions, suffixes, needed, steps, lists):  # type: ignore[no-untyped-def]
     """For position `questions[q]` of a text list its longest matches, none above `most[q]`.
 
     `lows[q]` to `highs[q]` are the suffixes that share most with it, at least `most[q]` items.
     The list is full with `needed` entries. `solved[q]` says whether so many steps were enough.
     """
-    ends, shift, first = table
+    ends, shift, first, source_of = table
+    text, questions, lows, highs, most = text_questions
+    found_sources, found_lengths, solved = lists
     for q in range(len(questions)):
         i, limit = questions[q], most[q]
         sources, lengths = found_sources[q], found_lengths[q]
@@ -452,15 +424,15 @@ def _reach_nearby(  # type: ignore[no-untyped-def]
         above, below = lows[q], lows[q] - 1
         shares_above = limit
         shares_below = _shared_with_suffix(parts, text, i, below, limit) if below >= 0 else 0
-        left = steps
+        steps_left = steps
         while True:
             shared = max(shares_above, shares_below)
             if shared < MIN_FRAGMENT or lengths[needed - 1] >= shared:
                 solved[q] = True
                 break
-            if left == 0:
+            if steps_left == 0:
                 break
-            left -= 1
+            steps_left -= 1
             rank = above if shares_above >= shares_below else below
             position = read(parts.order, parts.order_bits, rank)
             rest = rest_of_sentence(last, position)

@@ -1,4 +1,4 @@
-"""Sorted suffixes in blocks that no match leaves, of one segment or of several together.
+"""Sorted suffixes of a segment in blocks that no match leaves.
 
 Three numbers stand beside each suffix: how many items it shares with the one before it, how many
 items there are up to its sentence's end (a match ends there), and its source. No fragment is
@@ -13,7 +13,8 @@ four bytes an item. Lengths beyond the longest sentence are all the same to a ma
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from typing import Any
 
@@ -24,8 +25,8 @@ from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.index.columns import intrinsics
 from rote.index.columns.intrinsics import trailing_zeros
-from rote.index.columns.layer_column import LayerColumn, Suffixes
-from rote.index.columns.packed_array import PADDING, PackedArray, read
+from rote.index.columns.layer_column import Suffixes
+from rote.index.columns.packed_array import PADDING, read
 from rote.index.counts.document_counts import DocumentTable, document_of, document_table
 from rote.index.segments.segment import Segment
 
@@ -55,24 +56,12 @@ class SuffixBlock:
 
     def part(self, start: int, stop: int) -> SuffixBlock:
         """Some of its suffixes, counted from its first."""
-        wanted = slice(start, stop)
-        columns = (
-            self.places[wanted],
-            self.shared[wanted],
-            self.rests[wanted],
-            self.sources[wanted],
-        )
-        return SuffixBlock(self.start + start, *columns)
+        places, some = self.places[start:stop], slice(start, stop)
+        columns = (column[some] for column in (self.shared, self.rests, self.sources))
+        return SuffixBlock(self.start + start, places, *columns)
 
 
-def empty_block(start: int, size: int) -> SuffixBlock:
-    """Room for what is to be known of some suffixes."""
-    return SuffixBlock(
-        start, np.empty(size, np.int64), *(np.empty(size, np.int32) for _ in range(3))
-    )
-
-
-def cut_blocks(blocks: Iterable[SuffixBlock]) -> Iterator[SuffixBlock]:
+def _cut_blocks(blocks: Iterable[SuffixBlock]) -> Iterator[SuffixBlock]:
     """The same suffixes in pieces that no match leaves; blocks follow each other in the order."""
     pending: list[SuffixBlock] = []
     for block in blocks:
@@ -85,42 +74,30 @@ def cut_blocks(blocks: Iterable[SuffixBlock]) -> Iterator[SuffixBlock]:
         yield _join_blocks(pending)
 
 
-def _join_blocks(stretches: Sequence[SuffixBlock]) -> SuffixBlock:
-    if len(stretches) == 1:
-        return stretches[0]
-    parts = [(each.places, each.shared, each.rests, each.sources) for each in stretches]
-    positions, shared, rests, sources = (np.concatenate(column) for column in zip(*parts))
-    return SuffixBlock(stretches[0].start, positions, shared, rests, sources)
+def _join_blocks(blocks: Sequence[SuffixBlock]) -> SuffixBlock:
+    columns = zip(*((each.places, each.shared, each.rests, each.sources) for each in blocks))
+    return SuffixBlock(blocks[0].start, *map(np.concatenate, columns))
 
 
-@dataclass(slots=True)
 class SourcedSegment:
     """One layer of a segment, its sentences, and the source of each of its documents."""
 
-    segment: Segment
-    layer: str
-    sources: Int32s
-    _longest: int | None = None
-    _by_place: Int32s = field(default_factory=lambda: np.empty(0, np.int32))
-    _compared: int = 0
-    """How many shared items `_by_place` tells apart."""
-    _work: int = 0
-    _lock: Lock = field(default_factory=Lock)
-    column: LayerColumn = field(init=False)
-    sentence_last: PackedArray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.column = self.segment.columns[self.layer].plain()
-        if self.layer in self.segment.positions and self.layer != "word":
+    def __init__(self, segment: Segment, layer: str, sources: Int32s) -> None:
+        self.segment, self.sources = segment, sources
+        self.column = segment.columns[layer].plain()
+        if layer in segment.positions and layer != "word":
             raise OptionError(
-                f"fragments are made of words, and the layer '{self.layer}' has items of its own"
+                f"fragments are made of words, and the layer '{layer}' has items of its own"
             )
-        last = self.segment.positions_of(self.layer).sentence_last
+        last = segment.positions_of(layer).sentence_last
         if last is None:
             raise OptionError(
                 "this index does not know where sentences end: it was made without them"
             )
         self.sentence_last = last
+        self._shared_by_place: Int32s = np.empty(0, np.int32)
+        self._work = 0
+        self._lock = Lock()
 
     @property
     def suffixes(self) -> Suffixes:
@@ -142,68 +119,53 @@ class SourcedSegment:
     def cut_ranges(self, ranges: Iterable[tuple[int, int]] | None = None) -> Iterator[SuffixBlock]:
         """All suffixes, in order, or those of some ranges, each of which no match leaves."""
         for start, end in [(0, len(self.suffixes.order))] if ranges is None else ranges:
-            yield from cut_blocks(self.blocks(start, end, BLOCK_SIZE, self.longest))
+            yield from _cut_blocks(self._blocks(start, end))
 
-    def blocks(self, start: int, end: int, size: int, most: int) -> Iterator[SuffixBlock]:
-        """Suffixes `start` to `end`, so many at a time; they share no more than `most` items.
-
-        The first one shares nothing: no match comes from before it.
-        """
+    def _blocks(self, start: int, end: int) -> Iterator[SuffixBlock]:
+        """Suffixes `start` to `end`; the first shares nothing: no match comes from before it."""
         table = document_table(self.column.document_ends)
-        for first in range(start, end, size):
-            block = empty_block(first, min(size, end - first))
-            if self._locate(table, most, block) < 0:
-                self._compare_in_text_order(most)
-                self._locate(table, most, block)
+        for first in range(start, end, BLOCK_SIZE):
+            size = min(BLOCK_SIZE, end - first)
+            places, columns = np.empty(size, np.int64), np.empty((3, size), np.int32)
+            block = SuffixBlock(first, places, *columns)
+            if self._fill_block(table, block) < 0:
+                with self._lock:  # several threads walk along parts of the order
+                    if not len(self._shared_by_place):
+                        self._shared_by_place = self._compare_in_text_order()
+                self._fill_block(table, block)
             if first == start:
                 block.shared[0] = 0
             yield block
 
-    def _locate(self, table: DocumentTable, most: int, out: SuffixBlock) -> int:
-        """Fill in a stretch; gives -1 if its suffixes share too much to be compared."""
+    def _fill_block(self, table: DocumentTable, block: SuffixBlock) -> int:
+        """Fill in a block; gives -1 if its suffixes share too much to be compared."""
         ids, order = self.column.ids, self.suffixes.order
         work = _fill_block(
-            ids.data,
-            ids.bits,
-            order.data,
-            order.bits,
-            out.start,
-            self._by_place if self._compared >= most else self._by_place[:0],
-            most,
+            (ids.data, ids.bits, order.data, order.bits, block.start),
+            self._shared_by_place,
+            self.longest,
             _BUDGET * len(ids) + _MIN_BUDGET - self._work,
             self.sentence_last.data,
             (table.ends, table.shift, table.first),
             self.sources,
-            out.places,
-            out.shared,
-            out.rests,
-            out.sources,
+            (block.places, block.shared, block.rests, block.sources),
         )
         self._work += max(0, work)
         return int(work)
 
-    def _compare_in_text_order(self, most: int) -> None:
+    def _compare_in_text_order(self) -> Int32s:
         ids, order = self.column.ids, self.suffixes.order
-        with self._lock:  # several threads walk along parts of the order
-            if self._compared >= most:
-                return
-            by_place = np.empty(len(ids), np.int32)
-            _compare_in_text_order(
-                ids.data, ids.bits, order.data, order.bits, len(order), most, by_place
-            )
-            self._by_place = by_place
-            self._compared = most
+        out = np.empty(len(ids), np.int32)
+        _compare_in_text_order(
+            ids.data, ids.bits, order.data, order.bits, len(order), self.longest, out
+        )
+        return out
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """Items of the longest sentence."""
-        if self._longest is None:
-            self._longest = int(
-                _longest_sentence(
-                    self.sentence_last.data, len(self.column.ids), self.column.document_ends
-                )
-            )
-        return self._longest
+        last, ends = self.sentence_last.data, self.column.document_ends
+        return int(_longest_sentence(last, len(self.column.ids), ends))
 
 
 load64: Any = intrinsics.load64
@@ -306,29 +268,15 @@ def _is_same_item(ids, bits, first, second):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill_block(  # type: ignore[no-untyped-def]
-    ids,
-    bits,
-    order,
-    order_bits,
-    start,
-    known,
-    most,
-    budget,
-    last,
-    table,
-    source_of,
-    positions,
-    shared,
-    rests,
-    sources,
-):
+def _fill_block(suffixes, known, most, budget, last, table, source_of, block):  # type: ignore[no-untyped-def]
     """Fill in all that is to be known of the suffixes from `start` on.
 
     What each shares with the one before it, up to `most` items, is looked up in `known`, by
     position, or compared if that is empty. Gives the number of items compared, or -1 as soon as
     they are more than the budget.
     """
+    ids, bits, order, order_bits, start = suffixes
+    positions, shared, rests, sources = block
     loads = _loads(bits)
     step, mask, low = loads
     work = np.int64(0)
@@ -383,15 +331,15 @@ def _compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  
             shared = np.int64(0)
             out[place] = 0
             continue
-        other = np.int64(out[place])
+        neighbour = np.int64(out[place])
         shared = max(shared - 1, np.int64(0))
         # Beyond the end only if the suffixes are not sorted.
-        if other + shared >= len(out) or place + shared >= len(out):
+        if neighbour + shared >= len(out) or place + shared >= len(out):
             shared = np.int64(0)
-        inside = 0 <= other < len(out)
-        shared = (
-            _shared_items(ids, bits, loads, other, place, shared, most) if inside else np.int64(0)
-        )
+        if 0 <= neighbour < len(out):
+            shared = _shared_items(ids, bits, loads, neighbour, place, shared, most)
+        else:
+            shared = np.int64(0)
         out[place] = shared
 
 

@@ -30,8 +30,7 @@ from rote.core.layer import Layer
 from rote.core.progress import several
 from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns.layer_column import LayerColumn
-from rote.index.counts.batch import find_ranges
-from rote.index.counts.lookup import as_kernel_array
+from rote.index.counts.lookup import as_kernel_array, find_ranges
 from rote.index.grams import END, Grams
 from rote.search.model.back_off import BackOff
 from rote.search.originality.edges import TAGS, Edges, Rule, edges_of_text, is_mark
@@ -250,26 +249,26 @@ def expected_runs(
 
     def single(going: Int64s, offset: int) -> tuple[Int64s, Floats]:
         """How often the item at that offset occurs elsewhere, and how probable that makes it."""
-        other = np.maximum(counts.single[starts[going] + offset] - counts.run[going], 0)
-        return other, model.mix(other, events[going] - counts.run[going], uniform[going])
+        elsewhere = np.maximum(counts.single[starts[going] + offset] - counts.run[going], 0)
+        return elsewhere, model.mix(elsewhere, events[going] - counts.run[going], uniform[going])
 
     going, length = np.arange(len(starts)), 1
     context, probability = single(going, 0)
     expected = np.log2(events) + np.log2(probability)
     while len(going):
-        other, probability = single(going, length)
+        elsewhere, probability = single(going, length)
         pairs = np.maximum(counts.pair[starts[going] + length - 1] - counts.run[going], 0)
         # Where the context occurs nowhere else, nothing is known of what follows it.
-        seen = context > 0
-        probability[seen] = model.mix(pairs[seen], context[seen], probability[seen])
+        known = context > 0
+        probability[known] = model.mix(pairs[known], context[known], probability[known])
         expected[going] += np.log2(probability)
         length += 1
         rare = (length >= least[going]) & (expected[going] <= np.log2(chance / PER_WORDS))
         runs[starts[going[rare]]] = length - 1
         ended = ~rare & (length == longest[going])
         runs[starts[going[ended]]] = length
-        left = ~(rare | ended)
-        going, context = going[left], other[left]
+        undecided = ~(rare | ended)
+        going, context = going[undecided], elsewhere[undecided]
     return runs
 
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from rote.core.errors import OptionError
 from rote.index.grams import END, Grams
 from rote.index.index import DEFAULT, Index
-from rote.search.rows.groups import Groups
-from rote.search.rows.match_arrays import ITEMS, MatchArrays, items_beside, unique_rows
+from rote.search.rows.counts import Groups
+from rote.search.rows.matches import ITEMS, MatchArrays, items_beside, unique_rows
 
 COLLOCATES = ("word", "near", "expected", "count", "g2", "pmi", "t", "log_dice")
 SORTS = COLLOCATES[4:]
@@ -80,8 +80,8 @@ def count_neighbours(matches: MatchArrays, side: str, words: int = 1) -> list[di
         for first in range(span.start, span.stop, _AT_ONCE):
             block = slice(first, min(first + _AT_ONCE, span.stop))
             ids = items_beside(column, matches.start[block], matches.end[block], side)[:, :words]
-            shown, which = unique_rows(ids, column.ids.bits)
-            for row, count in zip(ids[shown].tolist(), np.bincount(which).tolist()):
+            distinct, which = unique_rows(ids, column.ids.bits)
+            for row, count in zip(ids[distinct].tolist(), np.bincount(which).tolist()):
                 items = tuple(column.vocabulary[item] for item in row if item != END)
                 neighbours[items] += count
     return [
@@ -127,9 +127,9 @@ def log_likelihood(a: ArrayLike, b: ArrayLike, total_a: ArrayLike, total_b: Arra
     share = (first + second) / (first_total + second_total)
     total_information = np.zeros(np.broadcast_shapes(first.shape, second.shape, first_total.shape))
     for total, count in ((first_total, first), (second_total, second)):
-        for seen, expected in ((count, total * share), (total - count, total * (1 - share))):
+        for cell, expected in ((count, total * share), (total - count, total * (1 - share))):
             with np.errstate(divide="ignore", invalid="ignore"):
-                total_information += np.where(seen > 0, seen * np.log(seen / expected), 0.0)
+                total_information += np.where(cell > 0, cell * np.log(cell / expected), 0.0)
     return np.where(first * second_total < second * first_total, -2.0, 2.0) * np.maximum(
         total_information, 0.0
     )

@@ -32,9 +32,7 @@ from numpy.typing import NDArray
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
 from rote.index.columns.packed_array import read
-from rote.index.counts.batch import find_ranges
-from rote.index.counts.lookup import Lookup, as_kernel_array
-from rote.index.counts.prefix_table import prefetch
+from rote.index.counts.lookup import Lookup, as_kernel_array, find_ranges, prefetch
 from rote.index.grams import ABSENT, Grams
 
 Aligned = tuple[tuple[int, int, int], ...]
@@ -71,10 +69,7 @@ def find_alignments(
     order = np.lexsort((runs.place, runs.first, -run_bits, texts, documents))
     same = (np.diff(texts[order]) == 0) & (np.diff(documents[order]) == 0)
     arrays = _align_runs(
-        lookup.parts.ids,
-        lookup.parts.ids_bits,
-        number_words(lookup, layer),
-        as_kernel_array(bar.weights, np.float64),
+        _kernel_words(lookup, layer, bar),
         as_kernel_array(layer.text_starts[texts[order]], np.int64),
         as_kernel_array(layer.text_ends[texts[order]], np.int64),
         as_kernel_array(np.stack((runs.first, runs.place, runs.length))[:, order], np.int64),
@@ -88,7 +83,7 @@ def find_alignments(
 
 
 @njit(cache=True, nogil=True)
-def _align_runs(data, bits, ids, weights, lows, highs, runs, run_bits, pair, least, drop, longest):  # type: ignore[no-untyped-def]
+def _align_runs(words, lows, highs, runs, run_bits, pair, least, drop, longest):  # type: ignore[no-untyped-def]
     """Extend each run in turn; the runs of all alignments with enough bits, and their ends."""
     width = 2 * drop + 1
     rows = np.empty((2, width))
@@ -112,32 +107,10 @@ def _align_runs(data, bits, ids, weights, lows, highs, runs, run_bits, pair, lea
         if inside:
             continue
         before, i, p = _extend_alignment(
-            data,
-            bits,
-            ids,
-            weights,
-            first - 1,
-            position - 1,
-            -1,
-            first - lows[h],
-            drop,
-            rows,
-            moves[0],
-            bases[0],
+            words, first - 1, position - 1, -1, first - lows[h], drop, rows, moves[0], bases[0]
         )
         after, j, q = _extend_alignment(
-            data,
-            bits,
-            ids,
-            weights,
-            last,
-            behind,
-            1,
-            highs[h] - last,
-            drop,
-            rows,
-            moves[1],
-            bases[1],
+            words, last, behind, 1, highs[h] - last, drop, rows, moves[1], bases[1]
         )
         if before + run_bits[h] + after < least:
             continue
@@ -185,15 +158,14 @@ def _add_word(firsts, positions, lengths, start, first, position):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def _extend_alignment(  # type: ignore[no-untyped-def]
-    data, bits, ids, weights, word, position, step, most, drop, rows, moves, bases
-):
+def _extend_alignment(words, word, position, step, most, drop, rows, moves, bases):  # type: ignore[no-untyped-def]
     """The best alignment from a word and a position on, in the direction of `step`.
 
     Its bits, and how many words of the text (at most `most`) and of the document it has. Row r
     holds the best alignments of r words of the text, by the number j of words of the document;
     `moves[r, j - bases[r]]` says how they end.
     """
+    data, bits, ids, weights = words
     best, best_r, best_j = 0.0, np.int64(0), np.int64(0)
     old, new = rows[0], rows[1]
     # Cells from `low` to `high` of the row before may be gone on from.
@@ -206,26 +178,26 @@ def _extend_alignment(  # type: ignore[no-untyped-def]
         under, base = base, centre + 1 - drop
         bases[r] = base
         at = word + step * (r - 1)
-        first, last, top, left = np.int64(-1), np.int64(-2), _DEAD, _DEAD
+        first, last, top, previous = np.int64(-1), np.int64(-2), _DEAD, _DEAD
         for j in range(max(base, low), base + 2 * drop + 1):
-            if j > high + 1 and left == _DEAD:
+            if j > high + 1 and previous == _DEAD:
                 break
             value, move = _DEAD, 0
             if j <= high and old[j - under] > _DEAD:
                 value, move = old[j - under] - EDIT, _INSERTED
             diagonal = old[j - 1 - under] if low < j <= high + 1 else _DEAD
-            if diagonal > _DEAD or left > _DEAD:
+            if diagonal > _DEAD or previous > _DEAD:
                 word_there = _word_at(data, bits, position, step, j)
                 if word_there and diagonal > _DEAD:
                     same = word_there == ids[at]
                     score = diagonal + (weights[at] if same else -EDIT)
                     if score >= value:
                         value, move = score, _SAME if same else _REPLACED
-                if word_there and left - EDIT > value:
-                    value, move = left - EDIT, _DELETED
+                if word_there and previous - EDIT > value:
+                    value, move = previous - EDIT, _DELETED
             if value < best - drop * EDIT:
                 value = _DEAD
-            new[j - base], moves[r, j - base], left = value, move, value
+            new[j - base], moves[r, j - base], previous = value, move, value
             if value == _DEAD:
                 continue
             first, last = np.int64(j) if first < 0 else first, np.int64(j)
@@ -299,10 +271,12 @@ def find_shared_runs(
     return runs
 
 
-def number_words(lookup: Lookup, layer: Layer) -> NDArray[np.int32]:
-    """The words of a layer, numbered as a segment does."""
+def _kernel_words(lookup: Lookup, layer: Layer, bar: AlignmentThreshold) -> tuple[Any, ...]:
+    """A segment's stream, the words of a layer in its numbers, and their bits."""
     table = np.append(lookup.column.vocabulary.numbers(layer.vocabulary), np.int32(ABSENT))
-    return as_kernel_array(table[layer.ids], np.int32)
+    numbers = as_kernel_array(table[layer.ids], np.int32)
+    weights = as_kernel_array(bar.weights, np.float64)
+    return lookup.parts.ids, lookup.parts.ids_bits, numbers, weights
 
 
 def _runs_in_segment(
@@ -324,14 +298,11 @@ def _runs_in_segment(
     out = np.empty((3, len(keys)), np.int64)
     bar = bar or AlignmentThreshold(np.zeros(len(layer.ids)), -np.inf, 0)
     count = _extend_hits(
-        lookup.parts.ids,
-        lookup.parts.ids_bits,
+        _kernel_words(lookup, layer, bar),
         lookup.parts.last,
-        number_words(lookup, layer),
         as_kernel_array(np.repeat(layer.text_starts, texts), np.int64),
         as_kernel_array(np.repeat(layer.text_ends, texts), np.int64),
         keys,
-        as_kernel_array(bar.weights, np.float64),
         float(bar.least),
         int(bar.drop),
         out,
@@ -340,10 +311,11 @@ def _runs_in_segment(
 
 
 @njit(cache=True, nogil=True)
-def _extend_hits(data, bits, last, ids, text_starts, text_ends, keys, weights, least, drop, out):  # type: ignore[no-untyped-def]
+def _extend_hits(words, last, text_starts, text_ends, keys, least, drop, out):  # type: ignore[no-untyped-def]
     """Make each hit as long as it gets; hits inside a run that is known are left out."""
+    data, bits, ids, weights = words
     count, diagonal, known = 0, np.int64(0), np.int64(-1)
-    seen = np.full(SEEN, -1, np.int64)
+    stamps = np.full(SEEN, -1, np.int64)
     for h in range(len(keys)):
         ahead = keys[min(h + _AHEAD, len(keys) - 1)]
         prefetch(data, (((ahead >> _BITS) - _WORDS + (ahead & (_WORDS - 1))) * bits) >> 3)
@@ -366,35 +338,9 @@ def _extend_hits(data, bits, last, ids, text_starts, text_ends, keys, weights, l
             hope = SLACK
             for i in range(begin, end):
                 hope += weights[i]
-            hope += max_gain(
-                data,
-                bits,
-                last,
-                ids,
-                weights,
-                begin - 1,
-                at - 1,
-                -1,
-                begin - low,
-                drop,
-                seen,
-                2 * h,
-            )
+            hope += max_gain(words, last, begin - 1, at - 1, -1, begin - low, drop, stamps, 2 * h)
             if hope < np.inf:
-                hope += max_gain(
-                    data,
-                    bits,
-                    last,
-                    ids,
-                    weights,
-                    end,
-                    behind,
-                    1,
-                    high - end,
-                    drop,
-                    seen,
-                    2 * h + 1,
-                )
+                hope += max_gain(words, last, end, behind, 1, high - end, drop, stamps, 2 * h + 1)
             if hope < least:
                 continue
         out[0, count], out[1, count], out[2, count] = begin, at, end - begin
@@ -425,23 +371,24 @@ class AlignmentThreshold:
 
 
 @njit(inline="always")
-def max_gain(data, bits, last, ids, weights, word, position, step, most, drop, seen, stamp):  # type: ignore[no-untyped-def]
+def max_gain(words, last, word, position, step, most, drop, stamps, stamp):  # type: ignore[no-untyped-def]
     """No alignment from a word and a position on, in the direction of `step`, has more bits.
 
     For words and positions beside a run, which differ; `most` words of the text are left, and
-    `last` is the last position. `seen` holds the stamps of those who saw a word: this one must be
-    new. Words of the next document may be seen too, which only makes the bound larger.
+    `last` is the last position. `stamps` say who saw a word last: this one must be new. Words of
+    the next document may be seen too, which only makes the bound larger.
     """
+    data, bits, ids, weights = words
     gained, edits, best, known = 0.0, 0, 0.0, 0
     for r in range(min(most, _FAR)):
         while known <= r + drop + np.int64((gained + SLACK) * _PER_EDIT):
             for k in range(_TOGETHER):
                 at = min(max(position + step * (known + k), 0), last)
-                seen[read(data, bits, at) & (SEEN - 1)] = stamp
+                stamps[read(data, bits, at) & (SEEN - 1)] = stamp
             known += _TOGETHER
         item = ids[word + step * r]
         # Counted rather than asked: nobody could guess the answer.
-        is_there = (item > 0) & (seen[item & (SEEN - 1)] == stamp)
+        is_there = (item > 0) & (stamps[item & (SEEN - 1)] == stamp)
         gained += weights[word + step * r] * is_there
         edits += 1 - is_there
         value = gained - EDIT * max(1, edits)

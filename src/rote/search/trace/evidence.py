@@ -228,7 +228,6 @@ def _read_passage(
 def _runs_in(index: Index, occurrence: Occurrence, copy: Copy) -> tuple[tuple[int, int], ...]:
     """The characters of a copy's runs, counted from where it begins."""
     spans = index.segments[copy.segment].positions["word"].spans
-    assert spans is not None
     first = np.array([run[1] for run in copy.runs], np.int64)
     last = np.array([run[1] + run[2] - 1 for run in copy.runs], np.int64)
     starts, ends = spans.spans(first)[0], spans.spans(last)[1]

@@ -219,17 +219,12 @@ class _TraceTask:
     def __call__(self, shard: Shard) -> tuple[int, Batch, list[_TracedPart]]:
         batch = shard.read()
         batch = batch.without({i for i, n in enumerate(batch.lines) if n in self.out}, [])
-        index = _open_index_state(*self.state) if self.state else self.index
+        index = open_state(*self.state) if self.state else self.index
         assert index is not None
         parts = [
             _trace_part(index, part, self.options, self.estimate) for part in _split_batch(batch)
         ]
         return shard.size, batch.bare(), parts
-
-
-@lru_cache(maxsize=1)
-def _open_index_state(path: Path, manifest: Manifest) -> Index:
-    return open_state(path, manifest)
 
 
 def _trace_parts(
@@ -367,8 +362,8 @@ _AROUND = 16
 def respell_lemmas(index: Index, lemmas: Layer) -> Layer:
     """The layer with the most frequent spelling of every lemma in capitals or unknown."""
     spelled = _most_frequent(index, lemmas)
-    other = np.array([new != old for new, old in zip(spelled, lemmas.vocabulary)], bool)
-    words = np.flatnonzero(other[lemmas.ids])
+    respelled = np.array([new != old for new, old in zip(spelled, lemmas.vocabulary)], bool)
+    words = np.flatnonzero(respelled[lemmas.ids])
     if not len(words):
         return lemmas
     vocabulary, numbers = number([*lemmas.vocabulary, *spelled])
@@ -377,7 +372,7 @@ def respell_lemmas(index: Index, lemmas: Layer) -> Layer:
     changed = replace(lemmas, ids=ids, vocabulary=vocabulary)
     near = _words_near(lemmas, words)
     stay = _longest_around(index, lemmas, near) > _longest_around(index, changed, near)
-    stay &= other[lemmas.ids[near]]
+    stay &= respelled[lemmas.ids[near]]
     ids[near[stay]] = lemmas.ids[near[stay]]
     return changed
 

@@ -5,6 +5,11 @@ is several times faster than any method which sorts suffixes for certain in line
 as few of them begin alike for long. Where a sample of the buckets shows that they do, or the
 work grows beyond its budget all the same, the stream is handed to `sais`.
 
+**Codes** of items keep their order and are short for those that occur often, so 64 bits hold six or
+seven words of natural text, and the top bits of keys are spread evenly: they serve to scatter the
+suffixes and as the table that queries begin with. Codes are part of what is on disk, so they are
+made with whole numbers alone and come out the same everywhere.
+
 **Keys.** A key is the codes of a suffix's items one behind the other, up to and with the document's
 end, cut at 64 bits. Swept backward, each key follows from the one behind it, so keys need not be
 stored: one sweep counts how many fall into each bucket, a second puts them there. `steps` holds
@@ -26,7 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +41,83 @@ from rote.index.columns import intrinsics
 from rote.index.columns.layer_column import Suffixes
 from rote.index.columns.packed_array import bits_for, pack
 from rote.index.grams import END, MAX_POSITIONS
-from rote.index.suffix_arrays.alphabetic_code import Codes, Lengths, build_alphabetic_code
+
+Codes: TypeAlias = NDArray[np.uint64]
+Lengths: TypeAlias = NDArray[np.uint8]
+
+MAX_CODE_BITS = 57
+"""No code has more bits: a key of 64 holds at least one item whole, and seven bits below a code
+are free for its length."""
+# Twice the sum of all weights must stay a signed 64-bit number.
+_MAX_WEIGHT = 1 << 61
+
+
+def build_alphabetic_code(weights: NDArray[np.int64]) -> tuple[Codes, Lengths]:
+    """Codes (left-aligned) and their lengths for numbers 0, 1, ... that occur this often.
+
+    Every range of numbers is parted where its two halves weigh most alike, the lower half gets
+    the bit 0. A code is at most about two bits longer than its number's share calls for. A
+    number that does not occur is treated as if it occurred once.
+    """
+    scaled = np.maximum(weights, 1).astype(np.int64, copy=False)
+    if len(weights) and int(weights.min()) < 0:
+        raise ValueError("weights of a code must not be negative")
+    codes, lengths = np.zeros(len(scaled), np.uint64), np.ones(len(scaled), np.uint8)
+    if len(scaled) > 1:
+        while int(scaled.max()) > _MAX_WEIGHT // len(scaled):
+            scaled = (scaled + 1) >> 1
+        # Steeply growing weights make a deep tree; flatter ones make it shallow enough in time.
+        while not _split_ranges(
+            np.concatenate([np.zeros(1, np.int64), scaled.cumsum()]), codes, lengths
+        ):
+            scaled = (scaled + 1) >> 1
+    codes.flags.writeable = lengths.flags.writeable = False
+    return codes, lengths
+
+
+@njit(cache=True, nogil=True)
+def _split_ranges(sums, codes, lengths):  # type: ignore[no-untyped-def]
+    """Fill in codes from sums of weights; False if one would be longer than LONGEST."""
+    # What is still to be parted: the upper halves beside the path to the range in hand.
+    starts, stops = np.empty(MAX_CODE_BITS + 2, np.int64), np.empty(MAX_CODE_BITS + 2, np.int64)
+    depths, heads = np.empty(MAX_CODE_BITS + 2, np.int64), np.empty(MAX_CODE_BITS + 2, np.uint64)
+    starts[0], stops[0], depths[0], heads[0] = 0, len(codes), 0, np.uint64(0)
+    waiting = 1
+    while waiting:
+        waiting -= 1
+        start, stop = starts[waiting], stops[waiting]
+        depth, head = depths[waiting], heads[waiting]
+        while stop - start > 1:
+            if depth == MAX_CODE_BITS:
+                return False
+            middle = _middle(sums, start, stop)
+            starts[waiting], stops[waiting] = middle, stop
+            depths[waiting] = depth + 1
+            heads[waiting] = head | (np.uint64(1) << np.uint64(63 - depth))
+            waiting += 1
+            stop = middle
+            depth += 1
+        codes[start] = head
+        lengths[start] = depth
+    return True
+
+
+@njit(inline="always")
+def _middle(sums, start, stop):  # type: ignore[no-untyped-def]
+    """Where to part a range so that both sides weigh most alike; the lower position if in doubt."""
+    both = sums[start] + sums[stop]
+    low, high = start + 1, stop - 1
+    while low < high:
+        position = (low + high) >> 1
+        if 2 * sums[position] < both:
+            low = position + 1
+        else:
+            high = position
+    # `low` is the first position whose left side weighs half or more (or the last one).
+    if low - 1 > start and both - 2 * sums[low - 1] <= abs(2 * sums[low] - both):
+        low -= 1
+    return low
+
 
 Ids = NDArray[np.int32]
 TableSize = Literal["small", "usual", "large"]
@@ -156,10 +237,10 @@ def _sort_by_radix(
         table[-1] = items
         budget = max(_MIN_BUDGET, _BUDGET * items)
         work = sort(0)
-        seen = int((bounds[1::strides] - bounds[:-1:strides]).sum())
+        sampled = int((bounds[1::strides] - bounds[:-1:strides]).sum())
         # If hardly anything fell into the sample, it says nothing about the rest.
         fair = max(_MIN_BUDGET, _FAIR * items)
-        if work > budget or (seen * strides * 4 > items and work * items > fair * seen):
+        if work > budget or (sampled * strides * 4 > items and work * items > fair * sampled):
             return None
         for more in each(sort, range(1, strides)):
             work += more
@@ -185,7 +266,7 @@ def _sort_by_sais(
     ids: Ids, entries: int, steps: NDArray[np.uint64], table_bits: int
 ) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
     """Order and table in linear time, whatever repeats."""
-    from rote.index.suffix_arrays.sais import sais
+    from rote.index.columns.sais import sais
 
     order = sais(ids, entries)
     table = np.zeros((1 << table_bits) + 1, np.uint32)
@@ -533,14 +614,14 @@ def _insert_suffixes(ids, positions, start, stop, depth, work, budget):  # type:
         position = positions[i]
         j = i
         while j > start and work <= budget:
-            left, right = np.int64(positions[j - 1]) + depth, np.int64(position) + depth
-            begin = left
-            while ids[left] == ids[right] and ids[left]:
-                left += 1
-                right += 1
-            work += left - begin + _VISIT
+            here, there = np.int64(positions[j - 1]) + depth, np.int64(position) + depth
+            begin = here
+            while ids[here] == ids[there] and ids[here]:
+                here += 1
+                there += 1
+            work += here - begin + _VISIT
             # Equal to the end: the earlier position first.
-            if ids[left] < ids[right] or (ids[left] == ids[right] and left < right):
+            if ids[here] < ids[there] or (ids[here] == ids[there] and here < there):
                 break
             positions[j] = positions[j - 1]
             j -= 1

@@ -1,1 +1,0 @@
-"""From a stream of numbers to its suffixes in order."""
