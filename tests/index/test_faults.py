@@ -236,7 +236,7 @@ def test_a_stray_file_in_a_sealed_segment_does_no_harm(
 ) -> None:
     files, path = write_files(tmp_path / "in", 0, 5), tmp_path / "idx"
 
-    def fail(*given: object) -> None:
+    def fail(*given: object, **changes: object) -> None:
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patch:
