@@ -26,13 +26,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rote.annotate import embeddings, sentences, words
-from rote.core.array_types import Integers
 from rote.corpus import bible, open_corpus
 from rote.search.meaning.chains import (
     Chain,
     SentenceTable,
     TextSentences,
     find_chains,
+    select_sentences,
     split_sentences,
 )
 from rote.search.meaning.chance import BLOCK, estimate_chance
@@ -86,7 +86,8 @@ def against_bible(options: argparse.Namespace, novels: TextSentences) -> None:
             for chain, (place, _) in zip(right, chosen)
         ]
     )
-    false = best_chains(find_chains(one_by_one(novels), table))
+    every = np.arange(len(novels))
+    false = best_chains(find_chains(select_sentences(novels, every, every), table))
     alarms = np.sort([false[n].score if n in false else -1 for n in range(len(novels))])[::-1]
     print(f"single verses: the right place first {hits.mean():.1%}")
     for rate in RATES:
@@ -108,17 +109,6 @@ def against_bible(options: argparse.Namespace, novels: TextSentences) -> None:
             f"passages of 3 to 8 verses found at {rate} false alarms in 10,000 of {total:,} words: "
             f"{(best > threshold).mean():.1%}"
         )
-
-
-def one_by_one(split_texts: TextSentences) -> TextSentences:
-    return TextSentences(
-        split_texts.strings,
-        split_texts.words,
-        np.arange(len(split_texts)),
-        split_texts.first,
-        split_texts.last,
-        split_texts.vectors,
-    )
 
 
 def best_chains(chains: Sequence[Chain]) -> dict[int, Chain]:
@@ -193,17 +183,20 @@ def hold_probabilities(novels: TextSentences, authors: Sequence[str]) -> None:
     """Half of the authors are the corpus; texts of the others have nothing to do with it."""
     known = {author: number for number, author in enumerate(sorted(set(authors)))}
     inside = np.array([known[author] % 2 == 0 for author in authors])[novels.texts]
-    corpus, others = take(novels, np.flatnonzero(inside)), take(novels, np.flatnonzero(~inside))
+    corpus, others = (
+        select_sentences(novels, np.flatnonzero(inside)),
+        select_sentences(novels, np.flatnonzero(~inside)),
+    )
     table = SentenceTable(corpus.words, corpus.texts, corpus.vectors)
     begins = np.linspace(0, len(corpus) - BLOCK, BLOCKS).astype(np.int64)
     rows = (begins[:, None] + np.arange(BLOCK)).ravel()
     low = np.searchsorted(corpus.texts, corpus.texts[rows])
     high = np.searchsorted(corpus.texts, corpus.texts[rows], side="right")
-    held = take(corpus, rows, np.repeat(np.arange(BLOCKS), BLOCK))
+    held = select_sentences(corpus, rows, np.repeat(np.arange(BLOCKS), BLOCK))
     chance = estimate_chance(held, table, (low, high))
     for size, name in ((1, "sentences"), (5, "passages of five sentences")):
         count = len(others) // size
-        texts = take(others, np.arange(count * size), np.repeat(np.arange(count), size))
+        texts = select_sentences(others, np.arange(count * size), np.repeat(np.arange(count), size))
         lengths = np.bincount(texts.texts, texts.sizes)
         p = np.ones(count)
         for chain in find_chains(texts, table):
@@ -213,19 +206,6 @@ def hold_probabilities(novels: TextSentences, authors: Sequence[str]) -> None:
                 )
         for level in (0.1, 0.05, 0.01, 0.001):
             print(f"{count:,} {name}: {np.mean(p <= level):.2%} have a p of {level} or less")
-
-
-def take(
-    split_texts: TextSentences, rows: Integers, texts: Integers | None = None
-) -> TextSentences:
-    return TextSentences(
-        [split_texts.strings[row] for row in rows.tolist()],
-        [split_texts.words[row] for row in rows.tolist()],
-        split_texts.texts[rows] if texts is None else texts,
-        split_texts.first[rows],
-        split_texts.last[rows],
-        split_texts.vectors[rows],
-    )
 
 
 if __name__ == "__main__":

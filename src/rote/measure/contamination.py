@@ -9,6 +9,10 @@ question, the question with its answer (with each option where none is marked ri
 are looked up, and the part that is held most counts. Each with an 8-gram in the corpus comes with
 its evidence, also if it is clean, so that one can read what the thresholds decide.
 
+With --meaning an item that the corpus does not hold word for word is reworded if sentences there
+say what it says, with the probability that chance does as well; if numbers, names or negation
+differ, it is similar, but states other facts. Neither counts as contaminated.
+
 Direction: higher is more copied. Length: items of fewer than 8 words, or of common words alone,
 cannot be judged; they are left out and counted. A longer item is touched more easily.
 """
@@ -17,7 +21,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +44,7 @@ from rote.core.metric import (
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.result import Result
-from rote.core.sample import Need, Sample, Take
+from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.core.table import Column, Pivot, Table
 from rote.corpus import read_option
 from rote.measure._text_means import count_note
@@ -59,10 +63,23 @@ from rote.search.reference_corpus import NO_CORPUS, corpus_option
 if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.index import Index
+    from rote.search.meaning.index_matches import ItemMeaning
 
 CONTAMINATED, TOUCHED, CLEAN, SHORT = "contaminated", "touched", "clean", "too short"
+REWORDED, FACTS = "reworded", "other_facts"
+LOWER, MEANING = "lower", "meaning"
+CHANCE = 0.001
 _FOUND = (None, NEAR, FOLDED, EXACT)
 _CONTEXT = 60
+
+
+def _sign_meaning(is_asked: bool) -> str | None:
+    """What matches in other words depend on beside the index."""
+    if not is_asked:
+        return None
+    from rote.search.meaning import index_matches
+
+    return index_matches.VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +111,19 @@ class Options:
         most=1,
         common=True,
     )
+    meaning: bool = option(
+        False,
+        "look for items in other words as well, in an index with the layer meaning",
+        sign=_sign_meaning,
+        common=True,
+    )
+    chance: float = option(
+        CHANCE,
+        "how probable a match in other words may be at most in an item of its length that has "
+        "nothing to do with the corpus",
+        above=0.0,
+        most=0.2,
+    )
     benchmark: str | None = option(
         None,
         "benchmark by name: blimp, choices, copa, lambada, lm-eval, piqa, questions, winogrande; "
@@ -107,6 +137,13 @@ class Options:
         check_options(self)
         if len(self.n) != 2 or not 1 <= self.n[0] < self.n[1]:
             raise OptionError("-n takes two lengths, the shorter first, such as 8,13")
+        if self.chance != CHANCE and not self.meaning:
+            raise OptionError("--chance is for matches in other words: add --meaning")
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers of the index that are asked."""
+        return tuple(dict.fromkeys((self.layer, *((LOWER, MEANING) if self.meaning else ()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +168,8 @@ class Rows:
     index: Index | None
     together: Integers
     """Items with the same number belong together."""
+    meanings: Mapping[int, ItemMeaning] = field(default_factory=dict)
+    """Of items, what says the same in other words."""
 
     @property
     def layer(self) -> Layer:
@@ -146,6 +185,14 @@ def values(options: Options) -> tuple[Value, ...]:
         Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", "neither", True),
         Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", "neither", True),
         Value("longest", "longest run found, in words", "repetitive", "length"),
+        *(
+            (
+                Value("reworded", "items found in other words", "neither", "neither", True),
+                Value("other_facts", "items found with other facts", "neither", "neither", True),
+            )
+            if options.meaning
+            else ()
+        ),
     )
 
 
@@ -157,7 +204,12 @@ def check(options: Options, signature: str) -> None:
     if options.corpus:
         from rote.search.reference_corpus import check_reference_corpus
 
-        check_reference_corpus(options.corpus, (options.layer,), signature)
+        layers = tuple(layer for layer in options.layers if layer != MEANING)
+        check_reference_corpus(options.corpus, layers, signature)
+        if options.meaning:
+            from rote.search.meaning.index_matches import check_meanings
+
+            check_meanings(options.corpus)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -183,7 +235,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         )
     from rote.search.reference_corpus import longest_matches, open_reference_index
 
-    index = open_reference_index(options.corpus, (options.layer,), work.reporter)
+    index = open_reference_index(options.corpus, options.layers, work.reporter)
     runs = longest_matches(index, layer, work)
     first = np.array(
         [
@@ -212,6 +264,25 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rank = np.select([short >= options.share, exact > 0, long > 0], [3, 2, 1], 0)
     order = np.lexsort((longest, short, exact, rank, judged, parts.item))
     best = order[np.searchsorted(parts.item[order], np.arange(count), side="right") - 1]
+    meanings: Mapping[int, ItemMeaning] = {}
+    if options.meaning:
+        from rote.search.meaning.index_matches import find_reworded
+
+        is_verbatim = (short[best] >= options.share) | (exact[best] > 0)
+        wanted = np.flatnonzero(judged & ~is_verbatim[parts.item])
+        texts = [sample.text().string(item).split(SEVERAL) for item in range(count)]
+        strings = [text for item in texts for text in item]
+        reworded = find_reworded(
+            index.on(work.jobs),
+            [strings[part] for part in wanted.tolist()],
+            parts.item[wanted],
+            options.chance,
+            work.reporter,
+        )
+        meanings = {
+            item: replace(meaning, part=int(wanted[meaning.part]))
+            for item, meaning in reworded.items()
+        }
     strata = work.strata if len(work.strata) else np.full(count, -1, np.int64)
     return Rows(
         lengths[best],
@@ -225,6 +296,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         passages,
         index,
         np.where(strata >= 0, strata, -1 - np.arange(count)),
+        meanings,
     )
 
 
@@ -256,7 +328,7 @@ def intervals(
     columns = per_text(rows, options)
     return {
         name: share_interval(columns[name][take], rows.together[take], level)
-        for name in (CONTAMINATED, NEAR, TOUCHED)
+        for name in (CONTAMINATED, NEAR, TOUCHED, *((REWORDED, FACTS) if options.meaning else ()))
     }
 
 
@@ -271,7 +343,23 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
         "touched": np.where(judged, verdict == TOUCHED, np.nan),
         **{f"found_{n}": rows.shares[n] for n in options.n},
         "longest": np.where(known, rows.longest, np.nan),
+        **(
+            {
+                REWORDED: np.where(judged, _reworded(rows, other_facts=False), np.nan),
+                FACTS: np.where(judged, _reworded(rows, other_facts=True), np.nan),
+            }
+            if options.meaning
+            else {}
+        ),
     }
+
+
+def _reworded(rows: Rows, *, other_facts: bool) -> NDArray[np.bool_]:
+    """Which items the corpus holds in other words, with the same facts or with others."""
+    is_reworded = np.zeros(len(rows.lengths), np.bool_)
+    for item, meaning in rows.meanings.items():
+        is_reworded[item] = bool(meaning.differing) == other_facts
+    return is_reworded
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
@@ -328,7 +416,31 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                     **evidence,
                 }
             )
-    return {"items": items}
+    meanings = _meaning_rows(rows, comparison) if options.meaning else {}
+    return {"items": items, **meanings}
+
+
+def _meaning_rows(rows: Rows, comparison: Comparison) -> dict[str, list[dict[str, Any]]]:
+    """Items that the corpus holds in other words, the least probable by chance first."""
+    from rote.search.meaning.index_matches import describe_meaning
+
+    assert rows.index is not None
+    listed = [
+        {
+            "source": source,
+            **comparison.named(item),
+            "part": int(rows.parts.number[meaning.part]),
+            **describe_meaning(rows.index, meaning, _CONTEXT),
+        }
+        for source, take in comparison.groups.items()
+        for item in take.tolist()
+        if (meaning := rows.meanings.get(item))
+    ]
+    listed.sort(key=lambda row: (row["p"], row["source"], row["id"]))
+    return {
+        REWORDED: [row for row in listed if not row["differing"]],
+        FACTS: [row for row in listed if row["differing"]],
+    }
 
 
 _VERDICTS = ("contaminated", "near", "touched", "clean", "too short")
@@ -359,6 +471,12 @@ def _explained(rows: Sequence[Mapping[str, Any]], result: Result) -> str:
     )
 
 
+_MEANING_COLUMNS = (
+    *(Column("source"), Column("id", "item")),
+    Column("p", kind="number", decimals=6),
+    Column("similarity", kind="number", decimals=2),
+    *(Column("document"), Column("text", "the item", kind="text")),
+)
 _LAYOUT = (
     Table(
         "items",
@@ -382,6 +500,19 @@ _LAYOUT = (
         rows=_evidence,
         by="source",
     ),
+    Table(
+        REWORDED,
+        "Items in other words",
+        (*_MEANING_COLUMNS, Column("match", kind="text")),
+        note="p: how probable such a match is by chance",
+        by="source",
+    ),
+    Table(
+        FACTS,
+        "Similar, but different facts",
+        (*_MEANING_COLUMNS, Column("differing"), Column("match", kind="text")),
+        by="source",
+    ),
 )
 
 
@@ -392,6 +523,12 @@ def method(s: Mapping[str, str]) -> str:
         f"{short}-grams, near if {float(s.get('near', SCORE)):.0%} of its words, by their rarity, "
         f"occur in one passage in the same order, and touched if neither holds but it has a "
         f"{long}-gram; texts of fewer than {short} words, or of common words alone, are not judged"
+        + (
+            "; a text is reworded if sentences of the corpus that hold half of it or more in other "
+            f"words are as near as chance brings at most {float(s['chance']):g} of such texts"
+            if s.get("meaning", "None") != "None"
+            else ""
+        )
     )
 
 

@@ -6,15 +6,21 @@ same order: word for word, with other line breaks, case or punctuation, or with 
 Phrases that are common in the corpus prove nothing. Parts that are short, or made of common words,
 cannot be judged, and their items are counted. `rote contamination` judges by the same rule. The
 folder DIR gets the files in the formats they came in, without those documents (or only without
-those sentences, --policy cut), found.jsonl with the text of both, and a manifest.json. Where it is
-known which items a model answered correctly (from --answers, or from the items themselves), a table
-has the accuracy with and without those that were found.
+those sentences, --policy cut), found.jsonl with the text of both, and a manifest.json.
+
+With --meaning also documents with sentences that say in other words what a part says, with the
+probability that chance does as well; if numbers, names or negation differ, the ledger says so and
+the document stays.
+
+Where it is known which items a model answered correctly (from --answers, or from the items
+themselves), a table has the accuracy with and without those that were found.
 
 
   rote decontaminate crawl/*.jsonl.zst --test-items mmlu.jsonl -o clean
   rote decontaminate train.parquet --test-items samples_*.jsonl --policy cut -o clean
   rote decontaminate train.jsonl --test-items winogrande.jsonl --policy report -o found
   rote decontaminate train.jsonl --test-items mmlu.jsonl --answers answers.jsonl -o clean
+  rote decontaminate train.jsonl --test-items mmlu.jsonl --meaning --policy report -o found
 """
 
 from __future__ import annotations
@@ -39,6 +45,9 @@ from rote.curate.output_folder import FolderOptions, folder_findings
 from rote.search.part_matcher import MatchOptions
 from rote.studies._items import Share, read_correctness
 
+CHANCE = 1e-5
+"""Ten false matches in a million sentences."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -49,6 +58,14 @@ class Options:
     test_items_read: tuple[str, ...] = read_option("the file of items")
     policy: Literal["drop", "cut", "report"] = option(
         "drop", "what to do: drop the document, cut the sentences, or write the ledger alone"
+    )
+    meaning: bool = option(False, "look for items in other words as well (extra semantic)")
+    chance: float = option(
+        CHANCE,
+        "how probable a match in other words may be at most in sentences that have nothing to do "
+        "with the items",
+        above=0.0,
+        most=0.2,
     )
     benchmark: str | None = option(
         None,
@@ -69,13 +86,18 @@ class Options:
         check_options(self)
         if not is_given(self.test_items):
             raise OptionError("no items to look for: --test-items names files of test items")
+        if self.chance != CHANCE and not self.meaning:
+            raise OptionError("--chance is for matches in other words: add --meaning")
 
 
 def run(call: Call) -> Findings:
     """Look through the corpus, and write what is left."""
-    from rote.curate.decontaminate import decontaminate
+    from rote.annotate import embeddings
+    from rote.curate.decontaminate import REWORDED, VERBATIM, decontaminate, kind_of_row
 
     options, folder_options = call.options, call.of(FolderOptions)
+    if options.meaning:
+        embeddings.get().check()
     folder = folder_options.folder("decontaminate")
     skipped: list[InputError] = []
     items = _read_items(call, "test_items", skipped, options.benchmark)
@@ -95,6 +117,7 @@ def run(call: Call) -> Findings:
         folder,
         call.of(MatchOptions),
         policy=options.policy,
+        chance=options.chance if options.meaning else None,
         jobs=folder_options.jobs,
         engine=folder_options.engine,
         reporter=call.reporter,
@@ -104,9 +127,14 @@ def run(call: Call) -> Findings:
     manifest = result.manifest
     matches = sorted(result.rows, key=lambda row: (-row["score"], -row["bits"]))
     tables: dict[str, Sequence[dict[str, Any]]] = {"tasks": manifest["items"], "found": matches}
-    found_items = {(row["task"], row["item"]) for row in result.rows}
+    by_kind: dict[str, set[tuple[str, str]]] = {}
+    for row in result.rows:
+        by_kind.setdefault(kind_of_row(row), set()).add((row["task"], row["item"]))
+    found_items, reworded = (by_kind.get(kind, set()) for kind in (VERBATIM, REWORDED))
     not_judged = {(row["task"], row["item"]) for row in manifest["not_judged"]}
-    if rows := _accuracy_rows(items, right, found_items, not_judged, options.interval):
+    if rows := _accuracy_rows(
+        items, right, found_items, reworded - found_items, not_judged, options.interval
+    ):
         tables["accuracy"] = rows
     return folder_findings(call, folder, result, tables, method="Wilson intervals")
 
@@ -127,14 +155,15 @@ def _accuracy_rows(
     items: Sequence[Item],
     right: Mapping[str, NDArray[np.float64]],
     found_items: set[tuple[str, str]],
+    reworded: set[tuple[str, str]],
     not_judged: set[tuple[str, str]],
     level: float,
 ) -> list[dict[str, Any]]:
-    """Correct answers of each source among all items of a task, those that were found, those that
-    were not, and those that cannot be judged."""
-    is_found, unknown = (
+    """Correct answers of each source among all items of a task, those that were found, word for
+    word or in other words, those that were not, and those that cannot be judged."""
+    is_found, is_reworded, unknown = (
         np.array([(item.task, item.id) in chosen for item in items], np.bool_)
-        for chosen in (found_items, not_judged - found_items)
+        for chosen in (found_items, reworded, not_judged - found_items - reworded)
     )
     tasks = np.array([item.task for item in items])
     numbers = {base: n for n, base in enumerate(dict.fromkeys(item.base for item in items))}
@@ -148,8 +177,10 @@ def _accuracy_rows(
             groups = {
                 "all": answered,
                 "found": answered & is_found,
-                "not found": answered & ~is_found & ~unknown,
+                "not found": answered & ~is_found & ~is_reworded & ~unknown,
             }
+            if (answered & is_reworded).any():
+                groups["in other words"] = answered & is_reworded
             if (answered & unknown).any():
                 groups["not judged"] = answered & unknown
             for name, which in groups.items():
@@ -172,7 +203,9 @@ def _account(result: Result, place: str) -> str:
     count = sum(row["found"] for row in manifest["items"])
     total = sum(row["items"] for row in manifest["items"])
     judged = sum(row["judged"] for row in manifest["items"])
-    gone = len({(row["file"], row["line"]) for row in result.tables["found"]})
+    removable = [row for row in result.tables["found"] if not row.get("differing")]
+    gone = len({(row["file"], row["line"]) for row in removable})
+    reworded = sum(row.get("reworded") or 0 for row in manifest["items"])
     policy = {"drop": "were dropped", "cut": "were cut", "report": "hold them, and stay"}
     which = "items" if judged == total else "items that can be judged"
     rest = (
@@ -181,7 +214,8 @@ def _account(result: Result, place: str) -> str:
         else ""
     )
     return (
-        f"{place}: {count:,} of {judged:,} {which} are in the corpus; {rest}{gone:,} of "
+        f"{place}: {count:,} of {judged:,} {which} are in the corpus"
+        f"{f', {reworded:,} in other words' if reworded else ''}; {rest}{gone:,} of "
         f"{manifest['input']['texts']:,} documents {policy[manifest['settings']['policy']]} "
         "(found.jsonl lists them, ledger.html shows them)"
     )
@@ -291,6 +325,13 @@ STUDY = Study(
         "its question, its passage, or its question with the answer occur there in one passage and "
         f"in the same order; parts of fewer than {settings['min_words']} words, or of common words "
         "alone, were not judged"
+        + (
+            "; so does one with sentences that say half of a part or more in other words, as near "
+            f"as chance brings at most {float(settings['chance']):g} of unrelated passages, unless "
+            "numbers, names or negation differ"
+            if settings.get("meaning") not in (None, "None")
+            else ""
+        )
     ),
     charts=(
         Chart(
@@ -317,6 +358,8 @@ STUDY = Study(
                 Column("judged", "can be judged", kind="count"),
                 Column("found", kind="count"),
                 Column("with_answer", "with their answer", kind="count"),
+                Column("reworded", "in other words", kind="count", optional=True),
+                Column("other_facts", "similar, other facts", kind="count", optional=True),
                 Column("documents", kind="count"),
             ),
             limit=1000,
@@ -338,6 +381,8 @@ STUDY = Study(
             "Where",
             (
                 Column("score", kind="number", decimals=2),
+                Column("p", kind="number", decimals=6, optional=True),
+                Column("differing", "other facts", optional=True),
                 Column("item"),
                 Column("part"),
                 Column("id", "document"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -122,6 +122,10 @@ class Chain:
     cosines: tuple[int, ...]
     """In thousandths."""
 
+    def move(self, by: int) -> Chain:
+        """The same of sentences that are counted from elsewhere."""
+        return replace(self, sentences=tuple(sentence + by for sentence in self.sentences))
+
     @property
     def similarity(self) -> float:
         """The mean cosine."""
@@ -179,6 +183,37 @@ def find_candidates(
     rows, there, near, gains = rows[keep], there[keep], near[keep], gains[keep]
     starts = np.searchsorted(rows, np.arange(len(sentences) + 1)).astype(np.int64)
     return Candidates(starts, there, source.documents(there), near, gains)
+
+
+def take_rows(candidates: Candidates, first: int, last: int) -> Candidates:
+    """The candidates of the sentences from `first` to `last`, the last one not included."""
+    starts = candidates.starts[first : last + 1]
+    some = slice(int(starts[0]), int(starts[-1]))
+    columns = (candidates.numbers, candidates.documents, candidates.cosines, candidates.gains)
+    return Candidates(starts - starts[0], *(column[some] for column in columns))
+
+
+def leave_out(candidates: Candidates, documents: set[int]) -> Candidates:
+    """The candidates that are not of these documents of the corpus."""
+    keep = ~np.isin(candidates.documents, list(documents))
+    before: Integers = np.concatenate((np.zeros(1, np.int64), np.cumsum(keep)))
+    columns = (candidates.numbers, candidates.documents, candidates.cosines, candidates.gains)
+    starts = np.asarray(before[candidates.starts], np.int64)
+    return Candidates(starts, *(column[keep] for column in columns))
+
+
+def select_sentences(
+    sentences: TextSentences, rows: Integers, texts: Integers | None = None
+) -> TextSentences:
+    """Some of the sentences, as parts of other `texts` where these are given."""
+    return TextSentences(
+        [sentences.strings[row] for row in rows.tolist()],
+        [sentences.words[row] for row in rows.tolist()],
+        sentences.texts[rows] if texts is None else texts,
+        sentences.first[rows],
+        sentences.last[rows],
+        sentences.vectors[rows],
+    )
 
 
 def _shared_words(
@@ -262,14 +297,23 @@ _EXACT = 1024
 
 
 class SentenceTable:
-    """Sentences in memory, all compared with all: the source for test items and small corpora."""
+    """Sentences in memory, all compared with all: the source for test items and small corpora.
+
+    How rare words are is counted among these sentences, or `among` others.
+    """
 
     def __init__(
-        self, words: Sequence[frozenset[str]], documents: Integers, vectors: Vectors
+        self,
+        words: Sequence[frozenset[str]],
+        documents: Integers,
+        vectors: Vectors,
+        among: Sequence[frozenset[str]] | None = None,
     ) -> None:
         self._numbers = np.rint(np.asarray(vectors, np.float32) * _EXACT)
         self._documents, self._words = documents, words
-        self._counts = Counter(word for each in words for word in each)
+        among = words if among is None else among
+        self._counts = Counter(word for each in among for word in each)
+        self._total = len(among)
 
     def nearest(self, vectors: Vectors, k: int) -> tuple[Integers, Integers]:
         k = min(k, len(self._numbers))
@@ -290,4 +334,4 @@ class SentenceTable:
         return [self._words[number] for number in numbers.tolist()]
 
     def weights(self, words: Sequence[str]) -> list[int]:
-        return [word_weight((self._counts[word] + 0.5) / (len(self._words) + 1)) for word in words]
+        return [word_weight((self._counts[word] + 0.5) / (self._total + 1)) for word in words]

@@ -26,9 +26,11 @@ from rote.search.meaning.chains import (
     link_candidates,
 )
 
-VERSION = "chance/1"
+VERSION = "chance/2"
 BLOCK = 8
 """Held-out sentences in a row."""
+BLOCKS = 200
+"""Blocks of held-out sentences."""
 _PASSAGES = (2, 3, 4, 6, 8)
 _SHARES = np.array([0.2, 0.1, 0.05, 0.02])
 """Shares of held-out texts whose scores are counted; smaller ones are extrapolated."""
@@ -53,8 +55,12 @@ class ScoreTail:
     texts: int
 
     @classmethod
-    def fit(cls, words: Integers, scores: Integers, prior: tuple[float, float]) -> ScoreTail:
-        """From texts of so many words and the best score of each."""
+    def fit(
+        cls, words: Integers, scores: Integers, prior: tuple[float, float], least: float = 0.0
+    ) -> ScoreTail:
+        """From texts of so many words and the best score of each; scales are at least so large,
+        and at least half as large as usual."""
+        least = max(least, prior[1] / 2)
         usual = prior[0] + prior[1] * np.log(_SHARES[0] / _SHARES)
         sizes, levels, scales = [], [], []
         for part in _bins(words):
@@ -66,7 +72,7 @@ class ScoreTail:
             scale = (level[-1] - level[1]) / float(np.log(_SHARES[1] / _SHARES[-1]))
             sizes.append(float(np.log(np.median(words[part]))) if len(some) else 0.0)
             levels.append(level)
-            scales.append(max(1.0, round(float(scale), 1)))
+            scales.append(max(least, round(float(scale), 1)))
         return cls(np.array(sizes), np.array(levels), np.array(scales), len(scores))
 
     def probability(self, score: float, words: int) -> float:
@@ -127,6 +133,24 @@ class Chance:
         return cls(*tails)
 
 
+def draw_blocks(
+    texts: Integers, without: NDArray[np.bool_] | None = None
+) -> tuple[Integers, Integers]:
+    """Sentences of whole blocks from all over the texts that they are of, and the block of each;
+    no block has a sentence of those `without`."""
+    first = np.searchsorted(texts, texts)
+    length = np.searchsorted(texts, texts, side="right") - first
+    place = np.arange(len(texts)) - first
+    begins = np.flatnonzero((place % BLOCK == 0) & (length - place >= BLOCK))
+    if without is not None:
+        sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(without)))
+        begins = begins[sums[begins + BLOCK] == sums[begins]]
+    count = min(BLOCKS, len(begins))
+    chosen = begins[np.arange(count) * len(begins) // max(1, count)]
+    rows = (chosen[:, None] + np.arange(BLOCK)).ravel()
+    return rows, np.repeat(np.arange(count), BLOCK)
+
+
 def estimate_chance(
     held_out: TextSentences, source: SentenceSource, without: tuple[Integers, Integers] | None
 ) -> Chance:
@@ -157,7 +181,9 @@ def estimate_chance(
     every_size, every_score = (
         np.concatenate([np.empty(0, np.int64), *columns]) for columns in (words, scores)
     )
-    return Chance(sentence, ScoreTail.fit(every_size, every_score, _PASSAGE_PRIOR))
+    # Where hardly any passage was found, the scores of its sentences still add up.
+    least = float(sentence.scales.max())
+    return Chance(sentence, ScoreTail.fit(every_size, every_score, _PASSAGE_PRIOR, least))
 
 
 def _best_scores(chains: Sequence[Chain], count: int) -> Integers:

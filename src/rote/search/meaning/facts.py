@@ -9,13 +9,14 @@ Exchanged roles ("Ann hit Bob", "Bob hit Ann") and antonyms are not noticed.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rote.annotate import sentences, tagging, words
 from rote.core.layer import Layer
 
-VERSION = "1"
+VERSION = "2"
 NUMBERS, NAMES, NEGATION = "numbers", "names", "negation"
 
 _UNITS = (
@@ -39,6 +40,7 @@ _SCALES |= {name + "s": value for name, value in _SCALES.items() if not name.end
 _DIGITS = re.compile(
     r"[$€£#]?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(st|nd|rd|th|s|%|k|m|bn)?"
 )
+_HAS_DIGIT = re.compile(r"\d")
 _CLOCK = re.compile(r"(\d{1,2})[:.](\d{2})")
 _JOINTS = frozenset(("and", "-", "–"))
 _SCALE_VALUES = frozenset(_SCALES.values())
@@ -88,14 +90,23 @@ def _facts_of(layer: Layer, upos: Layer, number: int) -> TextFacts:
     tags = [upos.vocabulary[item] for item in upos.ids[place].tolist()]
     folded = [string.lower().replace("’", "'") for string in strings]
     names = {
-        word
+        _plain_name(word)
         for string, word, tag in zip(strings, folded, tags)
         if tag in _NAME_TAGS and string[:1].isupper() and word.rstrip(".") not in _TITLES
-        if len(word.rstrip(".")) > 1 and word not in _VALUES
+        if len(word.rstrip(".")) > 1 and word not in _VALUES and not _HAS_DIGIT.search(word)
     }
     return TextFacts(
-        frozenset(_numbers(folded)), frozenset(names), _count_negations(folded), frozenset(folded)
+        frozenset(_numbers(folded)),
+        frozenset(names),
+        _count_negations(folded),
+        frozenset((*folded, *map(_plain_name, folded))),
     )
+
+
+def _plain_name(name: str) -> str:
+    """Without accents and stops: Übel is Ubel, U.S. is US."""
+    plain = unicodedata.normalize("NFD", name.replace("ß", "ss").replace(".", ""))
+    return "".join(character for character in plain if not unicodedata.combining(character))
 
 
 def _numbers(folded: Sequence[str]) -> Iterator[float]:
@@ -128,8 +139,8 @@ def _sums(parts: Sequence[float]) -> Iterator[float]:
     for value in parts:
         if current is None:
             current = value
-        elif value in _SCALE_VALUES and value > current:
-            # 205 thousand: what was said so far of that scale is done.
+        elif value in _SCALE_VALUES and (value > current or (value >= 1e3 and current % value)):
+            # 205 thousand, 5,500 thousand: what was said so far of that scale is done.
             total, current = (
                 (total, current * value) if value == 100 else (total + current * value, 0)
             )

@@ -4,36 +4,49 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from rote.annotate import sentences, words
+from rote.annotate import embeddings, sentences, words
 from rote.core.array_types import Integers
 from rote.core.cache import Kept
 from rote.core.errors import OptionError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
+from rote.corpus import Corpus
+from rote.index.answers import Occurrence, occurrences_in
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.segments.meanings import sentence_positions
-from rote.search.meaning import chains, chance
+from rote.search.meaning import chains, chance, facts
 from rote.search.meaning.chains import (
     UNIT,
     Chain,
     TextSentences,
     Vectors,
     find_chains,
+    select_sentences,
     split_sentences,
     word_sets,
     word_weight,
 )
-from rote.search.meaning.chance import BLOCK, Chance, estimate_chance
+from rote.search.meaning.chance import (
+    BLOCK,
+    BLOCKS,
+    Chance,
+    draw_blocks,
+    estimate_chance,
+)
+from rote.search.meaning.facts import compare_facts, read_facts
+from rote.search.reference_corpus import Reference, open_reference_index
 
+VERSION = f"{chains.VERSION}+{chance.VERSION}+facts/{facts.VERSION}"
+HELD = 0.5
+"""The share of an item's words that the sentences of a match hold at least."""
 WORD, LOWER = "word", "lower"
-_BLOCKS = 200
-"""Blocks of held-out sentences."""
 _UNRELATED = 4_000_000
 """Characters of unrelated texts that are read."""
 _NEIGHBOURHOOD = 50
@@ -94,7 +107,7 @@ class IndexSentences:
     def held_out(self) -> tuple[TextSentences, tuple[Integers, Integers]]:
         """Blocks of sentences from all over the index, and where each may not lead."""
         total = self.index.sentences_held
-        blocks = min(_BLOCKS, total // BLOCK)
+        blocks = min(BLOCKS, total // BLOCK)
         begins = np.arange(blocks) * (total - BLOCK) // max(1, blocks - 1)
         numbers = (begins[:, None] + np.arange(BLOCK)).ravel()
         documents = self.documents(numbers)
@@ -162,24 +175,11 @@ def unrelated_chance(index: Index, texts: Iterable[str]) -> Chance:
             break
     word = sentences.split(some, words.get(words.DEFAULT)(some))
     every = split_sentences(some, word, lambda strings: np.empty((len(strings), 0), np.float32))
-    first = np.searchsorted(every.texts, every.texts)
-    length = np.searchsorted(every.texts, every.texts, side="right") - first
-    place = np.arange(len(every)) - first
-    in_block = place < length // BLOCK * BLOCK
-    blocks = np.unique((every.texts * len(every) + place // BLOCK)[in_block])
+    blocks, texts_of = draw_blocks(every.texts)
     if not len(blocks):
         raise OptionError(f"the unrelated texts have no {BLOCK} sentences in a row")
-    chosen = blocks[np.arange(min(_BLOCKS, len(blocks))) * len(blocks) // min(_BLOCKS, len(blocks))]
-    rows = np.flatnonzero(in_block & np.isin(every.texts * len(every) + place // BLOCK, chosen))
-    strings = [every.strings[row] for row in rows.tolist()]
-    held_out = TextSentences(
-        strings,
-        [every.words[row] for row in rows.tolist()],
-        np.arange(len(rows)) // BLOCK,
-        every.first[rows],
-        every.last[rows],
-        source.embedder(strings),
-    )
+    held_out = select_sentences(every, blocks, texts_of)
+    held_out = replace(held_out, vectors=source.embedder(held_out.strings))
     return estimate_chance(held_out, source, None)
 
 
@@ -229,3 +229,91 @@ def _match_of(
     place = source.span(chain.numbers[0], chain.numbers[-1])
     p = estimate.probability(chain, last - first)
     return MeaningMatch(chain.text, first, last, *place, chain.similarity, p, len(chain.sentences))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemMeaning:
+    """What says in other words what a part of an item says."""
+
+    part: int
+    text: str
+    """The part."""
+    match: MeaningMatch
+    differing: tuple[str, ...]
+    """Facts (numbers, names, negation) in which both differ."""
+
+
+def check_meanings(against: Reference) -> None:
+    """Refuse a corpus whose sentences have no vectors, before any text is read."""
+    if isinstance(against, Corpus):
+        embeddings.get().check()
+    else:
+        open_reference_index(against, ()).sentence_embedder().check()
+
+
+def find_reworded(
+    index: Index,
+    parts: Sequence[str],
+    items: Integers,
+    most: float,
+    reporter: Reporter | None = None,
+) -> dict[int, ItemMeaning]:
+    """Of each item, if any, the match that chance does least often; `items` are those of the parts.
+
+    A match holds half of a part or more. An item has as many chances as it has parts.
+    """
+    if not len(parts) or not index.sentences_held:
+        return {}
+    word = sentences.split(parts, words.get(words.DEFAULT)(parts))
+    sizes = np.diff(word.text_ends, prepend=0)
+    chances = np.bincount(items)[items]
+    best: dict[int, MeaningMatch] = {}
+    estimate = index_chance(index, reporter)
+    for match in find_meanings(IndexSentences(index), parts, word, estimate, most):
+        item = int(items[match.text])
+        match = replace(match, p=match.p * int(chances[match.text]))
+        if match.p > most or match.last - match.first < HELD * sizes[match.text]:
+            continue
+        rival = best.get(item)
+        if rival is None or (match.p, -match.similarity) < (rival.p, -rival.similarity):
+            best[item] = match
+    strings = [(parts[match.text], _text_of(index, match)) for match in best.values()]
+    known = read_facts([string for pair in strings for string in pair])
+    return {
+        item: ItemMeaning(
+            match.text,
+            parts[match.text],
+            match,
+            compare_facts(known[2 * number], known[2 * number + 1]),
+        )
+        for number, (item, match) in enumerate(best.items())
+    }
+
+
+def describe_meaning(index: Index, meaning: ItemMeaning, around: int) -> dict[str, Any]:
+    """A match of an item as rows tell it: how sure it is, and where it stands."""
+    match = meaning.match
+    context = index.context(place := _occurrence(index, match), around)
+    return {
+        "p": match.p,
+        "similarity": match.similarity,
+        "differing": ", ".join(meaning.differing),
+        "text": meaning.text,
+        "document": place.document,
+        "author": place.author,
+        "start": place.start,
+        "end": place.end,
+        "before": context.before,
+        "match": context.match,
+        "after": context.after,
+    }
+
+
+def _occurrence(index: Index, match: MeaningMatch) -> Occurrence:
+    segment = index.segments[match.segment]
+    ends = (np.array([place], np.int64) for place in (match.start, match.end))
+    return occurrences_in(segment, match.segment, WORD, *ends)[0]
+
+
+def _text_of(index: Index, match: MeaningMatch) -> str:
+    return index.context(_occurrence(index, match), 0).match
