@@ -207,7 +207,7 @@ def check(options: Options, signature: str) -> None:
         layers = tuple(layer for layer in options.layers if layer != MEANING)
         check_reference_corpus(options.corpus, layers, signature)
         if options.meaning:
-            from rote.search.meaning.index_matches import check_meanings
+            from rote.search.reference_corpus import check_meanings
 
             check_meanings(options.corpus)
 

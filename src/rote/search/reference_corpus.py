@@ -115,6 +115,17 @@ def check_reference_corpus(
         )
 
 
+def check_meanings(against: Reference) -> None:
+    """Refuse a corpus whose sentences have no vectors, or whose embedder is not installed."""
+    from rote.annotate import embeddings
+
+    against = open_reference(against)
+    if isinstance(against, Corpus):
+        embeddings.get().check()
+    else:
+        open_reference_index(against, ()).sentence_embedder().check()
+
+
 def check_index(path: Path, layers: Sequence[str], signature: str) -> None:
     """Refuse an index of another annotator, or without a layer that is asked for."""
     from rote.index.folders.manifest import read_manifest

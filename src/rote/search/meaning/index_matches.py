@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate import embeddings, sentences, words
+from rote.annotate import sentences, words
 from rote.core.array_types import Integers
 from rote.core.cache import Kept
 from rote.core.errors import OptionError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Corpus
 from rote.index.answers import Occurrence, occurrences_in
 from rote.index.grams import Grams
 from rote.index.index import Index
@@ -41,7 +40,6 @@ from rote.search.meaning.chance import (
     estimate_chance,
 )
 from rote.search.meaning.facts import compare_facts, read_facts
-from rote.search.reference_corpus import Reference, open_reference_index
 
 VERSION = f"{chains.VERSION}+{chance.VERSION}+facts/{facts.VERSION}"
 HELD = 0.5
@@ -241,14 +239,6 @@ class ItemMeaning:
     match: MeaningMatch
     differing: tuple[str, ...]
     """Facts (numbers, names, negation) in which both differ."""
-
-
-def check_meanings(against: Reference) -> None:
-    """Refuse a corpus whose sentences have no vectors, before any text is read."""
-    if isinstance(against, Corpus):
-        embeddings.get().check()
-    else:
-        open_reference_index(against, ()).sentence_embedder().check()
 
 
 def find_reworded(
