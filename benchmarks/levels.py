@@ -73,6 +73,8 @@ LISTS = {
 LISTED = 99
 BY_TEXT = ("contamination", "novelty", "originality", "perplexity", "score", "style")
 """Measures that look at each text by itself and long: all texts are looked at once."""
+WITH_CORPUS = ("contamination", "novelty", "originality", "overlap")
+"""Measures that hold texts against a corpus, in place of one another."""
 RATIOS = (1, 4, 10)
 SENTENCES = 20
 """Of each text at most so many are read: what is shorter than half of that is left out."""
@@ -338,8 +340,7 @@ def options_of(name: str, corpus: str, model: str, fields_held: set[str]) -> Any
     given: dict[str, Any] = {
         f.name: corpus
         for f in fields(metric.options)
-        # keyness compares sources, and a corpus in place of the other one only if asked to.
-        if f.name in ("corpus", "train") and base != "keyness"
+        if f.name in ("corpus", "train") and base in WITH_CORPUS
     }
     for setting in filter(None, settings.split(":")):
         option, _, value = setting.partition("=")
