@@ -117,7 +117,7 @@ def differing(made: Study, effect: float) -> list[PermutedTest]:
 @pytest.fixture(scope="module")
 def studies() -> list[Study]:
     rng = np.random.default_rng(11)
-    return [study(rng) for _ in range(420)]
+    return [study(rng) for _ in range(170)]
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)
@@ -128,8 +128,8 @@ def test_the_smallest_detectable_difference_is_found_four_times_in_five(
     # Theory for one test of two means: (1.96 + 0.84) × sqrt(2 × 2 / 40); more where corrected.
     assert effect > 2.8 * math.sqrt(0.1)
     found = [correct(differing(one, effect), correction)[0].p < LEVEL for one in studies[20:]]
-    # Of 400 studies: a standard error of 2 points.
-    assert np.mean(found) == pytest.approx(POWER, abs=0.06)
+    # Of 150 studies: a standard error of 3 points.
+    assert np.mean(found) == pytest.approx(POWER, abs=0.1)
 
 
 def test_what_could_not_be_found_has_no_smallest_difference_to_show() -> None:
@@ -145,19 +145,19 @@ def test_equivalence_holds_its_level_at_the_edge_of_the_margin(
     errors = [s / math.sqrt(n) for s, n in zip(spreads, sizes)]
     margin = 4 * math.hypot(*errors)
     hits = 0
-    for _ in range(3_000):
+    for _ in range(1_000):
         own, other = (rng.normal(0, s, n) for s, n in zip(spreads, sizes))
         own += margin
         seen = [float(x.std(ddof=1)) / math.sqrt(len(x)) for x in (own, other)]
         hits += equivalence_p(own.mean() - other.mean(), margin, seen, sizes) < LEVEL
-    # A standard error of 0.4 points.
-    assert 0.037 <= hits / 3_000 <= 0.063
+    # A standard error of 0.7 points.
+    assert 0.03 <= hits / 1_000 <= 0.07
 
 
 def test_equivalence_of_shares_holds_its_level_with_the_errors_of_their_intervals() -> None:
     rng = np.random.default_rng(6)
     texts, margin, hits = 300, 0.08, 0
-    for _ in range(2_000):
+    for _ in range(600):
         counts = rng.binomial(texts, (0.88, 0.80))
         shares = counts / texts
         ends = [
@@ -167,7 +167,7 @@ def test_equivalence_of_shares_holds_its_level_with_the_errors_of_their_interval
         errors = [interval_error(p, both, 0.95, texts) for p, both in zip(shares, ends)]
         hits += equivalence_p(shares[0] - shares[1], margin, errors, (texts, texts)) < LEVEL
     # The farther end of an interval is taken: cautious.
-    assert 0.01 <= hits / 2_000 <= 0.06
+    assert 0.01 <= hits / 600 <= 0.06
 
 
 def test_equivalence_is_shown_where_values_are_close_and_never_without_an_error() -> None:

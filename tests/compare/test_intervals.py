@@ -179,13 +179,13 @@ def test_the_interval_of_many_units_reaches_1_96_errors() -> None:
 def test_intervals_of_few_texts_hold_what_they_promise(texts: int, share: bool) -> None:
     """1.96 standard errors held 88 % with 5 texts, 92 with 10, 94 with 30."""
     rng, held = np.random.default_rng(9), 0
-    for _ in range(4_000):
+    for _ in range(1_500):
         column = rng.normal(0.5, 0.05, texts)
         value, error = float(column.mean()), mean_error(column)
         low, high = interval_from_error(value, error, 0.95, texts, share=share)
         held += low <= 0.5 <= high
-    # 4,000 samples: a standard error of 0.34 points.
-    assert 0.94 <= held / 4_000 <= 0.96
+    # 1,500 samples: a standard error of 0.6 points.
+    assert 0.93 <= held / 1_500 <= 0.97
 
 
 @pytest.mark.parametrize("sizes", [(5, 5), (5, 40), (40, 40)])
@@ -196,7 +196,7 @@ def test_intervals_of_differences_hold_what_they_promise(
     rng, held = np.random.default_rng(10), 0
     if paired and sizes[0] != sizes[1]:
         return
-    for _ in range(2_000):
+    for _ in range(700):
         one, other = (rng.normal(0, 1, n) for n in sizes)
         if paired:
             prompts = rng.normal(0, 5, sizes[0])
@@ -212,7 +212,7 @@ def test_intervals_of_differences_hold_what_they_promise(
             )
             low, high = difference_interval(first, second, 0.95, paired=False)
         held += low <= 0 <= high
-    assert 0.935 <= held / 2_000 <= 0.968
+    assert 0.925 <= held / 700 <= 0.975
 
 
 def test_the_interval_of_a_difference_is_welchs_of_means_and_newcombes_of_shares() -> None:
@@ -246,12 +246,12 @@ def test_units_of_a_sum_are_those_of_what_varies() -> None:
     assert joint_units([1.0, 1.0], [1, 90]) == 1
 
 
-@pytest.mark.parametrize("holding", [0.01, 0.05, 0.15, 0.5, 3.0])
+@pytest.mark.parametrize("holding", [0.01, 0.15, 3.0])
 @pytest.mark.parametrize("alike", [1e9, 1.0])
 def test_intervals_of_rates_hold_what_few_texts_have(holding: float, alike: float) -> None:
     # So many occurrences in a text on average, by themselves or (alike = 1) in bursts.
     rng, texts, held = np.random.default_rng(8), 30, []
-    for _ in range(2_000):
+    for _ in range(600):
         words = rng.integers(200, 600, texts)
         rates = holding / 400 * rng.gamma(alike, 1 / alike, texts)
         column = 1000 * rng.poisson(rates * words) / words
@@ -332,7 +332,7 @@ def test_a_share_of_independent_texts_is_wilsons() -> None:
 def test_intervals_of_shares_cover_near_the_ceiling_too(
     share: float, concentration: float | None, least: float
 ) -> None:
-    rng, texts, samples = np.random.default_rng(5), 60, 2_000
+    rng, texts, samples = np.random.default_rng(5), 60, 600
     covered = []
     for _ in range(samples):
         if concentration is None:
@@ -342,7 +342,7 @@ def test_intervals_of_shares_cover_near_the_ceiling_too(
         value, error = float(column.mean()), mean_error(column)
         low, high = interval_from_error(value, error, 0.95, texts, share=True)
         covered.append(low <= share <= high)
-    # 2,000 samples: a standard error of half a point.
+    # 600 samples: a standard error of 0.9 points.
     assert least <= np.mean(covered) <= 0.985
 
 

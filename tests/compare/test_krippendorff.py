@@ -66,8 +66,8 @@ def test_the_interval_leaves_out_one_document_at_a_time(level: Level) -> None:
 @pytest.mark.parametrize("documents", [30, 8])
 def test_the_interval_covers_what_it_estimates(documents: int) -> None:
     """Judges who agree to a known degree, on four summaries of each document that are much alike:
-    of 200 samples about 95 % of the intervals hold the alpha of a sample so large that it is as
-    good as the truth. Over summaries 68 and 60 % of 60 hold it."""
+    of 100 samples about 95 % of the intervals hold the alpha of a sample so large that it is as
+    good as the truth. Over summaries 68 and 60 % of 40 hold it."""
     random = np.random.default_rng(0)
 
     def draw(documents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -78,12 +78,12 @@ def test_the_interval_covers_what_it_estimates(documents: int) -> None:
         return np.round(4 * (truth + view)) / 4, numbers
 
     truth = alpha(draw(20_000)[0], "interval")
-    samples, held, alone = [draw(documents) for _ in range(200)], 0, 0
+    samples, held, alone = [draw(documents) for _ in range(100)], 0, 0
     for said, numbers in samples:
         low, high = alpha_interval(said, "interval", 0.95, numbers)
         held += low <= truth <= high
-    for said, numbers in samples[:60]:
+    for said, numbers in samples[:40]:
         low, high = alpha_interval(said, "interval", 0.95, np.arange(len(numbers)))
         alone += low <= truth <= high
-    assert 0.89 <= held / 200 <= 0.99
-    assert alone / 60 < 0.8
+    assert 0.88 <= held / 100 <= 1
+    assert alone / 40 < 0.8

@@ -58,7 +58,7 @@ def test_what_is_not_defined_takes_no_part_and_what_follows_from_others_has_no_v
 
 @pytest.mark.parametrize("twins", [1, 2])
 def test_its_interval_holds_0_at_the_level_where_the_controls_explain_all(twins: int) -> None:
-    rng, runs, held = np.random.default_rng(5), 600, 0
+    rng, runs, held = np.random.default_rng(5), 200, 0
     clusters = np.repeat(np.arange(60), twins)
 
     def drawn() -> np.ndarray:
@@ -69,4 +69,4 @@ def test_its_interval_holds_0_at_the_level_where_the_controls_explain_all(twins:
         x, y = given[0] + given[1] + drawn(), given[0] + drawn()
         low, high = partial_estimate(x, y, given, clusters).interval(0.95)
         held += low <= 0 <= high
-    assert 0.92 <= held / runs <= 0.98
+    assert 0.9 <= held / runs <= 0.99

@@ -107,7 +107,7 @@ def test_under_no_difference_p_is_uniform() -> None:
     assert np.mean(p) == pytest.approx(0.5, abs=0.06)
 
 
-@pytest.mark.parametrize("shared", [1, 2, 6, 12])
+@pytest.mark.parametrize("shared", [1, 6])
 def test_under_no_difference_p_is_uniform_where_some_doc_ids_are_shared(shared: int) -> None:
     # Were the others to keep their labels, permuted differences would all be near the observed.
     own = list(range(12))
@@ -238,7 +238,7 @@ def test_prompts_that_one_source_has_several_texts_of_raise_no_false_alarms() ->
 
 
 def _found_of(
-    prompts: int, counts: Sequence[Any], alike: float, apart: float = 0.0, studies: int = 400
+    prompts: int, counts: Sequence[Any], alike: float, apart: float = 0.0, studies: int = 200
 ) -> float:
     """How often p <= 0.05 where prompts differ, answers of a source to a prompt are more or less
     alike, and sources are so far apart. `counts`: answers of each source to a prompt, or a list of
@@ -268,8 +268,8 @@ def _found_of(
 def test_several_answers_to_shared_prompts_hold_the_level(
     prompts: int, count: int, alike: float
 ) -> None:
-    # One by one, answers that are alike make 15 to 32 %. 400 studies: a standard error of 1.1.
-    assert 0.02 <= _found_of(prompts, (count, count), alike) <= 0.085
+    # One by one, answers that are alike make 15 to 32 %. 200 studies: a standard error of 1.5.
+    assert 0.01 <= _found_of(prompts, (count, count), alike) <= 0.095
 
 
 UNEQUAL = [(1, 5), (2, 3), (3, [1, 2, 3, 4, 6])]
@@ -278,8 +278,8 @@ UNEQUAL = [(1, 5), (2, 3), (3, [1, 2, 3, 4, 6])]
 @pytest.mark.parametrize("counts", UNEQUAL)
 @pytest.mark.parametrize("alike", [0.0, 1.0])
 def test_unequal_numbers_of_answers_hold_the_level(counts: Sequence[Any], alike: float) -> None:
-    # One by one, answers that are alike make 13 to 19 %. 1,000 studies: a standard error of 0.7.
-    assert 0.03 <= _found_of(30, counts, alike, studies=1000) <= 0.07
+    # One by one, answers that are alike make 13 to 19 %. 300 studies: a standard error of 1.3.
+    assert 0.02 <= _found_of(30, counts, alike, studies=300) <= 0.085
 
 
 @pytest.mark.parametrize("counts", UNEQUAL)
