@@ -294,8 +294,8 @@ def _shorten_tables(result: Result, notes: list[str]) -> Result:
                 shown.append(row)
         if len(shown) < len(rows):
             notes.append(
-                f"{result.measure}: the table '{name}' is kept with {len(shown):,} of its "
-                f"{len(rows):,} rows; `rote {result.measure} --json` gives all"
+                f"{result.measure}: table '{name}' shows {len(shown):,} of its "
+                f"{len(rows):,} rows; rote {result.measure} --json gives all"
             )
         tables[name] = tuple(shown)
     return replace(result, tables=tables)

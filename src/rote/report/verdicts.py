@@ -274,7 +274,7 @@ class VerdictComparison:
         """A difference with its sign: in points, or with the digits of the two values."""
         if self.headline.percent:
             return format_points(difference)
-        places = count_decimals(max(abs(self.value), abs(self.other_value)))
+        places = count_decimals(max(map(abs, (self.value, self.other_value, difference))))
         return format_number(difference, f"+.{places}f", typeset=True)
 
     def _of(self, name: str) -> float:
