@@ -282,7 +282,7 @@ def test_figures_are_named_for_those_who_do_not_see_them() -> None:
 
 def test_cells_carry_their_numbers_unrounded() -> None:
     result = made.panel()[0]
-    page = Parsed(str(fragments.render_table(values_sheet(result))))
+    page = Parsed(str(fragments.render_blocks([values_sheet(result)])))
     fields = [json.loads(value) for value in page.of("data-fields")]
     assert fields[0] == ["source"]
     assert fields[3] == [

@@ -210,11 +210,11 @@ def sampled(
     return find_fields(sample, options, origin.file, note)
 
 
-def first_block(part: Part, options: ReadOptions, target: int = 2**18) -> bytes:
+def first_block(part: Part, options: ReadOptions) -> bytes:
     """The first lines of a file; nothing where it cannot be read, which reading will report."""
     pieces = text_pieces(part, options.encoding)
     try:
-        return next((block.data for block in cut_blocks(pieces, target, part.origin.file)), b"")
+        return next((block.data for block in cut_blocks(pieces, 2**18, part.origin.file)), b"")
     except InputError:
         return b""
 

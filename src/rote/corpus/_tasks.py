@@ -32,11 +32,10 @@ def map_shards(
     engine: Engine,
     *,
     doing: str,
-    kept: str = "",
     given: Callable[[int], Any] | None = None,
 ) -> Iterator[Out]:
     """A result for each shard; with `given`, work gets the shard and what is given its number."""
-    pairs = map_again(work, corpus, engine, doing=doing, kept=kept, given=given)
+    pairs = map_again(work, corpus, engine, doing=doing, given=given)
     return (result for _, result in pairs)
 
 

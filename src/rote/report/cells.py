@@ -252,9 +252,9 @@ def text_cell(text: object, *, longest: int = _MAX_TEXT) -> Cell:
     return Cell(cleaned, full=full)
 
 
-def number_cell(number: float | None, kind: str = "number") -> Cell:
+def number_cell(number: float | None) -> Cell:
     """A number by itself, rounded for the eye alone."""
-    return make_cell({"": number}, Column("", kind=kind))  # type: ignore[arg-type]
+    return make_cell({"": number}, Column("", kind="number"))
 
 
 def format_p(number: float | None) -> str:

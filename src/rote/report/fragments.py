@@ -23,7 +23,7 @@ from markupsafe import Markup, escape
 from rote.core.evidence import Evidence, Mark
 from rote.core.result import Result
 from rote.report import svg
-from rote.report.cells import EXPORT_COMMAND, Sheet, text_cell
+from rote.report.cells import EXPORT_COMMAND, text_cell
 from rote.report.export import result_sheets
 from rote.report.report import Block, Facts, Figure, ItemList, MarkedTexts, Section
 from rote.report.terminal import mask_controls, strip_controls
@@ -231,10 +231,6 @@ def render_sections(shown: Sequence[Section]) -> list[HtmlFragment]:
 
 def render_blocks(shown: Sequence[Block]) -> Markup:
     return _render("blocks", shown, 3)
-
-
-def render_table(shown: Sheet, *, level: int = 3) -> Markup:
-    return _render("table", shown, level)
 
 
 def render_result(result: Result, across: str = "") -> Markup:

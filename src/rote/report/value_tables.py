@@ -139,10 +139,10 @@ _MAX_SHOWN = 300
 """Rows of a table of values on a page: sources are what a report is about."""
 
 
-def values_sheet(result: Result, id: str = "", title: str = "") -> Sheet:
+def values_sheet(result: Result, title: str = "") -> Sheet:
     """All values of a result."""
     heading = f"{title or result.measure}: values"
-    return sources_sheet([result], id or f"values-{result_key(result)}", heading)
+    return sources_sheet([result], f"values-{result_key(result)}", heading)
 
 
 def sources_sheet(

@@ -187,7 +187,7 @@ def train_arms(
         )
         for arm in study.arms:
             for seed in options.seeds:
-                some = _select_subset(arm, seed, study, options)
+                some = _select_subset(arm, seed, study)
                 place = folder / "models" / _file_name(arm.name)
                 place.mkdir(parents=True, exist_ok=True)
                 training_row = _train_model(
@@ -337,9 +337,7 @@ def _start_folder(
     write_atomically(path, json.dumps(wanted, indent=1))
 
 
-def _select_subset(
-    arm: StudyArm, seed: int, study: TrainedStudy, options: Any
-) -> list[TrainingPair]:
+def _select_subset(arm: StudyArm, seed: int, study: TrainedStudy) -> list[TrainingPair]:
     if arm.kind == "all":
         some = study.train
     elif arm.kind == "apart":

@@ -286,9 +286,9 @@ def _missing_values(columns: Sequence[SourceColumn], source: str) -> tuple[str, 
     return (f"no value of {', '.join(missing)}",) if missing else ()
 
 
-def _join_names(names: Sequence[str], most: int = 6) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _join_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(names[:6]) + more
 
 
 _NO_SETTING = (

@@ -408,7 +408,7 @@ def _explain_matrix(rows: Rows, result: Result) -> str:
     )
 
 
-def _list_pairs(rows: Rows, result: Result, *, quality: bool) -> list[Row]:
+def _list_pairs(result: Result, *, quality: bool) -> list[Row]:
     several = len(matrix_rows(result)) > 1
     return [
         {
@@ -453,7 +453,7 @@ LAYOUT = (
         "Pairs with quality",
         _PAIR,
         note=_PAIR_NOTE,
-        rows=lambda rows, result: _list_pairs(rows, result, quality=True),
+        rows=lambda _, result: _list_pairs(result, quality=True),
         limit=_EVERY,
     ),
     Table(
@@ -461,7 +461,7 @@ LAYOUT = (
         "The strongest pairs",
         _PAIR,
         note=_PAIR_NOTE,
-        rows=lambda rows, result: _list_pairs(rows, result, quality=False),
+        rows=lambda _, result: _list_pairs(result, quality=False),
         limit=_STRONGEST,
     ),
 )

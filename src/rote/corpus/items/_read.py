@@ -346,11 +346,10 @@ def read_items(
     *,
     read: ReadOptions | None = None,
     skipped: list[InputError] | None = None,
-    role: str = "",
     called: str = "",
 ) -> Iterator[Item]:
     """The items of some files, as `read_records` has them."""
-    for record in read_records(inputs, items, read=read, skipped=skipped, role=role, called=called):
+    for record in read_records(inputs, items, read=read, skipped=skipped, called=called):
         yield record.item
 
 

@@ -42,7 +42,6 @@ _FIDELITY = 0.9394
 _QUERY_UNIT = 8192
 """The length of a query's vector in whole numbers."""
 _TEXTS_AT_ONCE = 4096
-_QUERIES_AT_ONCE = 64
 
 
 class SentenceEmbedder(Protocol):
@@ -113,13 +112,10 @@ def write_meanings(
 
 
 def copy_meanings(
-    target: Target,
-    parts: Sequence[tuple[Meanings, NDArray[np.bool_] | None]],
-    *,
-    folder: str = MEANINGS,
+    target: Target, parts: Sequence[tuple[Meanings, NDArray[np.bool_] | None]]
 ) -> PartRecord:
     """Codes that are there, one behind the other; of each segment all rows, or those to keep."""
-    part = target.part(folder, MEANINGS, MEANINGS)
+    part = target.part(MEANINGS, MEANINGS, MEANINGS)
     signs, sizes = part.column("signs", "uint64"), part.column("sizes", "uint64")
     for meanings, keep in parts:
         rows = slice(None) if keep is None else keep

@@ -211,27 +211,20 @@ def build_memory_segment(
     sorted_layers: Sequence[str],
     author_field: str = AUTHOR,
     compact: bool = False,
-    name: str = "memory",
 ) -> Segment:
     """A segment in memory of annotated documents."""
     target, forms = MemoryTarget(), LayerForms(sorted_layers, compact)
     write_segment(target, pieces, forms, layers=layers, author_field=author_field)
-    return read_segment(name, target.parts.values())
+    return read_segment("memory", target.parts.values())
 
 
-def build_layer_segment(
-    layers: Mapping[str, Layer],
-    *,
-    sorted_layers: Sequence[str],
-    threads: int = 1,
-    name: str = "memory",
-) -> Segment:
+def build_layer_segment(layers: Mapping[str, Layer], *, sorted_layers: Sequence[str]) -> Segment:
     """A segment in memory of aligned layers alone: texts are empty, ids are numbers."""
     target = MemoryTarget()
     texts = len(next(iter(layers.values())))
     piece = AnnotatedDocuments([Document(str(i), "") for i in range(texts)], layers)
-    write_pieces(target, [piece], tuple(layers), LayerForms(sorted_layers, threads=threads))
-    return read_segment(name, target.parts.values())
+    write_pieces(target, [piece], tuple(layers), LayerForms(sorted_layers))
+    return read_segment("memory", target.parts.values())
 
 
 def merge_segments(target: Target, segments: Sequence[Segment], forms: LayerForms) -> SegmentRecord:

@@ -22,7 +22,6 @@ from rote.search.rows.matches import ITEMS, MatchArrays, items_beside, unique_ro
 
 COLLOCATES = ("word", "near", "expected", "count", "g2", "pmi", "t", "log_dice")
 SORTS = COLLOCATES[4:]
-NEXT = ("words", "ends", "count", "share")
 _AT_ONCE = 1 << 16
 
 
