@@ -244,7 +244,7 @@ def test_a_list_of_numbers_may_be_a_string_or_a_number(tmp_path: Path) -> None:
         assert [one["texts"] for one in made.about["manifest"]["subsets"]] == [2]
     assert "Subsets" in made.table()
     assert made.to_polars("subsets").height == 1
-    with pytest.raises(rote.OptionError, match="max takes whole numbers"):
+    with pytest.raises(rote.OptionError, match="max must be a whole number"):
         rote.limit(texts, max="two", output=tmp_path / "other")
 
 

@@ -187,7 +187,7 @@ class World:
     @cached_property
     def index(self) -> str:
         """An index of the corpus, made when it is asked for."""
-        from rote.index.factory import build_index
+        from tests.indexes import build_index
 
         path = self.path / "IDX"
         if not path.exists():

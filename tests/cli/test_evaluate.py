@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from rote.core.errors import OptionError
-from rote.index.factory import build_index
+from tests.indexes import build_index
 from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 NEXT = {

@@ -11,8 +11,8 @@ from click.testing import Result
 
 from rote.core.errors import OptionError
 from rote.core.result import Result as Found
-from rote.index.factory import build_index
 from rote.report.charts import draw_figures
+from tests.indexes import build_index
 from tests.kit import invoke, succeeded, write_jsonl
 from tests.search.infini_gram_made import documented, served
 

@@ -174,7 +174,7 @@ def test_another_input_is_read_alike_unless_something_else_is_said():
         own.beside("text-feld=body")
     with pytest.raises(UnknownName, match="'text_feld': did you mean 'text_field'"):
         own.beside({"text_feld": "body"})
-    with pytest.raises(OptionError, match="strip_prompt is true or false, not 'perhaps'"):
+    with pytest.raises(OptionError, match="strip_prompt is one of yes, no, not 'perhaps'"):
         own.beside("strip-prompt=perhaps")
     assert own.beside("strip-prompt=no").strip_prompt is False
     with pytest.raises(OptionError, match="write NAME=VALUE"):

@@ -25,8 +25,8 @@ from rote.curate.decontaminate import decontaminate
 from rote.curate.dedup import DedupOptions
 from rote.curate.dedup_folder import LEDGER, dedup
 from rote.curate.output_folder import MANIFEST, MadeFolder
-from rote.index.factory import build_index
 from rote.run.serial import Serial
+from tests.indexes import build_index
 from tests.kit import read_jsonl, write_jsonl
 
 from ..examples import lists, some

@@ -10,13 +10,14 @@ from rote.annotate import annotators, store
 from rote.annotate.annotators.rote import RoteAnnotator
 from rote.annotate.pieces import AnnotateShard
 from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.numbers import parse_memory
 from rote.core.progress import Silent
 from rote.index.factory import open_index
 from rote.index.folders.build import QueuedPiece, SealTask, add_to_index, build_index
 from rote.index.folders.folder import PIECES, verify_index
 from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import SEGMENTS, read_manifest, recipe_of
-from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions, parse_layers, parse_memory
+from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions, parse_layers
 from rote.index.folders.source import estimate_build
 from tests.index.folders import (
     MEMORY,

@@ -20,7 +20,7 @@ from rote.index.answers import FrequentNgrams
 from rote.index.columns.compressed_suffix_array import CompressedStream
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import ItemStream, bits_for, pack
-from rote.index.factory import index_texts, open_index
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.folder import verify_index
 from rote.index.folders.maintenance import add_layer, merge_index, remove_documents
@@ -29,6 +29,7 @@ from rote.index.segments.segment import Segment
 from tests.index import twins
 from tests.index.folders import corpus, options, words, write_files
 from tests.index.hostile import questions
+from tests.indexes import index_texts
 
 KEPT = Path(__file__).parent / "kept"
 WORDS = "the The THE old OLD ferry Ferry was late near Near quay . , and And".split()

@@ -20,13 +20,14 @@ from rote.core.layer import Layer, number
 from rote.index import query
 from rote.index.answers import Occurrence
 from rote.index.counts import lookup as asking
-from rote.index.factory import build_index, index_texts, open_index
+from rote.index.factory import open_index
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.segments.writers import build_layer_segment
 from tests.examples import dear, drawn, lists, some
 from tests.index import twins
 from tests.index.twins import index_layers
+from tests.indexes import build_index, index_texts
 
 ITEMS = "abcd"
 texts = lists(some(ITEMS, 9), 6, 1)

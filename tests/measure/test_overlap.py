@@ -20,7 +20,6 @@ from rote.compare.ranks import rank_estimate
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
-from rote.index.factory import build_index
 from rote.measure import Settings
 from rote.measure._overlap_partition import (
     NO_BIN,
@@ -33,6 +32,7 @@ from rote.measure._overlap_partition import (
 from rote.measure.driver.compute import compute
 from rote.measure.overlap import Options, settled, values
 from tests.examples import drawn, each, one_of, some
+from tests.indexes import build_index
 from tests.kit import invoke, write_jsonl
 from tests.measure.samples import layer_of
 

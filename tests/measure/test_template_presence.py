@@ -6,9 +6,9 @@ import numpy as np
 
 from rote.annotate.words import get as tokenizer
 from rote.core.sample import RawText
-from rote.index.factory import index_texts
 from rote.index.index import Index
 from rote.measure._template_corpus import texts_in_corpus
+from tests.indexes import index_texts
 
 from .test_template_corpus import FERRY, LETTER
 

@@ -51,7 +51,7 @@ def _gguf(folder: Path) -> str:
 
 
 def _index(folder: Path) -> str:
-    from rote.index.factory import build_index
+    from tests.indexes import build_index
 
     path = write_jsonl(folder / "texts.jsonl", ({"text": text} for text in TEXTS))
     build_index([str(path)], folder / "index")

@@ -15,13 +15,13 @@ from rote import templates
 from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
 from rote.core.progress import Silent
 from rote.corpus import ReadOptions
-from rote.index.factory import build_index
 from rote.measure import Settings, panel
 from rote.report import builder
 from rote.report.builder import MAX_ROWS, make_report
 from rote.report.options import ReportOptions, list_offered
 from rote.report.report import Report
 from rote.report.summary import summary
+from tests.indexes import build_index
 from tests.report.written import PLACES, records, write
 
 _FIELDS = ("source", "reference", "document")

@@ -13,10 +13,10 @@ from html.parser import HTMLParser
 from rich.console import Console
 
 from rote.corpus import open_corpus
-from rote.index.factory import index_texts
 from rote.report.texts.trace import print_trace, trace_page, trace_summary
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.trace import Trace, trace
+from tests.indexes import index_texts
 
 PASSAGE = "the gardener buried eleven spoons beneath the pear tree before the bailiffs came here"
 CORPUS = [

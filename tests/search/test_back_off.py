@@ -77,7 +77,7 @@ def test_perplexity() -> None:
 
 
 def test_a_context_may_be_a_text() -> None:
-    from rote.index.factory import index_texts
+    from tests.indexes import index_texts
 
     model = BackOff(index_texts(["The old dog. The old dog.", "A dog"]))
     assert model.distribution("The old") == model.distribution(["the", "old"])

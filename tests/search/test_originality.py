@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index.factory import index_texts
 from rote.index.index import Index
 from rote.search.originality import originals, suffix_blocks
 from rote.search.originality import reach as reaches
@@ -30,6 +29,7 @@ from rote.search.originality.verdicts import (
 )
 from tests.examples import dear, lists, some
 from tests.index.twins import index_layers
+from tests.indexes import index_texts
 from tests.search import originality_twins as twins
 from tests.search.originality_twins import Text
 

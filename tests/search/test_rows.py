@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.index.answers import Occurrence
-from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
 from rote.search.rows import matches as arrays
 from rote.search.rows.collocates import count_neighbours
@@ -46,6 +45,7 @@ from rote.search.rows.matches import (
     sort_matches,
 )
 from tests.examples import lists, some
+from tests.indexes import build_index, index_texts
 
 SORTS = ["place", "left", "left3", "right", "right2", "document", "form"]
 SEGMENTS = lists(some(some(["a", "B", "b", ",", "cd", "A"], 12, 1), 4, 1), 3, 1)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Prompt
-from rote.index.factory import build_index, index_texts
 from rote.index.grams import ABSENT, END
 from rote.search.model.back_off import BackOff
 from rote.search.model.index_language_model import IndexLanguageModel, open_index_model
 from tests.examples import lists
 from tests.index import twins
 from tests.index.test_index import index_of, texts
+from tests.indexes import build_index, index_texts
 
 PARABLE = [
     "A sower went out to sow. Some seed fell by the way side, and the birds ate it.",

@@ -16,7 +16,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
-from rote.index.factory import build_index, index_texts, open_index
+from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index
 from rote.index.folders.maintenance import merge_index
 from rote.index.index import Index
@@ -45,6 +45,7 @@ from rote.search.trace.spans import (
 )
 from rote.search.trace.trace import Trace, respell_lemmas, select_best, trace
 from tests.examples import dear, drawn, lists, some
+from tests.indexes import build_index, index_texts
 from tests.search import trace_twins as twins
 from tests.search.trace_twins import layer_of
 

@@ -20,7 +20,6 @@ from rote.core.layer import Layer
 from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item
-from rote.index.factory import build_index
 from rote.index.grams import Counts, Grams
 from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies._items import HIGH, LOW, NEITHER, Share, read_correctness, split_halves
@@ -28,6 +27,7 @@ from rote.studies._memorization_scores import read_member
 from rote.studies._popularity_output import accuracy_gap, split_tenths
 from rote.studies._popularity_scores import Deciles, DecileScale, distinct_ngrams, score_popularity
 from tests.examples import dear
+from tests.indexes import build_index
 from tests.studies import popularity_twin as twin
 
 

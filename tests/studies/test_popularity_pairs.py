@@ -19,11 +19,11 @@ import rote
 from rote.core.errors import InputError, OptionError
 from rote.core.progress import Silent
 from rote.corpus.items import Item
-from rote.index.factory import build_index, index_texts
 from rote.index.index import Index
 from rote.search.backends import open_backend
 from rote.studies import _popularity_scores
 from rote.studies.popularity import Options
+from tests.indexes import build_index, index_texts
 from tests.studies import popularity_twin as twin
 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=8).map(" ".join)

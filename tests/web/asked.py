@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 from rote.core.document import Document
 from rote.core.result import Interval, Result, SourceResult
 from rote.core.signature import Signature
-from rote.index.factory import build_index
 from rote.web.app import make_app
 from rote.web.database import prepare_store
 from rote.web.history import History
 from rote.web.workspace import Workspace
+from tests.indexes import build_index
 
 ESCAPE, NUL, OVERRIDE, LONE = "\x1b", "\x00", "\u202e", "\ud800"
 LONG = "x" * 1_000_000

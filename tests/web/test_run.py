@@ -179,19 +179,19 @@ def test_the_four_that_were_dropped(app: TestClient) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"window": 7.5}, "window wants a number, not '7.5'"),
+        ({"window": 7.5}, "window must be a whole number, not 7.5"),
         ({"window": "7"}, None),
         ({"window": 7}, None),
-        ({"window": True}, "window wants a number"),
+        ({"window": True}, "window must be a whole number"),
         ({"window": None}, "window must not be null"),
         ({"sample": None}, None),
-        ({"interval": "nan"}, "interval wants a number"),
+        ({"interval": "nan"}, "interval must be a number"),
         ({"matched": False}, None),
         ({"matched": "maybe"}, "matched is one of yes, no"),
         ({"matched": 0}, "matched is one of yes, no"),
         ({"by": ["source", "id"]}, None),
         ({"by": "source,id"}, None),
-        ({"by": [["source"]]}, "by wants a text, not list"),
+        ({"by": [["source"]]}, "by must be a text, not ['source']"),
         ({"variant": "none"}, "variant is one of"),
         ({"where": "source=a,b"}, None),
         ({"where": ["source=a,b", "words>3"]}, None),
@@ -244,7 +244,7 @@ def test_an_address_holds_what_differs_and_comes_back(app: TestClient) -> None:
 def test_a_wrong_value_and_an_unknown_name_are_said(app: TestClient) -> None:
     page = app.post("/run/lexical", data={"input": "texts.jsonl", "window": "many"})
     assert page.status_code == 400
-    assert "window wants a number" in page.text
+    assert "window must be a whole number" in page.text
     assert app.get("/run/lexica").status_code == 404
     asked = {"inputs": ["nowhere.jsonl"]}
     assert app.post("/api/run/lexical", json=asked).status_code == 404

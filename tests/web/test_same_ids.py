@@ -20,7 +20,6 @@ from fastapi.testclient import TestClient
 from rote.core.errors import InputError
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
-from rote.index.factory import build_index
 from rote.index.folders.build import add_to_index
 from rote.web import job_worker as work
 from rote.web.app import make_app
@@ -29,6 +28,7 @@ from rote.web.database import FILE, open_database, prepare_store
 from rote.web.forms import TemplatesForm
 from rote.web.history import History
 from rote.web.workspace import Workspace
+from tests.indexes import build_index
 from tests.web.conftest import HERE
 from tests.web.test_history import made
 

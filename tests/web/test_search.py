@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rote.index.factory import index_texts, open_index
+from rote.index.factory import open_index
 from rote.web import app as answers
 from rote.web import app as threads
 from rote.web import search_views as asked
 from rote.web.search_views import SearchQuestion, count_needed, find_page, page_matches
 from rote.web.workspace import OpenIndex
+from tests.indexes import index_texts
 from tests.web.asked import TEXTS, client, harmless, made_index
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from rote.core.errors import MissingExtra, OptionError, RoteError
-from rote.index.factory import build_index
 from rote.web import server
 from rote.web.job_queue import JobStore
 from rote.web.server import ServeOptions, default_store, open_socket
 from rote.web.workspace import recognize_inputs
+from tests.indexes import build_index
 from tests.kit import PATIENCE
 from tests.web.test_history import made
 

@@ -195,7 +195,7 @@ def test_no_text_acts_on_the_page(app: TestClient, view: str) -> None:
         ({"text": "  "}, "there is no text"),
         ({"text": "x " * texts.MAX_TEXT}, "at most 200,000"),
         ({"text": "a fox", "min_words": "0"}, "min-words must be at least 1"),
-        ({"text": "a fox", "min_words": "many"}, "min_words wants a number"),
+        ({"text": "a fox", "min_words": "many"}, "min_words must be a whole number"),
         ({"text": "a fox", "kinds": "literal"}, "unknown kind of match"),
         ({"text": "a fox", "limit": "0"}, "limit is at most"),
     ],

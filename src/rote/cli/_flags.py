@@ -13,49 +13,26 @@ from typing import Any, TypeVar
 import click
 
 from rote.core import plugins
-from rote.core.errors import UnknownName
+from rote.core.errors import OptionError, UnknownName
+from rote.core.numbers import format_memory
 from rote.run import cores
 
 Options = TypeVar("Options")
 
 
-class CommaSeparated(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """`a,b,c` as a tuple; the items are of one type."""
+class OptionValue(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A list `a,b,c`, or an amount of memory: what click has no type for."""
 
-    def __init__(self, item: type) -> None:
-        self.item = item
-        self.name = f"{item.__name__},..."
+    def __init__(self, field: dataclasses.Field[Any], hint: Any, name: str) -> None:
+        self.field, self.hint, self.name = field, hint, name
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[Any, ...]:
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(self.item(part.strip()) for part in value.split(",") if part.strip())
-        except ValueError:
-            self.fail(f"{value!r} is not a comma-separated list of {self.item.__name__}", param)
-
-
-class Size(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """An amount of memory as people write it, 512M or 4G, as a number of bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        from rote.core.errors import OptionError
-        from rote.index.folders.options import parse_memory
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        from rote.core.metric import parse_option
 
         try:
-            return value if isinstance(value, int) else parse_memory(value)
+            return parse_option(self.field, self.hint, value, text=True)
         except OptionError as error:
             self.fail(str(error), param, ctx)
-
-    @staticmethod
-    def written(size: int) -> str:
-        """The shortest way to write a size, for defaults in the help."""
-        for unit, sign in ((2**30, "G"), (2**20, "M"), (2**10, "K")):
-            if size % unit == 0:
-                return f"{size // unit}{sign}"
-        return str(size)
 
 
 _FULL = "rote.full_help"
@@ -280,7 +257,7 @@ def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.O
 
     hints, skip = hints_of(options), set(skip)
     return [
-        _flag(field, Size if field.metadata.get("size") else hints[field.name], section)
+        _flag(field, hints[field.name], section)
         for field in dataclasses.fields(options)
         if field.name not in skip
     ]
@@ -359,7 +336,7 @@ def build(options: type[Options], given: dict[str, Any]) -> Options:
 
 def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Option:
     flag = "--" + field.name.replace("_", "-")
-    declaration, kind = [flag, field.name], _click_type(hint)
+    declaration, kind = [flag, field.name], _click_type(field, hint)
     if kind is bool and field.default is not False:
         declaration[0] = f"{flag}/--no-{flag[2:]}"
     if "also" in field.metadata:
@@ -368,8 +345,8 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
         declaration.insert(0, field.metadata["short"])
     default, help = field.default, field.metadata["help"]
     shown_default: bool | str = default not in (None, (), False, "")
-    if isinstance(default, int) and hint is Size:
-        default = Size.written(default)
+    if field.metadata.get("size"):
+        default = format_memory(default)
     if field.name == "jobs":
         # Not in Python: a script must guard `__main__` before it may start processes.
         default, shown_default = cores(), "all cores"
@@ -379,7 +356,7 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
     return SectionedOption(
         declaration,
         section=section,
-        type=kind.item if repeated else None if kind is bool else kind,
+        type=None if kind is bool else kind,
         default=default,
         multiple=repeated,
         help=help[0].upper() + help[1:],
@@ -390,13 +367,15 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
     )
 
 
-def _click_type(hint: Any) -> Any:
+def _click_type(field: dataclasses.Field[Any], hint: Any) -> Any:
     from rote.core.metric import bare
 
-    hint, _ = bare(hint)
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    kind, _ = bare(hint)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Literal:
         return click.Choice(arguments)
+    if field.metadata.get("repeated"):
+        return arguments[0]
     if origin is tuple:
-        return CommaSeparated(arguments[0])
-    return Size() if hint is Size else hint
+        return OptionValue(field, hint, f"{arguments[0].__name__},...")
+    return OptionValue(field, hint, "size") if field.metadata.get("size") else kind

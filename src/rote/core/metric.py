@@ -11,7 +11,7 @@ from __future__ import annotations
 import operator
 import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
+from rote.core.numbers import parse_memory
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Record
 from rote.core.result import Row
@@ -308,14 +309,84 @@ def check_types(kind: type, settings: Mapping[str, Any]) -> None:
     """
     plain = _plain(kind)
     for name, value in settings.items():
-        if plain[name] is None:
-            continue
-        wanted, none = plain[name]
-        types, described = _KINDS[wanted]
-        wrong = isinstance(value, bool) and wanted is not bool
-        if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
-            what = f"{described}{' or None' * none}"
-            raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")
+        if plain[name] is not None:
+            wanted, none = plain[name]
+            _check_type(name, wanted, value, none)
+
+
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def parse_option(item: Field[Any], hint: Any, value: Any, *, text: bool = False) -> Any:
+    """The value of an option from what was given for it. `a,b` is as good as a list, one value as
+    a list of it, a string as a Path, 4G as its bytes; an input that is given itself stays as it is.
+
+    With `text`, as the shell, forms and JSON have it, numbers and truth values may be text too.
+    """
+    kind, optional = bare(hint)
+    value = value.strip() if text and isinstance(value, str) else value
+    if value is None or (text and value == "" and optional):
+        if text and not optional:
+            raise OptionError(f"{item.name} must not be null")
+        return None
+    if item.metadata.get("size") and isinstance(value, str):
+        return parse_memory(value)
+    if get_origin(kind) is not tuple:
+        return _parse_single(item, kind, value, text)
+    if isinstance(value, str):
+        parts = [value] if item.metadata.get("repeated") else value.split(",")
+        value, text = [part.strip() for part in parts if part.strip()], True
+    elif isinstance(value, (int, float, Path)):
+        value = [value]
+    # A column of texts is a sequence too, and no list of names.
+    if isinstance(value, (list, tuple) if item.metadata.get("takes") else Sequence):
+        return tuple(
+            _parse_single(item, get_args(kind)[0], part, text)
+            for part in value
+            if not (text and part == "")
+        )
+    return _parse_single(item, kind, value, text)
+
+
+def _parse_single(item: Field[Any], kind: Any, value: Any, text: bool) -> Any:
+    if get_origin(kind) is Literal and value not in get_args(kind):
+        raise OptionError(f"{item.name} is one of {', '.join(get_args(kind))}, not {value!r}")
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    if kind is str and (isinstance(value, Path) or (text and _is_number(value))):
+        return str(value)
+    if text and kind is bool:
+        value = _TRUTH.get(value.lower(), value) if isinstance(value, str) else value
+        if not isinstance(value, bool):
+            raise OptionError(f"{item.name} is one of yes, no, not {value!r}")
+    elif text and kind in (int, float) and (isinstance(value, str) or _is_number(value)):
+        value = _parse_number(kind, value)
+    if text and get_origin(kind) is not Literal:
+        _check_type(item.name, str if kind not in _KINDS else kind, value)
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _parse_number(kind: type, value: Any) -> Any:
+    """A number, or what was given where it is none; 7.0 from JSON is a whole number."""
+    try:
+        number = kind(value)
+    except (ValueError, OverflowError):
+        return value
+    if number != number:
+        return str(value)
+    return number if isinstance(value, str) or number == value else value
+
+
+def _check_type(name: str, wanted: type, value: Any, none: bool = False) -> None:
+    types, described = _KINDS[wanted]
+    wrong = isinstance(value, bool) and wanted is not bool
+    if wrong or not (isinstance(value, (*types, np.generic)) or (value is None and none)):
+        what = f"{described}{' or None' * none}"
+        raise OptionError(f"{name} must be {what}, not {reprlib.repr(value)}")
 
 
 @cache

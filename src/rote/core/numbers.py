@@ -1,9 +1,16 @@
-"""How numbers are written for people: one formatter, so that they look alike everywhere."""
+"""How numbers are written for people: one formatter, so that they look alike everywhere; and how
+people write amounts of memory."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
+
+from rote.core.errors import OptionError
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 def format_number(number: float, spec: str, *, typeset: bool = False) -> str:
@@ -55,3 +62,28 @@ def format_interval(
         return ""
     low, high = map(shown, ends)
     return f" ({format_percent(level)} interval {low} to {high})"
+
+
+def parse_memory(text: str) -> int:
+    """Bytes, from a size as people write it.
+
+    >>> [parse_memory(size) for size in ("512M", "4G", "1.5 GiB")]
+    [536870912, 4294967296, 1610612736]
+    """
+    match = _SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
+    if not size:
+        raise OptionError(f"'{text}' is no amount of memory: write 512M or 4G")
+    return size
+
+
+def format_memory(size: int) -> str:
+    """The shortest way to write such a size.
+
+    >>> format_memory(4 * 2**30)
+    '4G'
+    """
+    for unit, sign in ((2**30, "G"), (2**20, "M"), (2**10, "K")):
+        if size % unit == 0:
+            return f"{size // unit}{sign}"
+    return str(size)

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from rote.core.errors import InputError, OptionError, UnknownName
-from rote.core.metric import check_options, hints_of, option, unsigned
+from rote.core.metric import check_options, hints_of, option, parse_option, unsigned
 from rote.corpus._select import conditions, where_option
 
 
@@ -68,33 +68,23 @@ class ReadOptions:
         )
         settings: dict[str, Any] = {}
         for name, value in pairs:
-            known = _KINDS.get(name.replace("-", "_"))
-            if known is None:
-                names = _KINDS if isinstance(changes, Mapping) else _FLAG_NAMES
+            item = _FIELDS.get(name.replace("-", "_"))
+            if item is None:
+                names = _FIELDS if isinstance(changes, Mapping) else _FLAG_NAMES
                 raise UnknownName("option of reading", name, names)
-            name = name.replace("-", "_")
-            if known is tuple:
-                value = (*settings.get(name, ()), *([value] if isinstance(value, str) else value))
-            elif known is bool and isinstance(value, str):
-                if value.lower() not in _TRUTH:
-                    raise OptionError(f"{name} is true or false, not {value!r}")
-                value = _TRUTH[value.lower()]
-            settings[name] = value = _DEFAULTS[name] if value == "" else value
-            hint = hints_of(ReadOptions)[name]
-            if get_origin(hint) is Literal and value not in get_args(hint):
-                raise OptionError(f"{name} is one of {', '.join(get_args(hint))}, not {value!r}")
+            if value == "":
+                value = True if isinstance(item.default, bool) else item.default
+            value = parse_option(item, hints_of(ReadOptions)[item.name], value, text=True)
+            if isinstance(value, tuple):
+                value = (*settings.get(item.name, ()), *value)
+            settings[item.name] = value
         return replace(files, **settings)
 
 
 Changes: TypeAlias = "Sequence[str] | str | Mapping[str, Any] | ReadOptions"
 """How item input is read where it is not as the others: NAME=VALUE, with names of `ReadOptions`."""
-_KINDS: Mapping[str, Any] = {
-    item.name: type(item.default) if isinstance(item.default, (bool, tuple)) else str
-    for item in fields(ReadOptions)
-}
-_DEFAULTS: Mapping[str, Any] = {item.name: item.default for item in fields(ReadOptions)}
-_FLAG_NAMES = [name.replace("_", "-") for name in _KINDS]
-_TRUTH = {"": True, "true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_FIELDS = {item.name: item for item in fields(ReadOptions)}
+_FLAG_NAMES = [name.replace("_", "-") for name in _FIELDS]
 
 
 def _change(text: str) -> tuple[str, str]:
@@ -119,7 +109,7 @@ def read_option(of: str) -> Any:
 
 
 _FLAGS = re.compile(
-    rf"--({'|'.join(sorted((n.replace('_', '-') for n in _KINDS), key=len, reverse=True))})\b"
+    rf"--({'|'.join(sorted((n.replace('_', '-') for n in _FIELDS), key=len, reverse=True))})\b"
     r"(?: (skip|line|jsonl|json)\b)?"
 )
 

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from rote.core.chart import Chart
 from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.numbers import parse_memory
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -27,7 +28,6 @@ from rote.core.table import Column, Pivot, Rows, Table
 from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
 from rote.curate.output_folder import FolderOptions, folder_findings
-from rote.index.folders.options import parse_memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ or that were uploaded, by their keys; what writes a file is refused.
 from __future__ import annotations
 
 import dataclasses
-import math
 import os
 import re
 import typing
@@ -20,7 +19,7 @@ from starlette.datastructures import FormData
 
 from rote.core import plugins
 from rote.core.errors import OptionError, check_options_known
-from rote.core.metric import bare, hints_of
+from rote.core.metric import bare, hints_of, parse_option
 from rote.studies.dispatch.driver import field_default
 from rote.web.files import name_form_fields
 
@@ -67,8 +66,8 @@ _CLOSED = re.compile(r"[)\]]")
 FormType = TypeVar("FormType")
 _JSON_NAMES = {"own": "measure_options"}
 """Keys of forms in JSON that differ from the names of fields."""
-_BOOLEANS = {"yes": True, "no": False, True: True, False: False}
 FILE = "file:"
+_FROM_PATHS = {Path: str, Path | None: str | None, tuple[Path, ...]: tuple[str, ...]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,9 @@ class FormField:
     """number, text or choice; place: what texts are held against; file: one that is open; models;
     name: anything that rote knows by a name."""
     default: str
+    option: dataclasses.Field[Any]
     type: Any
+    """That of its values: what names a file is text."""
     usual: Any
     """What it is where nothing is given."""
     choices: tuple[str, ...] = ()
@@ -247,7 +248,8 @@ def _make_field(option: dataclasses.Field[Any], hint: Any) -> FormField:
         help=_capitalize(help),
         rest=rest,
         default=format_value(field_default(option)),
-        type=hint,
+        option=option,
+        type=_FROM_PATHS.get(hint, hint),
         usual=field_default(option),
         kind=_field_kind(option, item, several, choices),
         choices=choices,
@@ -287,55 +289,16 @@ def _capitalize(text: str) -> str:
 
 
 def _parse_value(value: Any, field: FormField) -> Any:
-    """From a form, where all is text, or from JSON."""
-    kind, optional = bare(field.type)
-    value = value.strip() if isinstance(value, str) else value
-    if value is None or (value == "" and optional):
-        if not optional:
-            raise OptionError(f"{field.name} must not be null")
-        return None
-    if not field.several:
-        return _parse_single(kind, value, field)
-    if isinstance(value, str):
-        value = [value] if field.repeated else [part.strip() for part in value.split(",")]
-    parts = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(
-        _parse_single(typing.get_args(kind)[0], item, field) for item in parts if item != ""
-    )
-
-
-def _parse_single(kind: Any, value: Any, field: FormField) -> Any:
-    if field.choices and kind is not bool:
-        if value not in field.choices:
-            raise OptionError(f"{field.name} is one of {', '.join(field.choices)}, not '{value}'")
-        return value
-    if kind is bool:
-        if not isinstance(value, (str, bool)) or value not in _BOOLEANS:
-            raise OptionError(f"{field.name} is one of yes, no, not '{value}'")
-        return _BOOLEANS[value]
-    if kind in (int, float):
-        return _parse_number(kind, value, field)
-    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
-        raise OptionError(f"{field.name} wants a text, not {type(value).__name__}")
-    text = str(value)
-    if field.kind in ("name", "file") and text != field.default and is_path(text, field.name):
-        raise OptionError(
-            f"{field.name} names '{text}', a place on the machine that the app runs on: the app "
-            f"reads what it was started with, and uploads; name one of those as {FILE}KEY"
-        )
-    return text
-
-
-def _parse_number(kind: type, value: Any, field: FormField) -> Any:
-    try:
-        number = kind(value) if isinstance(value, (str, int, float)) else None
-        is_exact = kind is float or isinstance(value, str) or number == value
-    except (ValueError, OverflowError):
-        number = is_exact = None
-    if number is None or not is_exact or isinstance(value, bool) or math.isnan(number):
-        wanted = "whole numbers with commas" if field.several else "a number"
-        raise OptionError(f"{field.name} wants {wanted}, not '{value}'")
-    return number
+    """From a form or from JSON."""
+    parsed = parse_option(field.option, field.type, value, text=True)
+    texts = parsed if field.several else (parsed,)
+    for text in texts if field.kind in ("name", "file") else ():
+        if text is not None and text != field.default and is_path(text, field.name):
+            raise OptionError(
+                f"{field.name} names '{text}', a place on the machine that the app runs on: the "
+                f"app reads what it was started with, and uploads; name one of those as {FILE}KEY"
+            )
+    return parsed
 
 
 def is_path(text: str, option: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,6 @@ BYTES_PER_POSITION = 17
 """Memory that writing a segment may take for each place of its stream, input included."""
 
 _MAX_RESERVED = 2**30
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
-_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +78,6 @@ def parse_layers(layers: Sequence[str]) -> ChosenLayers:
     if not annotated and not files and not embedder:
         raise OptionError("an index needs at least one layer, such as lower")
     return ChosenLayers(annotated, Path(files[0].partition(":")[2]) if files else None, embedder)
-
-
-def parse_memory(text: str) -> int:
-    """Bytes, from a size as people write it: 512M, 4G, 1.5 GiB."""
-    match = _SIZE.fullmatch(text.strip())
-    size = int(float(match[1]) * _UNITS[match[2].lower()]) if match else 0
-    if not size:
-        raise OptionError(f"'{text}' is no amount of memory: write 512M or 4G")
-    return size
 
 
 def max_positions(memory: int) -> int:

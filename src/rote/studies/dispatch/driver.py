@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from pathlib import Path
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 from rote.core.errors import InputError, OptionError, check_options_known
-from rote.core.metric import Metric, bare, check_types, hints_of
+from rote.core.metric import Metric, bare, check_types, hints_of, parse_option
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
 from rote.core.registry import find
@@ -25,7 +25,6 @@ from rote.corpus.items import ItemOptions, take_items
 from rote.corpus.memory import to_rows
 from rote.curate.corpus_reader import write_lines
 from rote.curate.pairs import PairOptions
-from rote.index.folders.options import parse_memory
 from rote.measure import Settings
 from rote.search.reference_corpus import open_inputs
 
@@ -77,7 +76,7 @@ def build_options(kinds: Sequence[type], keywords: Mapping[str, Any]) -> dict[ty
 def _build_kind(kind: type, keywords: Mapping[str, Any]) -> Any:
     hints = hints_of(kind)
     values = {
-        field.name: _coerce(field, hints[field.name], keywords[field.name])
+        field.name: _read_keyword(field, hints[field.name], keywords[field.name])
         for field in fields(kind)
         if field.name in keywords
     }
@@ -85,42 +84,15 @@ def _build_kind(kind: type, keywords: Mapping[str, Any]) -> Any:
     return kind(**values)
 
 
-def _coerce(field: Field[Any], hint: Any, value: Any) -> Any:
-    """`by="a,b"` is as good as `by=("a", "b")`; of a string and a Path either will do."""
-    kind, _ = bare(hint)
-    if field.metadata.get("size") and isinstance(value, str):
-        return parse_memory(value)
-    if get_origin(kind) is tuple:
-        item = get_args(kind)[0]
-        if isinstance(value, str) and field.metadata.get("repeated"):
-            value = (value,)
-        elif isinstance(value, str):
-            parts = [part.strip() for part in value.split(",") if part.strip()]
-            if field.metadata.get("takes") in ("texts", "items"):
-                # In a list strings may be texts; written out they are names.
-                return tuple(map(place_of, parts))
-            try:
-                value = tuple(item(part) if item in (int, float) else part for part in parts)
-            except ValueError:
-                what = "whole numbers" if item is int else "numbers"
-                raise OptionError(f"{field.name} takes {what}, not '{value}'") from None
-        elif isinstance(value, (int, float, Path)):
-            value = (value,)
-        if field.name == "by" and not (
-            isinstance(value, Sequence) and all(isinstance(name, str) for name in value)
-        ):
-            raise OptionError(
-                f"by names fields, such as 'source' or ('task', 'source'), not {value!r}"
-            )
-        # A column of texts is a sequence too, and no list of names.
-        if isinstance(value, (list, tuple) if field.metadata.get("takes") else Sequence):
-            paths = item is Path
-            return tuple(
-                Path(entry) if paths and isinstance(entry, str) else entry for entry in value
-            )
-    if kind is str and isinstance(value, Path):
-        return str(value)
-    return Path(value) if kind is Path and isinstance(value, str) else value
+def _read_keyword(field: Field[Any], hint: Any, value: Any) -> Any:
+    several = get_origin(bare(hint)[0]) is tuple
+    if several and isinstance(value, str) and field.metadata.get("takes") in ("texts", "items"):
+        # In a list strings may be texts; written out they are names.
+        return tuple(map(place_of, parse_option(field, tuple[str, ...], value)))
+    value = parse_option(field, hint, value)
+    if field.name == "by" and (value is None or not all(isinstance(name, str) for name in value)):
+        raise OptionError(f"by names fields, such as 'source' or ('task', 'source'), not {value!r}")
+    return value
 
 
 def field_default(field: Field[Any]) -> Any:
