@@ -44,8 +44,8 @@ from rote.index.folders.maintenance import (
 from rote.index.folders.manifest import MANIFEST
 from rote.report.output import write_folder
 from rote.web.database import prepare_store
+from rote.web.files import list_uploads, remove_partial, remove_upload, store_text, store_upload
 from rote.web.job_queue import JobStore
-from rote.web.uploads import list_uploads, remove_partial, remove_upload, store_text, store_upload
 from tests.cli.calls import commands
 from tests.index.folders import characters, corpus, options, write_files
 from tests.killing import state_of

@@ -83,7 +83,7 @@ NEVER_ONE = {
     "studies/decontaminate.py": {"settings['min_words']"},
     "studies/generate.py": {"same", "settings", "models", "plan.samples"},
     "web/routes/history.py": {"len(_LETTERS)"},
-    "web/uploads.py": {"len(text)", "len(document.text)"},
+    "web/files.py": {"len(text)", "len(document.text)"},
 }
 """By file, numbers that are larger where the message is made, and what is no number."""
 

@@ -26,7 +26,7 @@ from rote.studies.dispatch.driver import run_command
 from tests.kit import write_jsonl
 
 # They take `run` when they are imported, which must not be the one that remembers.
-for _taker in ("rote.report.provenance", "rote.studies.dispatch.functions", "rote.web.forms"):
+for _taker in ("rote.report.builder", "rote.studies.dispatch.functions", "rote.web.forms"):
     import_module(_taker)
 
 HUMAN = "human [/b]"

@@ -9,9 +9,9 @@ from typing import Any
 import click
 import pytest
 
-from rote.cli import _places
-from rote.cli._places import FOLDER, LINES, NAMES, REPORT, RESULT
-from rote.cli._places import check_places as check
+from rote.cli import _output
+from rote.cli._output import FOLDER, LINES, NAMES, REPORT, RESULT
+from rote.cli._output import check_places as check
 from rote.cli.main import rote
 from rote.core.errors import OptionError
 from tests.cli.calls import commands, make_once
@@ -89,7 +89,7 @@ class Call:
 
     def __init__(self, words: list[str], patch: pytest.MonkeyPatch) -> None:
         kept: list[Any] = []
-        patch.setattr(_places, "check_places", lambda *given: kept.append(given) or check(*given))
+        patch.setattr(_output, "check_places", lambda *given: kept.append(given) or check(*given))
         found = invoke(*words)
         assert isinstance(found.exception, OptionError), (words, found.output, found.exception)
         assert "write over what is read" in str(found.exception), found.exception

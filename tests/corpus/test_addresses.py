@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError, OptionError
-from rote.corpus import Corpus, ReadOptions, _tasks, open_corpus
+from rote.corpus import Corpus, ReadOptions, _open, open_corpus
 from rote.run.serial import Serial
 
 from .files import FORMATS, ROWS
@@ -108,7 +108,7 @@ def test_a_row_group_is_one_task_elsewhere(memory: str) -> None:
         parquet.write_table(pa.Table.from_pylist(rows), file, row_group_size=25_000)
     corpus, engine = open_corpus([f"{memory}/*.parquet"]), Serial()
     engine.remote = True
-    tasks = list(_tasks._tasks(corpus, engine))
+    tasks = list(_open._tasks(corpus, engine))
     assert [task.count for task in tasks] == [1, 3, 2]
     assert [n for task in tasks for n in task.numbers] == list(range(6))
     lines = [len(shard.read().lines) for task in tasks for shard in task.shards()]

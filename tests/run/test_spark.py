@@ -33,8 +33,7 @@ from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus._shard import SHARD_BYTES
-from rote.index.distributed_index import DistributedIndex
-from rote.index.factory import open_index
+from rote.index.factory import DistributedIndex, open_index
 from rote.index.folders.build import build_index
 from rote.index.folders.options import BuildOptions
 from rote.measure import Settings

@@ -28,15 +28,15 @@ from rote.core.errors import InputError, OptionError
 from rote.corpus._shard import Shard
 from rote.report.export import escape_formula, rows_csv
 from rote.web import files as glimpses
+from rote.web import files as uploads
 from rote.web import job_queue as running
-from rote.web import uploads
 from rote.web.app import make_app
 from rote.web.database import prepare_store
 from rote.web.errors import Busy
+from rote.web.files import MAX_TEXT as LONGEST
 from rote.web.job_queue import JobQueue
 from rote.web.routes import result
 from rote.web.server import ServeOptions
-from rote.web.uploads import MAX_TEXT as LONGEST
 from rote.web.workspace import Workspace
 from tests.kit import PATIENCE, write_jsonl
 from tests.web.asked import kept_result

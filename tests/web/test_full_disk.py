@@ -21,8 +21,8 @@ pytest.importorskip("fastapi")
 from fastapi.testclient import TestClient
 
 from rote.core.errors import OptionError
-from rote.web import uploads
-from rote.web import uploads as texts
+from rote.web import files as texts
+from rote.web import files as uploads
 from rote.web.database import disk_full_message, prepare_store
 from rote.web.history import History
 from rote.web.job_queue import JobQueue, JobStore

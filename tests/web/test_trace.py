@@ -14,7 +14,7 @@ from rote.core.document import Document
 from rote.index.factory import open_index
 from rote.measure.originality import Fragment, ground_of, judged
 from rote.report.texts.trace import UNLIKELY, bits_class
-from rote.web import uploads as texts
+from rote.web import files as texts
 from rote.web.routes.trace import FRAGMENT_KINDS, TraceAnswer, fragment_paragraphs, list_cited
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 

@@ -90,7 +90,7 @@ class SectionedCommand(click.Command):
             self.help = text
 
     def invoke(self, ctx: click.Context) -> Any:
-        from rote.cli._places import check_places
+        from rote.cli._output import check_places
 
         check_places(self.params, ctx.params)
         return super().invoke(ctx)

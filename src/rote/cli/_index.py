@@ -35,8 +35,7 @@ def index_argument() -> click.Argument:
 
 def opened(index: Index | str | Path, reporter: Reporter, engine: str | None = None) -> Index:
     """The index, or the one at this path, asked by an engine where one is named."""
-    from rote.index.distributed_index import DistributedIndex
-    from rote.index.factory import to_index
+    from rote.index.factory import DistributedIndex, to_index
     from rote.run import get
 
     index = to_index(index, "index", reporter)

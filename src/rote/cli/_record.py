@@ -14,6 +14,7 @@ import click
 from rote.cli._flags import SectionedCommand, build, files_argument, flags, section
 from rote.cli._index import places_of
 from rote.cli._output import (
+    STDOUT,
     Gate,
     Output,
     OutputOptions,
@@ -24,7 +25,6 @@ from rote.cli._output import (
     printing_console,
     written,
 )
-from rote.cli._places import STDOUT
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import Metric, at_a_glance

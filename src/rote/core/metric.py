@@ -332,6 +332,7 @@ def parse_option(item: Field[Any], hint: Any, value: Any, *, text: bool = False)
     if item.metadata.get("size") and isinstance(value, str):
         return parse_memory(value)
     if get_origin(kind) is not tuple:
+        value = str(value) if kind is str and isinstance(value, Path) else value
         return _parse_single(item, kind, value, text)
     if isinstance(value, str):
         parts = [value] if item.metadata.get("repeated") else value.split(",")
@@ -353,7 +354,7 @@ def _parse_single(item: Field[Any], kind: Any, value: Any, text: bool) -> Any:
         raise OptionError(f"{item.name} is one of {', '.join(get_args(kind))}, not {value!r}")
     if kind is Path and isinstance(value, str):
         return Path(value)
-    if kind is str and (isinstance(value, Path) or (text and _is_number(value))):
+    if kind is str and text and _is_number(value):
         return str(value)
     if text and kind is bool:
         value = _TRUTH.get(value.lower(), value) if isinstance(value, str) else value
@@ -441,7 +442,7 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     `sign`: what the signature says of the value, where that is not the value itself; None
     leaves the field out. `form=False`: it asks for what a form in the browser does not offer.
     `window`: a text needs so many words to have a value; at equal length no more than the windows
-    compared have. `writes`: what is written to the place that it names, see `cli/_places.py`.
+    compared have. `writes`: what is written to the place that it names, see `cli/_flags.py`.
     `opened`: from Python what it names may be given itself, as an opened index or a model. `takes`:
     it is an input beside what the command works on: `corpus` (an index or texts), `texts`, `items`,
     `index`, `table` or `results`; the option NAME_read says how texts are read. `needed`: a measure

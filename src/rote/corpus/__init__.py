@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from rote.corpus._checks import DuplicateIds, Fingerprint, Problems, SeenIds, digest
 from rote.corpus._fields import read_option
-from rote.corpus._open import Corpus, Input, are_names, open_corpus
+from rote.corpus._open import (
+    Again,
+    Corpus,
+    Input,
+    are_names,
+    group_shards,
+    map_again,
+    map_shards,
+    open_corpus,
+)
 from rote.corpus._paths import is_address, place_of, short_names
 from rote.corpus._select import SKIP, conditions, values_held, where_option
 from rote.corpus._shard import Batch, Origin, Part, ReadOptions, Shard, hash_id, hash_of
 from rote.corpus._streams import COMPRESSIONS, raw_pieces
-from rote.corpus._tasks import Again, group_shards, map_again, map_shards
 
 __all__ = [
     "COMPRESSIONS",

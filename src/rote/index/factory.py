@@ -1,20 +1,32 @@
-"""Open an index folder, or make an index in memory of texts or of a corpus."""
+"""Open an index folder, one whose segments are asked where an engine works, or make an index in
+memory of a corpus.
+
+Answers of segments that an engine asks are joined as those of segments on threads are: counts add
+up, and `top` is exact by the argument of `counts/frequent_ngrams.py`. What is asked about single
+positions is answered here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter
-from rote.index.index import Index
+from rote.index.answers import FrequentNgrams, NgramCounts
+from rote.index.counts.frequent_ngrams import can_reach, find_frequent, likeliest_rows
+from rote.index.grams import Counts, Grams
+from rote.index.index import DEFAULT, Batch, Index
 from rote.index.segments.meanings import read_meanings, write_meanings
 from rote.index.segments.part import MEANINGS, MemoryTarget
 from rote.index.segments.segment import WORD, Segment
 from rote.index.segments.writers import build_memory_segment
+from rote.run import Engine, Shared
 
 if TYPE_CHECKING:
     from rote.core.document import Annotation
@@ -108,3 +120,139 @@ def _embed_sentences(
         target, positions, documents, embedder_of("the index", record), reporter=reporter
     )
     return replace(segment, meanings=read_meanings(target.sealed(MEANINGS))), record
+
+
+Items = tuple[str, ...]
+
+
+class DistributedIndex(Index):
+    """An index on disk, asked by an engine."""
+
+    def __init__(self, index: Index, engine: Engine) -> None:
+        if index.path is None or index.manifest is None:
+            raise OptionError("an index in memory cannot be asked by other machines: build it")
+        super().__init__(index.segments, path=index.path, manifest=index.manifest)
+        self._engine = engine
+
+    def counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
+        return self._sum("counts", self._grams(batch, layer), layer)
+
+    def document_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
+        return self._sum("document_counts", self._grams(batch, layer), layer)
+
+    def ngram_counts(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
+        grams = self._grams(batch, layer)
+        # An author may have written in several segments: names are told apart here.
+        authors = super().author_counts(grams, layer)
+        return NgramCounts(self.counts(grams, layer), self.document_counts(grams, layer), authors)
+
+    def top(
+        self, n: int, k: int | None = None, layer: str = DEFAULT, *, documents: bool = False
+    ) -> FrequentNgrams:
+        self.columns(layer)
+        if n < 1 or (k is not None and k < 1):
+            raise OptionError("an n-gram has at least one item, and at least one is asked for")
+        least, reached = 1, 0
+        if k is not None and layer in self.sorted_layers:
+            first, known, _ = _join_counts(self._each(_top_of_segment, n, k, layer))
+            candidates = [first[i] for i in likeliest_rows(known, k).tolist()]
+            totals = np.sort(
+                self.counts(candidates, layer) if candidates else np.empty(0, np.int64)
+            )
+            if len(totals) >= k:
+                reached = int(totals[-k])
+                least = -(-reached // len(self.segments))
+        if least == 1:
+            return self._all(n, k, layer, documents=documents)
+        grams_known, known, holders = _join_counts(
+            self._each(_frequent_in_segment, n, least, layer)
+        )
+        wanted = can_reach(known, holders, len(self.segments), least, reached)
+        chosen = [gram for gram, is_possible in zip(grams_known, wanted.tolist()) if is_possible]
+        totals = self.counts(chosen, layer)
+        order = np.lexsort((np.arange(len(chosen)), -totals))[:k]
+        grams = Grams.of([chosen[i] for i in order.tolist()])
+        document_counts = self.document_counts(grams, layer) if documents else None
+        return FrequentNgrams(grams, totals[order], document_counts)
+
+    def _all(self, n: int, k: int | None, layer: str, *, documents: bool) -> FrequentNgrams:
+        """All n-grams of every segment, added up by key."""
+        work = self._work(_count_all, n, layer, documents)
+        numbers = range(len(self.segments))
+        pairs = list(self._engine.group(work, numbers, _add_pairs, doing="counting n-grams"))
+        pairs.sort(key=lambda pair: (-pair[1][0], pair[0]))
+        chosen = pairs[:k]
+        totals, document_counts = (
+            np.array([value[position] for _, value in chosen], np.int64) for position in (0, 1)
+        )
+        grams = Grams.of([gram for gram, _ in chosen])
+        return FrequentNgrams(grams, totals, document_counts if documents else None)
+
+    def _sum(self, method: str, grams: Grams, layer: str) -> Counts:
+        if not isinstance(grams.vocabulary, tuple):  # that of a segment, which is large
+            grams = Grams.of([grams[i] for i in range(len(grams))])
+        return sum(self._each(_call_method, method, grams, layer), np.zeros(len(grams), np.int64))
+
+    def _each(self, ask: Any, *question: Any) -> Iterator[Any]:
+        work, numbers = self._work(ask, *question), range(len(self.segments))
+        return self._engine.map(work, numbers, doing="asking segments")
+
+    def _work(self, ask: Any, *question: Any) -> Any:
+        state = self._engine.share((self.path, self.manifest))
+        return partial(_ask_segment, state, ask, self._engine.share(question))
+
+
+def _ask_segment(state: Shared[Any], ask: Any, question: Shared[Any], number: int) -> Any:
+    path, manifest = state.value
+    segment = replace(manifest, segments=(manifest.segments[number],))
+    return ask(open_state(path, segment), *question.value)
+
+
+def _call_method(index: Index, method: str, grams: Grams, layer: str) -> Counts:
+    counts: Counts = getattr(index, method)(grams, layer)
+    return counts
+
+
+def _top_of_segment(index: Index, n: int, k: int, layer: str) -> list[tuple[Items, int]]:
+    frequent = index.top(n, k, layer)
+    return [(frequent.grams[i], count) for i, count in enumerate(frequent.counts.tolist())]
+
+
+def _frequent_in_segment(index: Index, n: int, least: int, layer: str) -> list[tuple[Items, int]]:
+    (column,) = index.columns(layer)
+    positions, counts = find_frequent(column, n, least=least)
+    flat = column.ids.take((positions[:, None] + np.arange(n)).reshape(-1)).reshape(-1, n)
+    grams = (tuple(column.vocabulary[i] for i in row) for row in flat.tolist())
+    return list(zip(grams, counts.tolist()))
+
+
+def _join_counts(each: Iterator[list[tuple[Items, int]]]) -> tuple[list[Items], Counts, Counts]:
+    """Each n-gram once, in order, how often it is known to occur, and how many segments know it."""
+    totals: dict[Items, int] = {}
+    holders: dict[Items, int] = {}
+    for counted in each:
+        for gram, count in counted:
+            totals[gram] = totals.get(gram, 0) + count
+            holders[gram] = holders.get(gram, 0) + 1
+    grams = sorted(totals)
+    known, segments_seen = (
+        np.array([of[gram] for gram in grams], np.int64) for of in (totals, holders)
+    )
+    return grams, known, segments_seen
+
+
+def _count_all(
+    index: Index, n: int, layer: str, documents: bool
+) -> Iterator[tuple[Items, tuple[int, int]]]:
+    frequent = index.top(n, None, layer, documents=documents)
+    document_counts = (
+        frequent.documents
+        if frequent.documents is not None
+        else np.zeros(len(frequent.counts), np.int64)
+    )
+    for number, both in enumerate(zip(frequent.counts.tolist(), document_counts.tolist())):
+        yield frequent.grams[number], both
+
+
+def _add_pairs(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    return first[0] + second[0], first[1] + second[1]

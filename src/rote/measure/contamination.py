@@ -49,16 +49,17 @@ from rote.core.table import Column, Pivot, Table
 from rote.corpus import read_option
 from rote.measure._text_means import count_note
 from rote.search.part_matcher import SCORE, MatchOptions
-from rote.search.passages import (
+from rote.search.reference_corpus import (
     EXACT,
     FOLDED,
     NEAR,
+    NO_CORPUS,
     ItemParts,
     MatchedPassage,
+    corpus_option,
     find_passages,
     split_parts,
 )
-from rote.search.reference_corpus import NO_CORPUS, corpus_option
 
 if TYPE_CHECKING:
     from rote.core.layer import Layer

@@ -26,7 +26,7 @@ from starlette.routing import BaseRoute
 
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.web import database, errors, uploads
+from rote.web import database, errors, files
 from rote.web.compare_form import CompareForm, guess_settings
 from rote.web.errors import SafeJSONResponse
 from rote.web.history import History
@@ -304,7 +304,7 @@ def make_app(opened: Workspace) -> FastAPI:
     from rote.core.distribution import version
 
     database.prepare_store(opened.store)
-    uploads.remove_partial(opened.store)
+    files.remove_partial(opened.store)
     opened.known.sweep()
     # The pages of FastAPI's own documentation load their script from elsewhere: left out.
     app = FastAPI(

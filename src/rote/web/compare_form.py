@@ -21,12 +21,11 @@ from rote.core.registry import find
 from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
 from rote.report.report import Report
-from rote.search.model.open_models import name_models
+from rote.search.model.index_language_model import name_models
 from rote.studies.dispatch.driver import build_options
 from rote.web import form_fields
-from rote.web.files import FEW_VALUES, Reader, preview_file, read_batches
+from rote.web.files import FEW_VALUES, Reader, check_unpacked, preview_file, read_batches
 from rote.web.history import RESULT
-from rote.web.uploads import check_unpacked
 from rote.web.workspace import Workspace, split_keys
 
 SHARED_SETTINGS = (

@@ -31,6 +31,7 @@ from rote.web import form_fields
 from rote.web.compare_form import CompareForm, list_keys, resolve_keys, stores_texts
 from rote.web.files import (
     Reader,
+    check_unpacked,
     corpus_batches,
     fingerprint,
     hash_parts,
@@ -39,7 +40,6 @@ from rote.web.files import (
 )
 from rote.web.form_fields import form_from_json
 from rote.web.history import RESULT, History
-from rote.web.uploads import check_unpacked
 from rote.web.workspace import Workspace, split_keys
 
 _INPUT, _RESULT = "FILE", "RESULT.json"

@@ -26,7 +26,7 @@ from rote.core.saved import RESULT
 from rote.index.factory import open_index
 from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
-from rote.web.uploads import list_uploads
+from rote.web.files import list_uploads
 
 _INDEX, _FILE = "index:", "file:"
 LOCAL = ("localhost", "127.0.0.1", "[::1]")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.cli._flags import build, flags
 from rote.cli._index import several
-from rote.cli._output import deliver
-from rote.cli._places import LINES
+from rote.cli._output import LINES, deliver
 from rote.cli._record import Further, Given, record_command
 from rote.core.document import Document
 from rote.core.errors import OptionError

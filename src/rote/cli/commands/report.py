@@ -22,8 +22,7 @@ from typing import ClassVar
 
 from rote.cli._flags import command_of, files_argument
 from rote.cli._index import paths_of
-from rote.cli._output import Gate
-from rote.cli._places import STDOUT
+from rote.cli._output import STDOUT, Gate
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TextIO
 
 from rote.cli._flags import command_of
 from rote.cli._index import about, check_layers, index_argument, opened, several, signed
-from rote.cli._output import Listing, Output, deliver_rows
-from rote.cli._places import LINES
+from rote.cli._output import LINES, Listing, Output, deliver_rows
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.files import new_file

@@ -13,7 +13,7 @@ its worker processes open that same state (`open_folder_as`), or say that its fi
 
 **Checksum cache.** A stamp is a file's size, time of change and inode. A file with the recorded
 stamp has not been touched since it was checked; any other is read in full before it is used: its
-checksum must fit, and what it holds must make sense (segments/validate.py). Without the cache (a
+checksum must fit, and what it holds must make sense (segments/segment.py). Without the cache (a
 copy, a folder that cannot be written) everything is checked, and nothing else changes.
 
 **A change.** Before: take the lock, remove what a killed command left half done. After: name the
@@ -112,7 +112,7 @@ def open_segments(
     path: Path, manifest: Manifest, reporter: Reporter, *, everything: bool = False
 ) -> tuple[Segment, ...]:
     """All segments, checked where that is needed, or `everything`."""
-    from rote.index.segments.validate import validate_segment
+    from rote.index.segments.segment import validate_segment
 
     new = check_unseen(path, manifest.parts(path), reporter)
     segments = []

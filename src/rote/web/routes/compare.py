@@ -15,7 +15,7 @@ from starlette.datastructures import UploadFile as Uploaded
 
 from rote.core import plugins
 from rote.core.errors import RoteError
-from rote.web import form_fields, uploads
+from rote.web import files, form_fields
 from rote.web.app import ApiQuestion, app_state
 from rote.web.compare_form import (
     DEFAULT_MEASURES,
@@ -80,7 +80,7 @@ async def upload_page(request: Request) -> Response:
 async def remove_page(request: Request) -> Response:
     form = await request.form()
     await run_in_threadpool(
-        uploads.remove_upload, app_state(request).workspace.store, str(form.get("key"))
+        files.remove_upload, app_state(request).workspace.store, str(form.get("key"))
     )
     return RedirectResponse("/compare", 303)
 
@@ -128,7 +128,7 @@ def _choose_files(comparison: CompareForm, new: Sequence[str], opened: Workspace
 def _store_upload(request: Request, upload: Uploaded, *, unread: bool = False) -> str:
     opened = app_state(request).workspace
     name, limit = upload.filename or "", opened.upload_limit
-    return uploads.store_upload(opened.store, name, upload.file, limit, unread=unread)
+    return files.store_upload(opened.store, name, upload.file, limit, unread=unread)
 
 
 def _compare_response(
@@ -238,4 +238,4 @@ def upload_files(request: Request, upload: list[UploadFile]) -> dict[str, list[s
 
 @router.post("/api/uploads/{key}/delete", tags=["files"], summary="Delete a file that was uploaded")
 def delete_upload(request: Request, key: str) -> dict[str, int]:
-    return {"deleted": int(uploads.remove_upload(app_state(request).workspace.store, key))}
+    return {"deleted": int(files.remove_upload(app_state(request).workspace.store, key))}

@@ -26,14 +26,20 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.corpus import Corpus, ReadOptions, open_corpus
 from rote.studies.judge_page import JudgePage, Options, build_page
-from rote.web import uploads
 from rote.web.app import ApiQuestion, app_state, run_in_pool
 from rote.web.compare_form import CompareForm, guess_settings
 from rote.web.errors import http_status
-from rote.web.files import ALL_RECORDS, FilePreview, list_fields, name_form_fields, preview_file
+from rote.web.files import (
+    ALL_RECORDS,
+    FilePreview,
+    check_unpacked,
+    list_fields,
+    name_form_fields,
+    preview_file,
+    store_upload,
+)
 from rote.web.form_fields import form_pairs
 from rote.web.render import render_page
-from rote.web.uploads import check_unpacked
 from rote.web.workspace import Workspace
 
 ENCODINGS = ("utf-8", "utf-16", "cp1252", "latin-1", "mac-roman", "shift_jis", "gb18030", "koi8-r")
@@ -110,14 +116,14 @@ def store_read_file(opened: Workspace, key: str, reading: ReadForm) -> str:
             "commands on the shell read it with --text-field, --input-format and the like"
         )
     if key not in opened.files:
-        uploads.check_unpacked(path, opened.upload_limit, reading.options)
+        check_unpacked(path, opened.upload_limit, reading.options)
     corpus = open_corpus([path], reading.options)
     with tempfile.TemporaryFile() as copy:
         for document in _require_texts(corpus, path):
             copy.write(json_line(_text_record(document, reading.source)))
         copy.seek(0)
         name = f"{path.name.split('.')[0]}.jsonl"
-        return uploads.store_upload(opened.store, name, copy, opened.upload_limit)
+        return store_upload(opened.store, name, copy, opened.upload_limit)
 
 
 def _require_texts(corpus: Corpus, path: Path) -> Iterable[Document]:

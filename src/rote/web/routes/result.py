@@ -27,13 +27,12 @@ from rote.report.grid import round_number
 from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.web.app import app_state, run_in_pool
 from rote.web.database import MAX_OFFSET
-from rote.web.files import Reader, file_name, fingerprint, preview_file, read_batches
+from rote.web.files import MAX_TEXT, Reader, file_name, fingerprint, preview_file, read_batches
 from rote.web.form_fields import form_from_json
 from rote.web.forms import RunForm, find_record, form_address, text_reader
 from rote.web.history import History, HistoryEntry
 from rote.web.render import measure_title, query_string, render_page, text_address
 from rote.web.stored_results import find_text, mark_templates, open_files, result_sections
-from rote.web.uploads import MAX_TEXT
 from rote.web.workspace import Workspace
 
 SET_FIELDS = ("doc_id", "prompt", "instruction", "question", "input")

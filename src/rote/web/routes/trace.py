@@ -50,9 +50,9 @@ from rote.web.app import (
     open_index_of,
     run_in_pool,
 )
+from rote.web.files import MAX_TEXT, read_text, store_text
 from rote.web.render import document_link, make_link, render_page
 from rote.web.routes.document import document_part as shown_document
-from rote.web.uploads import MAX_TEXT, read_text, store_text
 from rote.web.workspace import OpenIndex
 
 FRAGMENT_KINDS = ("cited", "original", "common")
