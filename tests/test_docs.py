@@ -139,7 +139,7 @@ def small(words: list[str]) -> list[str]:
     tests = any(one.name == "permutations" for one in command.params) if command else False
     more = ["--permutations", "19"] if tests and "--permutations" not in words else []
     words = [
-        "5" if before == "--unasked" and word.isdigit() else word
+        "5" if before == "--unprompted" and word.isdigit() else word
         for before, word in zip(["", *words], words)
     ]
     return [*words, *more, *SMALL.get(name, "").split()]

@@ -344,7 +344,7 @@ def test_every_option_that_names_data_says_what_it_takes() -> None:
         "output",
         "save_deciles",
         "templates_from",
-        "unasked",
+        "unprompted",
         "corpus",
         "join",
     }

@@ -203,8 +203,17 @@ def memorization(world: World) -> Sections:
     words = ("memorization", more.words, "--model", more.model, "--neighbours", "wordnet", "-q")
     sliding = ("--extraction", "0.5", "--prefix", "2", "--suffix", "2", "--stride", "2")
     sliding = (*sliding, "--samples", "2", "-n", "2", "--near", "1")
-    unasked = ("memorization", more.words, "--model", more.model, "--unasked", "8", "--run", "2")
-    unasked = (*unasked, "--tokens", "6", "-q")
+    unprompted = (
+        "memorization",
+        more.words,
+        "--model",
+        more.model,
+        "--unprompted",
+        "8",
+        "--run",
+        "2",
+    )
+    unprompted = (*unprompted, "--tokens", "6", "-q")
     style = ("memorization", world.texts, "--model", world.model, "--corpus", world.index, "-q")
     style = (*style, "--layer", "pos", "--prefix", "4", "--suffix", "3", "--frequency", "doc_id")
     style = (*style, "--by", "source")
@@ -215,7 +224,7 @@ def memorization(world: World) -> Sections:
         **forms(*asked, "--member", "member", *referred, only=["text"]),
         **forms(*words, only=["json"]),
         **drawn("memorization", more.words, "--model", more.model, *sliding, "-q"),
-        **forms(*unasked, only=["text", "json"]),
+        **forms(*unprompted, only=["text", "json"]),
         **forms(*style, only=["text", "json", "csv"]),
     }
 

@@ -188,7 +188,7 @@ def test_right_answers_are_predicted_and_halved() -> None:
 
 def test_what_is_wrong_is_said_before_a_model_is_asked() -> None:
     class Unasked:
-        signature, batch = "unasked", 1
+        signature, batch = "unprompted", 1
 
         def __getattr__(self, name: str) -> object:
             raise AssertionError("asked")

@@ -122,6 +122,7 @@ class Options:
         CHANCE,
         "how probable a match in other words may be at most in an item of its length that has "
         "nothing to do with the corpus",
+        sign=lambda chance: None if chance == CHANCE else chance,
         above=0.0,
         most=0.2,
     )
@@ -526,7 +527,8 @@ def method(s: Mapping[str, str]) -> str:
         f"{long}-gram; texts of fewer than {short} words, or of common words alone, are not judged"
         + (
             "; a text is reworded if sentences of the corpus that hold half of it or more in other "
-            f"words are as near as chance brings at most {float(s['chance']):g} of such texts"
+            f"words are as near as chance brings at most {float(s.get('chance') or CHANCE):g} of "
+            "such texts"
             if s.get("meaning", "None") != "None"
             else ""
         )

@@ -61,7 +61,7 @@ def count_to_draw(value: Any) -> int | None:
     if isinstance(value, str) and value.lstrip("-").isdigit():
         value = int(value)
     if isinstance(value, int) and value < 1:
-        raise OptionError(f"--unasked takes a number of texts or a file, not {value}")
+        raise OptionError(f"--unprompted takes a number of texts or a file, not {value}")
     return value if isinstance(value, int) else None
 
 
@@ -69,7 +69,7 @@ def read_texts(source: Any, read: ReadOptions, reporter: Reporter) -> WrittenTex
     """Texts of a file; from Python also texts."""
     name = Path(source).name if isinstance(source, (str, Path)) else "texts"
     skipped: list[InputError] = []
-    items = read_items(source, read=read, skipped=skipped, called="unasked")
+    items = read_items(source, read=read, skipped=skipped, called="unprompted texts")
     texts = [item.instances()[item.answer or 0] for item in items]
     for problem in skipped:
         reporter.say(f"skipped: {problem}")
@@ -81,11 +81,11 @@ def draw_texts(
 ) -> list[WrittenTexts]:
     """Texts that begin with nothing."""
     if not how.sampled:
-        raise OptionError("--unasked texts are draws: set a --temperature above 0")
+        raise OptionError("--unprompted texts are draws: set a --temperature above 0")
     prompts = [Prompt("", seed) for seed in range(count)]
     writings = []
     for name, model in models.items():
-        generated = generate_all(model, prompts, how, reporter, title="unasked")
+        generated = generate_all(model, prompts, how, reporter, title="unprompted")
         writings.append(
             WrittenTexts(name, START, [answer.text for answer in generated], [-1] * count)
         )
@@ -168,7 +168,7 @@ def recitation_tables(
     passages, spans = _split_words(texts)
     grams = index_grams(passages, least)
     itself = WrittenTexts(THEMSELVES, "", texts, list(range(len(texts))))
-    by_table: dict[str, list[Row]] = {"unasked": [], "recited": [], "recitations": []}
+    by_table: dict[str, list[Row]] = {"unprompted": [], "recited": [], "recitations": []}
     for writing in (*some, itself):
         words = passages if writing is itself else _split_words(writing.texts)[0]
         text_runs = [
@@ -189,7 +189,7 @@ def recitation_tables(
                 for place, prompted in enumerate(writing.prompted)
             ]
         )
-        by_table["unasked"].append(
+        by_table["unprompted"].append(
             {**begin, **_text_row(words, text_runs, clusters, level, shares)}
         )
         if writing is itself:
@@ -278,7 +278,7 @@ def _split_words(texts: Sequence[str]) -> tuple[list[list[str]], list[list[tuple
 _AFTER = (Column("model"), Column("after"))
 UNPROMPTED_LAYOUT = (
     Table(
-        "unasked",
+        "unprompted",
         "Passages that nobody asked for, in the texts",
         (
             *(*_AFTER, Column("texts", kind="count")),

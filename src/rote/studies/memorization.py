@@ -8,14 +8,14 @@ and with --reference-model loss against that model and the error zone.
   rote memorization passages.jsonl --model FOLDER --member member --by repeats --corpus IDX
   rote memorization results.jsonl --model transformers:NAME --neighbours wordnet --by task
   rote memorization book.jsonl --model FOLDER --extraction 0.5 --temperature 0.8 --top-k 40
-  rote memorization passages.jsonl --model FOLDER --unasked 500 --by repeats
+  rote memorization passages.jsonl --model FOLDER --unprompted 500 --by repeats
   rote memorization passages.jsonl --model step-100,step-1000 --layer pos --frequency repeats
 
 Where it is known what the model was trained on (--member), the scores of members are compared with
 those of others; where right answers are known (acc), against the answers (section 6 of Ruzzetti et
 al. 2026); with --corpus, against how often an item occurs in the training data. --extraction says
-where along a text, and in how many draws, the model writes what follows; --unasked which passages
-it recites when nobody asks for them.
+where along a text, and in how many draws, the model writes what follows; --unprompted which
+passages it recites when nobody asks for them.
 
 With --layer it is told what the model recalls word for word, and what in the same grammar alone:
 given the first --prefix words of each text it goes on by greedy decoding, and the tags of the next
@@ -160,7 +160,7 @@ class Options:
         sign=unsigned,
         most=10_000,
     )
-    unasked: str | None = option(
+    unprompted: str | None = option(
         None,
         "Draw this many texts that begin with nothing, or take those of a file: which of the "
         "passages they recite",
@@ -171,13 +171,13 @@ class Options:
     )
     run: int = option(
         10,
-        "Words in a row that --unasked takes for a recitation, at least",
+        "Minimum length of a recitation, in words, with --unprompted",
         least=2,
         sign=unsigned,
         most=LONGEST_NGRAM,
     )
     tokens: int = option(
-        128, "Tokens of each text that --unasked draws", least=1, sign=unsigned, most=100_000
+        128, "Tokens of each text that --unprompted draws", least=1, sign=unsigned, most=100_000
     )
     prefix: int = option(
         50, "Words before the cut of a window", least=1, sign=unsigned, most=10_000
@@ -229,8 +229,8 @@ class Options:
         check_options(self)
         check_by(self.by)
         has_texts = (
-            self.unasked is not None
-            and _memorization_unprompted.count_to_draw(self.unasked) is None
+            self.unprompted is not None
+            and _memorization_unprompted.count_to_draw(self.unprompted) is None
         )
         if not self.model and not has_texts:
             raise OptionError("who is asked? --model names one or more models")
@@ -242,7 +242,7 @@ def _check_style(options: Options) -> None:
     """With a layer there is one question, and its layer is one that can be made."""
     from rote.annotate import annotators
 
-    others = ("extraction", "samples", "unasked", "reference_model", "member")
+    others = ("extraction", "samples", "unprompted", "reference_model", "member")
     for name in others:
         if getattr(options, name):
             flag = name.replace("_", "-")
@@ -259,8 +259,8 @@ def _draw_settings(options: Options) -> dict[str, str]:
         "extraction": "" if options.extraction is None else f"{options.extraction:g}",
         "near": f"{options.near}-{options.beams}" if options.near else "",
         "samples": str(options.samples or ""),
-        "unasked": _memorization_unprompted.unprompted_signature(
-            options.unasked, options.run, options.tokens
+        "unprompted": _memorization_unprompted.unprompted_signature(
+            options.unprompted, options.run, options.tokens
         ),
         "windows": f"{options.prefix}-{options.suffix}-{options.stride}" if windows else "",
     }
@@ -278,13 +278,13 @@ def run(call: Call) -> Findings:
 
     options, reporter = call.options, call.reporter
     if (
-        options.unasked is not None
-        and _memorization_unprompted.count_to_draw(options.unasked) is None
+        options.unprompted is not None
+        and _memorization_unprompted.count_to_draw(options.unprompted) is None
     ):
         texts = _memorization_unprompted.read_texts(
-            options.unasked, call.of(ItemOptions).read, reporter
+            options.unprompted, call.of(ItemOptions).read, reporter
         )
-        options = replace(options, unasked=texts)
+        options = replace(options, unprompted=texts)
     items = [record.item for record in call.inputs]
     # What is wrong with the items is said before a model is asked.
     groups = sort_groups(items_by_group(items, options.by))
@@ -315,7 +315,7 @@ def run(call: Call) -> Findings:
             scores[name] = score_attacks(items, model, options.k, near, reporter, reference)
         except CannotScore:
             # What it draws can be looked at all the same.
-            draws = options.samples or options.unasked is not None
+            draws = options.samples or options.unprompted is not None
             if not draws or options.extraction is not None:
                 raise
             scores[name] = undefined_scores(items)
@@ -345,7 +345,7 @@ def run(call: Call) -> Findings:
         *(wanted or (), windows, drawn),
     )
     rows = _memorization_output.build_tables(scored)
-    if options.unasked is not None:
+    if options.unprompted is not None:
         rows |= _recitation_tables(scored, models, backend, reporter)
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
@@ -381,10 +381,10 @@ def _recitation_tables(
 ) -> dict[str, list[Row]]:
     """What the models, or the texts that were given, recite of the passages."""
     options = scored.options
-    count = _memorization_unprompted.count_to_draw(options.unasked)
+    count = _memorization_unprompted.count_to_draw(options.unprompted)
     how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
     some = (
-        [options.unasked]
+        [options.unprompted]
         if count is None
         else _memorization_unprompted.draw_texts(models, count, how, reporter)
     )

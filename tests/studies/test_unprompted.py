@@ -71,8 +71,8 @@ def found(**keywords: Any) -> Result:
 
 
 def test_what_is_recited_is_counted_by_texts_words_and_passages() -> None:
-    result = found(unasked=5)
-    drawn, itself = result.tables["unasked"]
+    result = found(unprompted=5)
+    drawn, itself = result.tables["unprompted"]
     # Every text is "a b c d": the first passage in four words, the second in three.
     assert (drawn["model"], drawn["after"], drawn["texts"]) == ("m", "the start", 5)
     assert (drawn["some"], drawn["inside"], drawn["longest"]) == (1, 1, 4)
@@ -85,34 +85,34 @@ def test_what_is_recited_is_counted_by_texts_words_and_passages() -> None:
     first, second = result.tables["recitations"]
     assert (first["id"], first["texts"], first["run"]) == ("0", 5, "a b c d")
     assert (second["id"], second["words"], second["run"]) == ("1", 3, "b c d")
-    assert "unasked:5x128-3" in str(result.signature)
-    assert found(unasked="5").tables["unasked"] == result.tables["unasked"]
+    assert "unprompted:5x128-3" in str(result.signature)
+    assert found(unprompted="5").tables["unprompted"] == result.tables["unprompted"]
     with pytest.raises(OptionError, match="above 0"):
-        found(unasked=5, temperature=0)
+        found(unprompted=5, temperature=0)
     with pytest.raises(OptionError, match="a number of texts or a file"):
-        found(unasked=0)
+        found(unprompted=0)
 
 
 def test_texts_that_are_there_need_no_model(tmp_path: Path) -> None:
     path = tmp_path / "written.jsonl"
     path.write_text('{"text": "B c D, q"}\n{"text": "nothing of it"}\n')
-    result = found(unasked=str(path), model=())
-    row = result.tables["unasked"][0]
+    result = found(unprompted=str(path), model=())
+    row = result.tables["unprompted"][0]
     assert (row["after"], row["texts"], row["some"], row["longest"]) == ("written.jsonl", 2, 0.5, 3)
     assert row["inside"] == pytest.approx((3 / 5 + 0) / 2)
-    same = found(unasked=["B c D, q", "nothing of it"], model=())
+    same = found(unprompted=["B c D, q", "nothing of it"], model=())
     assert same.tables["recited"][0]["count"] == result.tables["recited"][0]["count"] == 2
     assert not result.by_source
     with pytest.raises(OptionError, match="who is asked"):
-        found(unasked=3, model=())
+        found(unprompted=3, model=())
 
 
 def test_draws_after_a_prefix_count_what_others_have() -> None:
     items = [item("q a b c d", 0), item("a b c d", 1), item("z z z z z", 2)]
     result = rote.memorization(
-        items, model={"m": CERTAIN}, unasked=1, run=3, samples=2, prefix=2, suffix=3, n=2
+        items, model={"m": CERTAIN}, unprompted=1, run=3, samples=2, prefix=2, suffix=3, n=2
     )
-    row = next(row for row in result.tables["unasked"] if row["after"] == "prefixes of others")
+    row = next(row for row in result.tables["unprompted"] if row["after"] == "prefixes of others")
     # After "q a" it writes "b c d", which is asked for, and also of the other; after "z z" nothing.
     assert (row["texts"], row["some"]) == (4, 0.5)
     own = [row for row in result.tables["recitations"] if row["after"] == "prefixes of others"]
@@ -124,10 +124,10 @@ def test_an_endpoint_is_asked_with_nothing(tmp_path: Path) -> None:
     path.write_text('{"text": "say the end the end"}\n{"text": "say something else now"}\n')
     with serving(generates_only) as served:
         asked = ["memorization", str(path), "--model", f"openai:{served.url}#small"]
-        more = ["--unasked", "2", "--tokens", "4", "--run", "3", "--json", "-q"]
+        more = ["--unprompted", "2", "--tokens", "4", "--run", "3", "--json", "-q"]
         done = CliRunner().invoke(command, [*asked, *more])
     assert done.exit_code == 0, (done.output, done.exception)
-    rows = json.loads(done.stdout)["tables"]["unasked"]
+    rows = json.loads(done.stdout)["tables"]["unprompted"]
     assert (rows[0]["some"], rows[0]["longest"]) == (1, 4)
 
 
@@ -146,7 +146,7 @@ def test_the_open_model_recites_what_it_read_often(monkeypatch: pytest.MonkeyPat
     # What the items score does not matter here, so the model is asked for texts alone.
     model = open_model(str(OPEN_MODEL), ModelOptions(), Silent())
     (made,) = draw_texts({"m": model}, 40, Decoding(36, 1.0), Silent())
-    result = rote.memorization(items, model=(), by="repeats", unasked=made.texts, run=20)
+    result = rote.memorization(items, model=(), by="repeats", unprompted=made.texts, run=20)
     rows = {row["group"]: row for row in result.tables["recited"]}
     assert rows["128"]["recited_low"] > rows["0"]["recited_high"]
     assert rows["0"]["count"] == 0
