@@ -1,129 +1,119 @@
-"""Constituents from a real parser: Link Grammar's trees, as brackets that `rote templates` reads.
+"""rote's constituents against the trees of a treebank: labelled and unlabelled brackets, templates.
 
-    apt install link-grammar
-    python benchmarks/constituents.py texts.jsonl parsed.jsonl --where source=human --texts 20
-    rote templates parsed.jsonl --annotator brackets:parse --layer constituents-bfs
+    python benchmarks/constituents.py wsj.mrg gum/const/*.ptb
 
-rote's annotator finds sentences and tags, Link Grammar the phrases above them. Its words lose their
-marks (`saw.v-d`) and get back the text's capitals. A sentence that it reads only in part, or whose
-words it changes, becomes one flat phrase `X`; the last line says how many these are.
+Words, tags and trees are rote's own, made from the words of the treebank, spaced as people
+write; trees whose words are blanked out (GUM's of Reddit) are left out. As in EVALB, traces,
+function tags and punctuation do not count; nor do brackets inside one word of the treebank. The
+last lines: how many of the 100 most frequent templates of four items are the treebank's too.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import shutil
-import subprocess
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from rote.annotate.annotators import get
-from rote.core.document import Document
+from rote.annotate.trees import CONSTITUENTS
+from rote.core.document import Annotation, Document
 from rote.corpus import ReadOptions, open_corpus
 
-COMMAND = "link-parser en -constituents=3 -graphics=0 -verbosity=1 -limit=100 -timeout=5 -null=1"
-END = "Zyzzyva ."
-"""A sentence of its own behind each: whatever comes before its tree belongs to the one before."""
-AT_ONCE = 200
-_MARKS = re.compile(r"(?:\.[#a-z][a-z0-9#-]*|\[[^\]]*\]|\{[^}]*\})+$")
+PUNCTUATION = frozenset((",", ".", ":", "``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "#"))
+N, TOP = 4, 100
+Bracket = tuple[str, int, int]
+_JOINED_LEFT = re.compile(r"[,.;:?!%)\]}]|\.\.\.|n['’]t|['’](s|S|m|d|re|ve|ll)?$", re.IGNORECASE)
+_JOINED_RIGHT = frozenset(("(", "[", "{", "$", "#", "``", "“", "‘"))
 
 
-def sentences(documents: Sequence[Document]) -> Iterator[tuple[int, str, dict[int, str]]]:
-    """Each sentence: the number of its text, the sentence, and the tags by where words begin."""
-    annotation = get("rote")(documents, ("word", "pos"))
-    word, pos = annotation.word, annotation.layers["pos"]
-    assert word.sentence_ends is not None
-    begins = np.concatenate((np.zeros(1, np.int64), word.sentence_ends[:-1]))
-    for first, last in zip(begins, word.sentence_ends):
-        text = int(np.searchsorted(word.text_ends, first, side="right"))
-        start, end = int(word.starts[first]), int(word.ends[last - 1])
-        places = (int(place) - start for place in word.starts[first:last])
-        tags = dict(zip(places, (pos.vocabulary[item] for item in pos.ids[first:last])))
-        # One sentence, one line; every character keeps its place.
-        yield text, re.sub(r"\s", " ", documents[text].text[start:end]), tags
+def spaced(document: Document) -> Document:
+    """The document with its words written as people write them: `don't (yet).`"""
+    given = dict(document.meta["annotation"])
+    text, starts, ends, joined = "", [], [], True
+    for form, tag in zip(given["form"], given["xpos"]):
+        if not (joined or _JOINED_LEFT.fullmatch(form) or tag in ("''", "HYPH", "-RRB-")):
+            text += " "
+        starts.append(len(text))
+        text += form
+        ends.append(len(text))
+        joined = form in _JOINED_RIGHT or tag in ("``", "HYPH", "-LRB-")
+    given["starts"], given["ends"] = starts, ends
+    return Document(document.id, text, {"annotation": given})
 
 
-def parse(lines: Sequence[str]) -> list[str]:
-    """Link Grammar's trees of each sentence: several where it found no whole one, or none."""
-    asked = "".join(f"{line}\n{END}\n" for line in lines)
-    run = subprocess.run(COMMAND.split(), input=asked, text=True, capture_output=True, check=True)
-    trees = [""]
-    for line in run.stdout.splitlines():
-        if END.split()[0].lower() in line.lower():
-            trees.append("")
-        elif line.startswith("("):
-            trees[-1] += line
-    assert len(trees) == len(lines) + 1, "Link Grammar left out a sentence"
-    return trees[:-1]
-
-
-def tagged(tree: str, text: str, tags: Mapping[int, str]) -> str | None:
-    """The tree over the text's own words with their tags; None where its words are others."""
-    made, place = [], 0
-    for part in re.findall(r"\([A-Z]+|\)|[^\s()]+|\(", tree):
-        if part == ")" or re.fullmatch(r"\([A-Z]+", part):
-            made.append(part)
+def brackets(annotation: Annotation, gold: Annotation, text: int) -> Counter[Bracket]:
+    """The phrases of a text: label, and which of the treebank's words, without punctuation."""
+    word, tags = gold.word, gold.layers["pos"].items(text)
+    starts, ends = np.array(word.spans(text)).T
+    # How many words that count begin before a character, or end before one.
+    counted = np.array([tag not in PUNCTUATION for tag in tags])
+    before = np.concatenate(([0], np.cumsum(counted)))
+    found: Counter[Bracket] = Counter()
+    layer = annotation.trees["constituents-dfs"]
+    for item, (start, end) in zip(layer.items(text), layer.spans(text)):
+        if ")" in item:  # a tag
             continue
-        place += len(text[place:]) - len(text[place:].lstrip())
-        if part[0] == "{" and part[-1] == "}":  # left out of the linkage
-            part = part[1:-1]
-        for word in (part, _MARKS.sub("", part)):
-            if word and text[place:].lower().startswith(word.lower()):
-                break
-        else:
-            return None
-        made.append(leaf(tags.get(place, "X"), text[place : place + len(word)]))
-        place += len(word)
-    if not made or text[place:].strip():
-        return None
-    return " ".join(made) if tree.startswith("(S ") and whole(tree) else f"(X {' '.join(made)})"
+        first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, end)
+        if last - first == 1 and end - start < ends[first] - starts[first]:
+            continue
+        if before[first] < before[last]:
+            found[item[1:], int(before[first]), int(before[last])] += 1
+    return found
 
 
-def whole(tree: str) -> bool:
-    """Whether it is one tree, and not several in a row."""
-    depths = np.cumsum([(mark == "(") - (mark == ")") for mark in tree])
-    return int((depths == 0).sum()) == 1
+def templates(annotation: Annotation, layer: str) -> set[tuple[str, ...]]:
+    counts: Counter[tuple[str, ...]] = Counter()
+    for text in range(len(annotation.word)):
+        items = annotation.trees[layer].items(text)
+        counts.update(zip(*(items[place:] for place in range(N))))
+    return {template for template, _ in counts.most_common(TOP)}
 
 
-def flat(text: str, tags: Mapping[int, str]) -> str:
-    ends = [*list(tags)[1:], len(text)]
-    leaves = (leaf(tag, text[start:end].strip()) for (start, tag), end in zip(tags.items(), ends))
-    return f"(X {' '.join(leaves)})"
+def figures(matches: int, made: int, wanted: int) -> str:
+    precision, recall = matches / max(made, 1), matches / max(wanted, 1)
+    return f"P {precision:.3f} R {recall:.3f} F1 {2 * matches / max(made + wanted, 1):.3f}"
 
 
-def leaf(tag: str, word: str) -> str:
-    return f"({tag} {word.replace('(', '-LRB-').replace(')', '-RRB-')})"
+def lines(gold: Annotation, made: Annotation, worst: int) -> Iterator[str]:
+    per_label: dict[str, Counter[str]] = {name: Counter() for name in ("both", "made", "gold")}
+    unlabelled = Counter[str]()
+    for text in range(len(gold.word)):
+        sides = {"made": brackets(made, gold, text), "gold": brackets(gold, gold, text)}
+        sides["both"] = sides["made"] & sides["gold"]
+        spans = {side: Counter(s[1:] for s in found.elements()) for side, found in sides.items()}
+        spans["both"] = spans["made"] & spans["gold"]
+        for side, found in sides.items():
+            per_label[side].update(label for label, _, _ in found.elements())
+            unlabelled[side] += spans[side].total()
+    totals = [counts.total() for counts in per_label.values()]
+    yield f"labelled    {figures(*totals)}"
+    yield f"unlabelled  {figures(*(unlabelled[side] for side in per_label))}"
+    for label, _ in per_label["gold"].most_common(worst):
+        counts = [per_label[side][label] for side in per_label]
+        yield f"  {label:8} {figures(*counts)}  {counts[-1]} in the treebank"
+    for layer in CONSTITUENTS:
+        shared = templates(gold, layer) & templates(made, layer)
+        yield f"{layer}: {len(shared)} of the {TOP} most frequent templates are the treebank's"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("texts")
-    parser.add_argument("output")
-    parser.add_argument("--where", action="append", default=[], metavar="FIELD=VALUE")
-    parser.add_argument("--texts", dest="most", type=int, default=20, metavar="N")
+    parser.add_argument("treebank", nargs="+")
+    parser.add_argument("--labels", type=int, default=12, metavar="N")
     asked = parser.parse_args()
-    if shutil.which("link-parser") is None:
-        parser.error("Link Grammar is not installed: apt install link-grammar")
-    read = ReadOptions(where=tuple(asked.where))
-    documents = list(open_corpus(asked.texts, read))[: asked.most]
-    found = list(sentences(documents))
-    parsed: list[list[str]] = [[] for _ in documents]
-    counts: Counter[str] = Counter()
-    for begin in range(0, len(found), AT_ONCE):
-        batch = found[begin : begin + AT_ONCE]
-        for (text, line, tags), tree in zip(batch, parse([line for _, line, _ in batch])):
-            made = tagged(tree, line, tags)
-            counts["parsed" if made else "flat"] += 1
-            parsed[text].append(made or flat(line, tags))
-    with open(asked.output, "x", encoding="utf-8") as file:
-        for document, trees in zip(documents, parsed):
-            record = {**document.meta, "id": document.id, "text": document.text, "parse": trees}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-    print(f"{len(documents)} texts, {len(found)} sentences:", dict(counts))
+    read = open_corpus(asked.treebank, ReadOptions(plain="line"))
+    documents = [spaced(document) for document in read if "__" not in document.text]
+    layers = ("pos", *CONSTITUENTS)
+    gold = get("given")(documents, layers)
+    begin = time.process_time()
+    made = get("rote")(documents, layers)
+    seconds = time.process_time() - begin
+    print(f"{len(documents)} trees, {len(documents) / seconds:.0f} a second with tags and trees")
+    print(*lines(gold, made, asked.labels), sep="\n")
 
 
 if __name__ == "__main__":

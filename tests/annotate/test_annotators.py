@@ -141,11 +141,11 @@ def test_the_signature_names_every_part(stand_ins: list[str]) -> None:
     for part in ("ud", "sentences", "tagger", "parser7", "entities", "lemmas"):
         assert part in signature
     with pytest.raises(UnknownName, match="layer for the annotator 'rote'"):
-        get("rote")(documents(["a"]), ["constituents-bfs"])
+        get("rote")(documents(["a"]), ["frames"])
 
 
 def test_the_shipped_models_annotate_odd_texts() -> None:
-    layers = ["pos", "upos", "lemma", "entity", "dep", "dep-bfs"]
+    layers = ["pos", "upos", "lemma", "entity", "dep", "dep-bfs", "constituents-dfs"]
     found = get("rote")(documents(ODD), layers)
     check(found, ODD)
     assert found.heads is not None

@@ -12,15 +12,16 @@ from typing import ClassVar
 
 from rote.annotate.annotators._columns import Entry, check_layers
 from rote.annotate.layers import DERIVED, derive
-from rote.annotate.trees import DEPENDENCIES, dep_bfs
+from rote.annotate.trees import CONSTITUENTS, DEPENDENCIES, constituents, dep_bfs
 from rote.core.document import Annotation, Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 
 _TOKENIZER = "ud"
 _TAGGED = ("pos", "upos")
-_PARSED = ("dep", *DEPENDENCIES)
-_GIVES = ("word", *DERIVED, *_TAGGED, "lemma", "dep", "entity", *DEPENDENCIES)
+_TREES = (*DEPENDENCIES, *CONSTITUENTS)
+_PARSED = ("dep", *_TREES)
+_GIVES = ("word", *DERIVED, *_TAGGED, "lemma", "dep", "entity", *_TREES)
 _HEADLINES = ("xpos", "upos", "UAS", "LAS", "entity F")
 
 
@@ -34,6 +35,7 @@ class RoteAnnotator:
 
     @property
     def signature(self) -> str:
+        from rote.annotate import constituents as phrases
         from rote.annotate import entities, glyphs, lemmas, parsing, sentences, tagging
         from rote.annotate.words import ud
 
@@ -46,6 +48,8 @@ class RoteAnnotator:
             "entities": entities,
             "lemmas": lemmas,
         }
+        if phrases.VERSION != "1":  # came later: without it signatures stay as they were
+            parts["constituents"] = phrases
         return "rote-en/" + "-".join(f"{part}{m.VERSION}" for part, m in parts.items())
 
     def words(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
@@ -77,6 +81,13 @@ class RoteAnnotator:
 
             tags["dep"], heads = parsing.parse(word, tags["pos"], tags["upos"])
             trees = {name: dep_bfs(tags["dep"], heads) for name in DEPENDENCIES if name in layers}
+            if any(name in layers for name in CONSTITUENTS):
+                from rote.annotate.constituents import build_nodes
+
+                nodes = build_nodes(word, tags["pos"], tags["dep"], heads)
+                for name in CONSTITUENTS:
+                    if name in layers:
+                        trees[name] = constituents(name, nodes, word)
         if "entity" in layers:
             from rote.annotate import entities
 
