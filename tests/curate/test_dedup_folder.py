@@ -23,7 +23,7 @@ from rote.corpus.items import Item
 from rote.curate.corpus_reader import ShardTokenizer
 from rote.curate.decontaminate import decontaminate
 from rote.curate.dedup import DedupOptions
-from rote.curate.dedup_folder import LEDGER, dedup
+from rote.curate.dedup_folder import LEDGER, SIMILAR, dedup
 from rote.curate.output_folder import MANIFEST, MadeFolder
 from rote.run.serial import Serial
 from tests.indexes import build_index
@@ -511,3 +511,47 @@ def test_folded_words_do_not_depend_on_the_tokenizer_of_runs(tmp_path: Path) -> 
         made(path, tmp_path / tokenizer, DedupOptions(tokenizer=tokenizer))
         (row,) = ledger(tmp_path / tokenizer)
         assert (row["id"], row["similarity"]) == ("b", 1)
+
+
+REWORDED = [
+    ("a", "The committee approved the new budget for the harbour on Tuesday after a long debate."),
+    ("b", "She was born in 1921 in a small village near the northern lakes, a smith's daughter."),
+    ("c", "Bees dance to tell each other where flowers can be found in the meadow."),
+    ("d", "On Tuesday, following a lengthy debate, the committee approved a new harbour budget."),
+    ("e", "A smith's daughter, born in 1912 in a little village close to the northern lakes."),
+    ("f", "After a long debate on Tuesday the new harbour budget was approved by the committee."),
+]
+
+
+def test_of_documents_in_other_words_one_stays(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "texts.jsonl", [{"id": i, "text": t} for i, t in REWORDED])
+    options = DedupOptions(meaning=True)
+    manifest = made(path, tmp_path / "out", options).manifest
+    assert {row["id"]: row["kept"]["id"] for row in ledger(tmp_path / "out")} == {
+        "d": "a",
+        "f": "a",
+    }
+    assert all(row["p"] <= options.chance for row in ledger(tmp_path / "out"))
+    assert [row["id"] for row in read_jsonl(tmp_path / "out" / "texts.jsonl")] == list("abce")
+    (similar,) = read_jsonl(tmp_path / "out" / SIMILAR)
+    assert (similar["id"], similar["similar_to"]["id"]) == ("e", "b")
+    assert (similar["text"], similar["similar_to"]["text"]) == (REWORDED[4][1], REWORDED[1][1])
+    assert similar["differing"] == ["numbers"]
+    assert manifest["similar"] == 1
+    assert not made(path, tmp_path / "out", options).new
+    # Nothing depends on who does it, and without it nothing goes.
+    made(path, tmp_path / "elsewhere", options, engine=Elsewhere(), memory=1 << 16)
+    for each in (tmp_path / "out").iterdir():
+        assert each.read_bytes() == (tmp_path / "elsewhere" / each.name).read_bytes()
+    assert "similar" not in made(path, tmp_path / "plain", DedupOptions()).manifest
+    assert not ledger(tmp_path / "plain")
+    # The copy that stays is the one that the rules say.
+    last = DedupOptions(meaning=True, keep=("newest:year",))
+    years = [{"id": i, "text": t, "year": n} for n, (i, t) in enumerate(REWORDED)]
+    made(write_jsonl(tmp_path / "years.jsonl", years), tmp_path / "newest", last)
+    assert {row["id"]: row["kept"]["id"] for row in ledger(tmp_path / "newest")} == {
+        "a": "f",
+        "d": "f",
+    }
+    with pytest.raises(OptionError, match="--meaning"):
+        DedupOptions(chance=0.1)

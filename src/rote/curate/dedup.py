@@ -3,7 +3,9 @@
 First whole documents: one goes if an earlier one that stays is at least so similar (Jaccard over
 runs of words, shingles; of folded words, unless words count as they are). Candidates come from the
 rarest runs of each, so that none is missed and none is guessed (prefix filtering, Chaudhuri et al.
-2006; MinHash would find most of them). Then runs of words: one of at least `length` words goes if
+2006; MinHash would find most of them). With `meaning` also one that says in other words what an
+earlier one says (`search/meaning/paraphrases.py`), unless their numbers, names or negation differ.
+Then runs of words: one of at least `length` words goes if
 the same words were kept before, in an earlier document or earlier in this one. What counts as
 earlier is the order of the input, or what `keep` makes of it. Both follow
 from numbers for runs of words (`repeats.py`).
@@ -17,7 +19,7 @@ that occur again are numbered (`repeats.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -32,6 +34,8 @@ from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
 from rote.core.progress import several as number_of
 from rote.curate.repeated_runs import ONCE, ArrayRoom, number_runs, position_dtype
 from rote.index.grams import END
+from rote.search.meaning.facts import compare_facts, read_facts
+from rote.search.meaning.paraphrases import find_pairs
 
 Ints = NDArray[np.int64]
 OTHERS = "other sources"
@@ -40,6 +44,10 @@ _PASSAGES, _SHOWN = 1_000, 20
 _SETS = 64
 NEWEST, SOURCE = "newest:", "source:"
 _RULE = re.compile(r"first|longest|(?:newest|source):.+")
+
+
+CHANCE = 1e-3
+"""One document in a thousand that say nothing in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,16 @@ class DedupOptions:
         "similarity from which on a whole document goes (Jaccard); 0: none",
         least=0.0,
         most=1.0,
+    )
+    meaning: bool = option(
+        False, "Documents also go that say in other words what one before says (English)"
+    )
+    chance: float = option(
+        CHANCE,
+        "how probable it may be at most that a document which has nothing to do with the others is "
+        "as similar in other words",
+        above=0.0,
+        most=0.2,
     )
     shingle: int = option(
         5, "words in a run that documents are compared by", least=1, most=LONGEST_NGRAM
@@ -83,8 +101,10 @@ class DedupOptions:
                 )
         if sum(rule.startswith(NEWEST) for rule in self.keep) > 1:
             raise OptionError("--keep takes one newest:FIELD")
-        if not self.length and not self.near:
+        if not (self.length or self.near or self.meaning):
             raise OptionError("nothing is looked for: --length and --near are both 0")
+        if self.chance != CHANCE and not self.meaning:
+            raise OptionError("--chance is for documents in other words: add --meaning")
         if self.length and self.length < self.shingle:
             raise OptionError(
                 f"--length {self.length} is shorter than the runs that documents are compared by: "
@@ -115,6 +135,17 @@ class RepeatedPassage:
     words: int
     times: int
     documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFacts:
+    """Documents that say nearly the same, and state different facts: both stay."""
+
+    document: int
+    earlier: int
+    similarity: float
+    p: float
+    differing: tuple[str, ...]
 
 
 CUTS = np.dtype([(name, np.int64) for name in ("document", "start", "end", "kept", "kept_start")])
@@ -165,6 +196,8 @@ class DedupTexts:
     """What the field `newest` holds."""
     sentence_ends: Ints | None = None
     folded: WordNumbers | None = None
+    read: Callable[[Ints], Sequence[str]] | None = None
+    """The texts of some documents, in order; without it none is compared by meaning."""
     elsewhere: tuple[Array, Array] | None = None
     """Of each word of `ids` and of `more`, whether a run of `length` words begins there that the
     other corpus holds."""
@@ -180,6 +213,9 @@ class Repetitions:
     alike: Ints
     """The document that stays instead (-1: it is not alike any)."""
     similar: NDArray[np.float64]
+    p: NDArray[np.float64]
+    """Of documents in other words, how often chance does as well; else nan."""
+    other_facts: Sequence[OtherFacts]
     cuts: np.recarray[Any, Any]
     """Of the type CUTS, by document and place."""
     passages: Sequence[RepeatedPassage]
@@ -249,6 +285,10 @@ def find_repetitions(
     alike, similar = np.full(len(order), -1, np.int64), np.zeros(len(order))
     if options.near:
         similar = _find_alike(texts, order, options, room, alike, threads)
+    p = np.full(len(order), np.nan)
+    other_facts: list[OtherFacts] = []
+    if options.meaning and texts.read is not None:
+        other_facts = _find_paraphrases(texts, order, options.chance, alike, similar, p)
     cuts = np.empty(0, CUTS)
     passages: list[RepeatedPassage] = []
     names, sets = _source_sets(texts)
@@ -265,9 +305,11 @@ def find_repetitions(
         cuts = _find_cuts(texts, stream, numbers, kinds, options, alike, room)
     back = np.full(len(texts), -1, np.int64)
     back[order] = np.where(alike >= 0, order[alike], -1)
-    likeness = np.zeros(len(texts))
-    likeness[order] = similar
-    return Repetitions(back, likeness, cuts.view(np.recarray), passages, names, shared)
+    likeness, chances = np.zeros(len(texts)), np.full(len(texts), np.nan)
+    likeness[order], chances[order] = similar, p
+    return Repetitions(
+        back, likeness, chances, other_facts, cuts.view(np.recarray), passages, names, shared
+    )
 
 
 def _number_stream(
@@ -327,6 +369,52 @@ def _find_alike(
         if earlier != document:
             alike[document], similar[document] = earlier, 1.0
     return similar
+
+
+def _find_paraphrases(
+    texts: DedupTexts,
+    order: Ints,
+    chance: float,
+    alike: Ints,
+    similar: NDArray[np.float64],
+    p: NDArray[np.float64],
+) -> list[OtherFacts]:
+    """Fill in the document that stays in the place of one that says the same; pairs with other
+    facts, of which none goes."""
+    assert texts.read is not None
+    ranks = np.flatnonzero(alike < 0)
+    documents = order[ranks]
+    documents = documents[texts.words.lengths[documents] > 0]
+    ranks = ranks[texts.words.lengths[order[ranks]] > 0]
+    starts = texts.words.starts[documents]
+    ends = starts + texts.words.lengths[documents]
+    pairs = find_pairs(texts.words.ids, texts.vocabulary, starts, ends, chance)
+    used = np.unique(np.concatenate((pairs.later, pairs.earlier)))
+    wanted = np.argsort(documents[used], kind="stable")
+    strings = dict(zip(used[wanted].tolist(), texts.read(documents[used[wanted]])))
+    facts = dict(zip(strings, read_facts(list(strings.values()))))
+    rows = zip(pairs.later.tolist(), pairs.earlier.tolist(), pairs.similarity, pairs.p)
+    told: dict[int, OtherFacts] = {}
+    for later, earlier, similarity, probability in rows:
+        # An earlier one has been decided before.
+        if alike[ranks[later]] >= 0 or alike[ranks[earlier]] >= 0:
+            continue
+        if differing := compare_facts(facts[later], facts[earlier]):
+            told.setdefault(
+                later,
+                OtherFacts(
+                    int(documents[later]),
+                    int(documents[earlier]),
+                    float(similarity),
+                    float(probability),
+                    differing,
+                ),
+            )
+            continue
+        alike[ranks[later]], similar[ranks[later]] = ranks[earlier], similarity
+        p[ranks[later]] = probability
+        told.pop(later, None)
+    return list(told.values())
 
 
 def _find_cuts(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote import run
-from rote.annotate import folded_words, words
+from rote.annotate import embeddings, folded_words, words
 from rote.annotate.folded_words import FoldedWords
 from rote.core.document import Document
 from rote.core.errors import InputError
@@ -49,6 +49,7 @@ from rote.curate.corpus_writer import (
     ToldWords,
     WordCutter,
     WordSpan,
+    changed_file_error,
     id_and_text,
     write_corpus,
 )
@@ -63,6 +64,7 @@ from rote.curate.dedup import (
 from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
 from rote.curate.repeated_runs import DEFAULT_MEMORY, ArrayRoom
 from rote.curate.resume_cache import ShardCache
+from rote.search.meaning import facts, paraphrases
 from rote.search.reference_corpus import (
     check_reference_corpus,
     longest_matches,
@@ -91,6 +93,10 @@ class DedupStage:
         alike = np.flatnonzero(repetitions.alike >= 0)
         documents = np.concatenate((alike, repetitions.alike[alike]))
         copied = cuts[cuts.kept >= 0]
+        similar = np.array(
+            [(pair.document, pair.earlier) for pair in repetitions.other_facts], np.int64
+        ).ravel()
+        documents = np.concatenate((documents, similar))
         told = np.concatenate(
             (
                 np.stack((documents, np.zeros_like(documents), lengths[documents]), 1),
@@ -168,14 +174,6 @@ class DedupPlan:
     def ledger(self, tellings: ToldStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
         """A row for each document and each run of words that went, stage by stage, in the order of
         the input."""
-
-        def named(stage: int, document: int, start: int, end: int) -> dict[str, Any]:
-            shard = int(np.searchsorted(self._firsts, document, "right")) - 1
-            line = int(self._lines[shard][document - self._firsts[shard]])
-            part = int(np.searchsorted(self._before, shard, "right")) - 1
-            place = part, shard - int(self._before[part])
-            return tellings.find(stage, *place, line, (start, end)) or {"line": line}
-
         for number, stage in enumerate(self.stages):
             repetitions, lengths = stage.repetitions, stage.lengths
             alike = np.flatnonzero(repetitions.alike >= 0)
@@ -190,20 +188,51 @@ class DedupPlan:
                 row: dict[str, Any] = {
                     "kind": "document" if is_document else "run",
                     "pass": number + 1,
-                    **named(number, document, start, end),
+                    **self._told(tellings, number, document, start, end),
                     "source": sources[document],
                     "words": end - start,
                 }
                 if cut is None:
                     row["similarity"] = float(repetitions.similar[document])
+                    if not np.isnan(repetitions.p[document]):
+                        row["p"] = float(repetitions.p[document])
                     copy, begin = int(repetitions.alike[document]), 0
                     stop = int(lengths[copy])
                 else:
                     copy, begin = map(int, cut.item()[3:])
                     stop = min(begin + end - start, int(lengths[copy])) if copy >= 0 else 0
                 if copy >= 0:
-                    row["kept"] = named(number, copy, begin, stop) | {"source": sources[copy]}
+                    told = self._told(tellings, number, copy, begin, stop)
+                    row["kept"] = told | {"source": sources[copy]}
                 yield row
+
+    def similar(self, tellings: ToldStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """A row for each document that says nearly what an earlier one says, with other facts."""
+        for number, stage in enumerate(self.stages):
+            for pair in stage.repetitions.other_facts:
+                sides = [
+                    self._told(tellings, number, document, 0, int(stage.lengths[document]))
+                    | {"source": sources[document]}
+                    for document in (pair.document, pair.earlier)
+                ]
+                yield {
+                    "kind": "other facts",
+                    **sides[0],
+                    "words": int(stage.lengths[pair.document]),
+                    "similarity": pair.similarity,
+                    "p": pair.p,
+                    "differing": list(pair.differing),
+                    "similar_to": sides[1],
+                }
+
+    def _told(
+        self, tellings: ToldStore, stage: int, document: int, start: int, end: int
+    ) -> dict[str, Any]:
+        shard = int(np.searchsorted(self._firsts, document, "right")) - 1
+        line = int(self._lines[shard][document - self._firsts[shard]])
+        part = int(np.searchsorted(self._before, shard, "right")) - 1
+        place = part, shard - int(self._before[part])
+        return tellings.find(stage, *place, line, (start, end)) or {"line": line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +258,20 @@ class ShardRecutter:
                     (number, Document(id_and_text(record, shard, number)[0], text, meta))
                 )
         return self.work(replace(shard, records=partial(list, documents)))
+
+
+def _texts_at(task: tuple[Shard, NDArray[np.int64]]) -> list[str]:
+    """The texts of a shard at some lines; work for other processes."""
+    shard, lines = task
+    wanted = set(lines.tolist())
+    texts = [
+        id_and_text(record, shard, number)[1]
+        for number, record in (shard.records() if wanted else ())
+        if number in wanted and not isinstance(record, InputError)
+    ]
+    if len(texts) != len(wanted):
+        raise changed_file_error(shard.origin.file)
+    return texts
 
 
 class ToldStore:
@@ -272,7 +315,7 @@ class ToldStore:
         self._database.close()
 
 
-LEDGER = "removed.jsonl"
+LEDGER, SIMILAR = "removed.jsonl", "similar.jsonl"
 _MADE_BY = "rote dedup"
 _FIELDS = {
     "input": {"fingerprint": str, "texts": int},
@@ -285,6 +328,7 @@ _FIELDS = {
     ],
     "shared": [{"source": str, "also_in": str, "words": int, "share": float}],
     "passages": [{"text": str, "words": int, "times": int, "documents": int}],
+    "similar?": int,
     "files": [{"file": str, "texts": int, "bytes": int}],
 }
 """What is read of the manifest."""
@@ -317,6 +361,7 @@ def dedup(
         tokenizer=tokenizer.signature,
         shingles=folded if options.folds else options.layer,
         corpus=reference_signature(against),
+        meaning=_meaning_signature() if options.meaning else None,
     )
     output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
     if (before := output.earlier()) is not None:
@@ -367,7 +412,12 @@ def dedup(
             write_lines(
                 partial / LEDGER, _count_rows(plan.ledger(tellings, finding.sources), counts)
             )
+            if options.meaning:
+                write_lines(partial / SIMILAR, plan.similar(tellings, finding.sources))
         content = _describe_content(texts_read, finding.sources, account, counts, len(plan.stages))
+        if options.meaning:
+            pairs = (stage.repetitions.other_facts for stage in plan.stages)
+            content["similar"] = sum(map(len, pairs))
         content["files"] = list_files(partial, {file.file: file.documents for file in files})
         return output.finish(partial, content, texts_read.problems)
 
@@ -415,6 +465,8 @@ class _RepetitionFinder:
             ),
         )
         plan, first = DedupPlan(texts_read.lines, texts_read.parts, len(self.corpus.parts)), None
+        if options.meaning:
+            texts = replace(texts, read=self._read_texts)
         numbers: dict[str, int] = {}
         folded_numbers: dict[str, int] = {}
         while True:
@@ -432,6 +484,21 @@ class _RepetitionFinder:
             with self.reporter.stage("reading what was cut", None):
                 texts = self._next(texts, plan, numbers, folded_numbers)
         return plan, first
+
+    def _read_texts(self, documents: Ints) -> list[str]:
+        """The texts of documents, in the order of the input."""
+        firsts = np.cumsum([0, *map(len, self.texts_read.lines)])
+        bounds = np.searchsorted(documents, firsts)
+
+        def lines_of(shard: int) -> Ints:
+            rows: Ints = documents[bounds[shard] : bounds[shard + 1]] - firsts[shard]
+            lines: Ints = self.texts_read.lines[shard][rows]
+            return lines
+
+        several = map_shards(
+            _texts_at, self.corpus, self.works.engine, given=lines_of, doing="reading texts"
+        )
+        return [text for texts in several for text in texts]
 
     def _next(
         self,
@@ -505,6 +572,11 @@ def _join_shards(
         ends.append(piece.text_ends + done)
         done += len(piece.ids)
     return np.concatenate(ids), np.concatenate(ends)
+
+
+def _meaning_signature() -> str:
+    made_by = embeddings.get("static").signature
+    return f"{paraphrases.VERSION}+facts/{facts.VERSION} by {made_by}"
 
 
 def _count_rows(

@@ -4,11 +4,18 @@ Whole documents go if an earlier one that stays is at least --near similar: the 
 of their runs of five words, without case, punctuation and typography, computed in full (no
 pair is missed, and none is guessed). Of the others every run of --length words or more is cut that
 was kept before, punctuation included, so one copy of everything stays. --exact takes words as they
-are. The folder DIR gets the files in the formats they came in, removed.jsonl and a manifest.json
+are.
+
+With --meaning a document goes also if it says in other words what an earlier one says: their static
+vectors are near, and they share rare words, as chance alone brings for at most --chance of the
+documents. Where numbers, names or negation differ both stay, and similar.jsonl lists them.
+
+The folder DIR gets the files in the formats they came in, removed.jsonl and a manifest.json
 with what each source shares with the others.
 
 \b
   rote dedup crawl/*.jsonl.zst -o clean
+  rote dedup answers.jsonl --meaning -o clean
   rote dedup web.parquet --length 100 --near 0 --cut sentence -o clean
   rote dedup train.jsonl --corpus IDX --keep source:books,newest:year -o clean
 """
@@ -91,10 +98,16 @@ def _account(result: Result, place: str) -> str:
     gone = sum(row["documents_removed"] for row in manifest["sources"])
     words = sum(row["words_cut"] for row in manifest["sources"])
     text_count = sum(file["texts"] for file in manifest["files"])
+    similar = ""
+    if "similar" in manifest:
+        similar = (
+            f"; similar to others but with different facts, not removed: "
+            f"{several(manifest['similar'], 'document')} (similar.jsonl)"
+        )
     return (
         f"{place}: {text_count:,} of {manifest['input']['texts']:,} texts; removed as duplicates: "
         f"{several(gone, 'document')}; cut from others: {several(words, 'word')} (removed.jsonl "
-        "lists them, ledger.html shows them)"
+        f"lists them, ledger.html shows them){similar}"
     )
 
 
@@ -139,6 +152,13 @@ STUDY = Study(
             f"{float(settings['near']):.0%} the same (Jaccard) as those of one before went"
             if float(settings["near"])
             else "Whole documents stayed"
+        )
+        + (
+            "; documents went that say the same in other words as one before (static vectors and "
+            f"shared rare words, as chance brings for at most {float(settings['chance']):g} of the "
+            "documents), unless numbers, names or negation differ"
+            if settings.get("meaning") not in (None, "None")
+            else ""
         )
         + (
             f"; of the others runs of {settings['length']} words or more that were kept before "

@@ -66,6 +66,7 @@ _WORD_FIELDS = {
     "kind?": str,
     "words": int,
     "similarity?": float,
+    "p?": float,
     "pass?": int,
     "kept?": _SIDE,
 }
@@ -178,6 +179,8 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
         sure = ["the whole document" if is_document else "cut"]
         if "similarity" in row:
             sure.append(f"similarity {format_number(row['similarity'], '.2f')}")
+        if "p" in row:
+            sure.append(f"in other words, by chance with p = {format_number(row['p'], '.2g')}")
         if row.get("pass", 1) > 1:
             sure.append("after other words were cut")
         names = ("taken out", "kept")
