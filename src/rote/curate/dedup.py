@@ -394,13 +394,13 @@ def _find_paraphrases(
     strings = dict(zip(used[wanted].tolist(), texts.read(documents[used[wanted]])))
     facts = dict(zip(strings, read_facts(list(strings.values()))))
     rows = zip(pairs.later.tolist(), pairs.earlier.tolist(), pairs.similarity, pairs.p)
-    told: dict[int, OtherFacts] = {}
+    similar_pairs: dict[int, OtherFacts] = {}
     for later, earlier, similarity, probability in rows:
         # An earlier one has been decided before.
         if alike[ranks[later]] >= 0 or alike[ranks[earlier]] >= 0:
             continue
         if differing := compare_facts(facts[later], facts[earlier]):
-            told.setdefault(
+            similar_pairs.setdefault(
                 later,
                 OtherFacts(
                     int(documents[later]),
@@ -413,8 +413,8 @@ def _find_paraphrases(
             continue
         alike[ranks[later]], similar[ranks[later]] = ranks[earlier], similarity
         p[ranks[later]] = probability
-        told.pop(later, None)
-    return list(told.values())
+        similar_pairs.pop(later, None)
+    return list(similar_pairs.values())
 
 
 def _find_cuts(

@@ -202,8 +202,8 @@ class DedupPlan:
                     copy, begin = map(int, cut.item()[3:])
                     stop = min(begin + end - start, int(lengths[copy])) if copy >= 0 else 0
                 if copy >= 0:
-                    told = self._told(tellings, number, copy, begin, stop)
-                    row["kept"] = told | {"source": sources[copy]}
+                    copy_row = self._told(tellings, number, copy, begin, stop)
+                    row["kept"] = copy_row | {"source": sources[copy]}
                 yield row
 
     def similar(self, tellings: ToldStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
