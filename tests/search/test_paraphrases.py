@@ -12,7 +12,7 @@ import pytest
 from rote.annotate import words
 from rote.annotate.embeddings import static
 from rote.search.meaning.chains import word_weight
-from rote.search.meaning.paraphrases import TextPairs, find_pairs
+from rote.search.meaning.paraphrases import ParaphrasePairs, find_pairs
 
 ONE = "The committee approved the new budget for the harbour on Tuesday after a long debate."
 OTHER = "On Tuesday, following a lengthy debate, the committee approved a new harbour budget."
@@ -20,7 +20,7 @@ NOUNS = "harbour budget committee debate river mountain teacher violin market wi
 VERBS = "approved sold painted crossed forgot praised".split()
 
 
-def pairs_of(texts: list[str], most: float) -> TextPairs:
+def pairs_of(texts: list[str], most: float) -> ParaphrasePairs:
     layer = words.get()(texts)
     return find_pairs(layer.ids, layer.vocabulary, layer.text_starts, layer.text_ends, most)
 

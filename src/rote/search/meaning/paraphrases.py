@@ -48,7 +48,7 @@ _SQUARE = static.UNIT**2
 
 
 @dataclass(frozen=True, slots=True)
-class TextPairs:
+class ParaphrasePairs:
     """Texts and earlier ones that say nearly the same, by the later one, the most similar first."""
 
     later: Integers
@@ -61,7 +61,7 @@ class TextPairs:
 
 def find_pairs(
     ids: Array, vocabulary: Sequence[str], starts: Integers, ends: Integers, most: float
-) -> TextPairs:
+) -> ParaphrasePairs:
     """The pairs that chance brings with a probability of at most `most`; text t is the words
     `starts[t]` to `ends[t]`."""
     texts = _TextTable.build(ids, vocabulary, starts, ends)
@@ -71,7 +71,7 @@ def find_pairs(
     least = _least_scores(tail, sizes, times, most)
     later, earlier, scores = texts.find_near(least)
     p = [_probability(tail, score, int(sizes[t]), times) for t, score in zip(later, scores)]
-    return TextPairs(later, earlier, np.round(scores / _HIGHEST, 3), np.array(p, np.float64))
+    return ParaphrasePairs(later, earlier, np.round(scores / _HIGHEST, 3), np.array(p, np.float64))
 
 
 @dataclass(frozen=True, slots=True)
