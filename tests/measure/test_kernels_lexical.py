@@ -215,6 +215,22 @@ def test_sets_of_ngrams(texts: Texts, longest: int) -> None:
     assert len(set(names.values())) == len(names)
 
 
+@given(texts_of_ids(), st.integers(1, 3))
+def test_ngrams_numbered_by_their_halves(texts: Texts, half: int) -> None:
+    ids, starts, ends = columns(texts)
+    kinds = int(ids.max(initial=0)) + 1
+    *_, (_, expected, repeated, _) = numbered_ngrams.number_ngrams(
+        ids, starts, ends, kinds, 2 * half
+    )
+    known: dict[tuple[int, ...], int] = {}
+    spelled = [tuple(ids[place : place + half].tolist()) for place in range(len(ids))]
+    halves = np.array([known.setdefault(gram, len(known)) for gram in spelled], np.int32)
+    half_ends = np.maximum(ends - half + 1, starts)
+    found, count = numbered_ngrams.number_pairs(halves, starts, half_ends, len(known), half)
+    places = [p for a, b in zip(starts, ends) for p in range(a, b - 2 * half + 1)]
+    assert (found[places].tolist(), count) == (expected[places].tolist(), repeated)
+
+
 def postings_of(texts: Texts, n: int, *, counted: bool) -> numbered_ngrams.Postings:
     columns_ = ids, starts, ends = columns(texts)
     kinds = int(ids.max(initial=0)) + 1

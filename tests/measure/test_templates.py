@@ -11,13 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
 from rote.corpus import ReadOptions
-from rote.measure import Settings
+from rote.measure import Settings, templates
 from rote.measure.driver.compute import compute
 from rote.measure.templates import Options
 from tests.kit import read_jsonl
@@ -53,6 +54,20 @@ def measured(path: Path, sources: dict[str, list[str]], **options: Any) -> Resul
     settings = Settings(annotator="given", interval=0, permutations=0, matched=False)
     files = [Path(file) for file in written(path, sources)]
     return compute({"templates": Options(**options)}, files, settings=settings)[0]
+
+
+def test_templates_are_found_wherever_they_stand() -> None:
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 3) * 20:
+        ids = rng.integers(0, 4, rng.integers(0, 40)).astype(np.int32)
+        known = rng.permutation(np.unique(rng.integers(0, 4, (6, n)), axis=0))
+        expected = [
+            (place, which)
+            for place in range(len(ids) - n + 1)
+            for which, template in enumerate(known.tolist())
+            if ids[place : place + n].tolist() == template
+        ]
+        assert templates._find_templates(ids, known) == expected
 
 
 def test_values_by_hand(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ that the others do not stand for all. Long texts are cut around their marks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,9 +102,10 @@ def cut_evidence(evidence: Evidence, longest: int = LONGEST) -> Evidence:
     text, marks = evidence.text, sorted(evidence.marks, key=lambda mark: (mark.start, mark.end))
     if len(text) <= longest:
         return replace(evidence, marks=tuple(marks))
+    marked_before = _count_marked(marks)
     first, last = max(
         (_text_window(text, mark.start, longest) for mark in marks),
-        key=lambda window: _marked_characters(marks, *window),
+        key=lambda window: marked_before(window[1]) - marked_before(window[0]),
         default=_text_window(text, 0, longest),
     )
     clipped = [
@@ -127,11 +129,18 @@ def _text_window(text: str, at: int, longest: int) -> tuple[int, int]:
     return start, end
 
 
-def _marked_characters(marks: Sequence[Mark], start: int, end: int) -> int:
-    """Characters of a part that lie in a mark."""
-    total, reached = 0, start
+def _count_marked(marks: Sequence[Mark]) -> Callable[[int], int]:
+    """A function that counts the characters before a place that lie in one of the marks, which
+    begin one after another."""
+    starts, ends, before = [0], [0], [0]
     for mark in marks:
-        last = min(mark.end, end)
-        total += max(0, last - max(mark.start, reached))
-        reached = max(reached, last)
-    return total
+        if mark.end > ends[-1]:
+            before.append(before[-1] + ends[-1] - starts[-1])
+            starts.append(max(mark.start, ends[-1]))
+            ends.append(mark.end)
+
+    def marked_before(place: int) -> int:
+        last = bisect_right(starts, place) - 1
+        return before[last] + min(place, ends[last]) - starts[last]
+
+    return marked_before

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -61,9 +61,20 @@ def number_ngrams(
         yield n, numbers, repeated, once
 
 
-def _number_longer(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[int, int]:
-    """The numbers of (n-1)-grams become those of n-grams, in place: how many stand more than once,
-    and how many only once. Where there is no room for a table of all, it is done in parts."""
+def number_pairs(ids: Array, starts: Array, ends: Array, kinds: int, gap: int) -> tuple[Array, int]:
+    """Numbers by place of every two items `gap` apart, as `number_ngrams` gives those of n-grams,
+    and how many there are: with n-grams of n items for ids and gap n, of 2 n items."""
+    numbers = empty(len(ids), np.int32)
+    number_words(ids, kinds, numbers)
+    repeated, _ = _number_longer(numbers, starts, ends, gap + 1, gap)
+    return numbers, repeated
+
+
+def _number_longer(
+    numbers: Array, starts: Array, ends: Array, n: int, gap: int = 1
+) -> tuple[int, int]:
+    """The numbers of (n - gap)-grams become those of n-grams, in place: how many stand more than
+    once, and how many only once. Where there is no room for a table of all, it is done in parts."""
     parts = min(MAX_PARTS, max(1, math.ceil(len(numbers) * BYTES / room())))
     before = numbers
     if parts > 1:
@@ -71,7 +82,7 @@ def _number_longer(numbers: Array, starts: Array, ends: Array, n: int) -> tuple[
         before[:] = numbers
     repeated = once = 0
     for part in range(parts):
-        repeated, alone = lengthen(before, numbers, starts, ends, n, parts, part, repeated)
+        repeated, alone = lengthen(before, numbers, starts, ends, n, gap, parts, part, repeated)
         once += alone
         if repeated < 0:
             raise OptionError(
@@ -172,11 +183,13 @@ def lengthen(
     starts: Array,
     ends: Array,
     n: int,
+    gap: int,
     parts: int,
     part: int,
     first: int,
 ) -> tuple[int, int]:
-    """Number the n-grams of a part from `first` on, by the numbers of (n-1)-grams from `before`.
+    """Number the n-grams of a part from `first` on, by the numbers of (n - gap)-grams that begin
+    `gap` apart, from `before`.
 
     Gives the next number, negative where there is none left, and how many stand only once. With
     one part `before` may be `numbers` itself.
@@ -193,12 +206,12 @@ def lengthen(
     waiting = 0
     for text in range(len(starts)):
         for place in range(starts[text], ends[text] - n + 1):
-            # Writing at a place is safe: only the place before it reads it, and has done so.
-            if before[place] == ONCE or before[place + 1] == ONCE:
+            # Writing at a place is safe: only a place before it reads it, and has done so.
+            if before[place] == ONCE or before[place + gap] == ONCE:
                 numbers[place] = ONCE
                 once += part == 0
                 continue
-            key = (np.int64(before[place]) << 32) | np.int64(before[place + 1])
+            key = (np.int64(before[place]) << 32) | np.int64(before[place + gap])
             if parts > 1 and _part(key, parts) != part:
                 if part == 0:
                     numbers[place] = ONCE
@@ -344,6 +357,8 @@ class Postings:
     counts: Ids
     rare: int
     most: int
+    parts: dict[bytes, tuple[Array, Array, Array]] = field(default_factory=dict)
+    """What is left of the lists in some texts: those that were asked for last."""
 
     @classmethod
     def build(
@@ -360,7 +375,17 @@ class Postings:
 
     def distinct(self, groups: TextGroups) -> Integers:
         """How many different n-grams each group of texts holds."""
-        return _distinct_in_groups(self.alone, self.texts, self.ends, *groups)
+        wanted = np.zeros(len(self.alone), np.bool_)
+        wanted[groups.texts] = True
+        if len(groups.ends) < LANES // 2 or 2 * np.count_nonzero(wanted) > len(wanted):
+            return _distinct_in_groups(self.alone, self.texts, self.ends, *groups)
+        # Groups of the same texts are asked for again and again.
+        key = wanted.tobytes()
+        if (lists := self.parts.get(key)) is None:
+            lists = _lists_within(self.alone, self.texts, self.ends, wanted)
+            self.parts.clear()
+            self.parts[key] = lists
+        return _distinct_in_groups(*lists, *groups)
 
     def summed(self, groups: TextGroups, tables: Floats, chosen: Integers) -> Floats:
         """For each group g the sum of `tables[chosen[g], c]` over the n-grams that have lists,
@@ -573,6 +598,30 @@ def _distinct_in_groups(
             for member in range(member_ends[group - 1] if group else 0, member_ends[group]):
                 distinct[group] += alone[members[member]]
     return distinct
+
+
+@njit(cache=True, nogil=True)
+def _lists_within(alone: Array, texts: Array, ends: Array, wanted: Array) -> tuple[Any, Any, Any]:
+    """`alone`, `texts` and `ends` of the wanted texts by themselves."""
+    of_one = alone.copy()
+    some = np.empty(len(texts), np.int32)
+    some_ends = np.empty(len(ends), np.int64)
+    entry = 0
+    filled = 0
+    lists = 0
+    for end in ends:
+        begin = filled
+        while entry < end:
+            some[filled] = texts[entry]  # overwritten by the next unless it is wanted: no branch
+            filled += wanted[texts[entry]]
+            entry += 1
+        if filled == begin + 1:
+            of_one[some[begin]] += 1
+            filled = begin
+        elif filled > begin:
+            some_ends[lists] = filled
+            lists += 1
+    return of_one, some[:filled].copy(), some_ends[:lists].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -169,6 +169,7 @@ def held_against(
     *,
     permuted: Callable[[int], Groups] | None,
     permutations: int,
+    jobs: int = 1,
 ) -> SourceContrast:
     """`theirs` are the texts on the other side, or `others` the counts and total of each length in
     a corpus, whose texts cannot be permuted."""
@@ -196,7 +197,7 @@ def held_against(
     p, strength = np.full(len(a), np.nan), np.where(flags, np.abs(z), -np.inf)
     if permuted is not None and permutations and flags.any():
         z_of = _permuted_z(items, tested, in_test, permuted, permutations)
-        stands = permuted_excess(z_of, permutations, two_sided=True)
+        stands = permuted_excess(z_of, permutations, two_sided=True, jobs=jobs)
         # What all texts say the other way round than as many of each doc_id is not claimed.
         turned = z_of(0) * z[flags] < 0
         p[flags] = np.where(turned, 1.0, stands.p())
@@ -277,7 +278,8 @@ class Where:
             assert counts.numbers is not None
             begins = np.where(inside, counts.numbers, -1)
             self.at.append(begins)
-            order = np.argsort(begins, kind="stable")
+            places = np.flatnonzero(begins >= 0)
+            order = places[np.argsort(begins[places], kind="stable")]
             self._order.append(order)
             self._ends.append(np.searchsorted(begins[order], np.arange(len(counts.grams) + 1)))
             self._firsts.append(self._firsts[-1] + len(counts.grams))

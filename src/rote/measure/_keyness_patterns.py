@@ -58,6 +58,7 @@ class Rows:
     runs: Runs
     groups: Mapping[str, Take]
     reference: str | None
+    jobs: int
 
 
 def list_patterns(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
@@ -118,7 +119,7 @@ class _Counting:
 
     def strongest(self) -> _Listed:
         """What the reference has beyond the source's balls, then what the source favours."""
-        stands = permuted_excess(self.z, self.permutations)
+        stands = permuted_excess(self.z, self.permutations, jobs=self.rows.jobs)
         ours, theirs = map(self.sentences, self.runs[0])
         outside, reference = self.outside[0], str(self.rows.reference)
         counted = {"source": ours, "reference": theirs, "outside": outside}
@@ -300,6 +301,7 @@ def rows(sample: Sample, options: Any, work: Work) -> Rows:
         runs=runs,
         groups=work.groups,
         reference=work.reference,
+        jobs=work.jobs,
     )
 
 

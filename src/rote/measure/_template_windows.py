@@ -20,7 +20,7 @@ from rote.core.arrays import empty
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer, Offsets, items_of, starts_of
-from rote.core.ngrams import ONCE, number_ngrams
+from rote.core.ngrams import ONCE, TextGroups, number_ngrams
 from rote.core.sample import RawText, Take
 
 Chosen: TypeAlias = Integers
@@ -55,6 +55,13 @@ class WindowListing:
     def occurrences(self, take: Take, chosen: Chosen) -> tuple[Integers, Integers]:
         """In each text: how often any of these n-grams occurs there, and how many different do."""
         return _occurrences(self.grams, self.ends, take, chosen, self.kinds)
+
+    def template_sums(self, takes: Sequence[Take], top: int, min_count: int) -> Integers:
+        """For each group: in how many of its texts any of its `top` most frequent n-grams stands,
+        how often in all, how many different ones in each text, summed; how many of these n-grams
+        there are, and how often the last one occurs."""
+        groups = TextGroups.of(takes)
+        return _template_sums(self.grams, self.ends, *groups, self.kinds, top, min_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +101,13 @@ class Windows:
             else 0
         )
         frequent = self.every.only(texts, np.flatnonzero(pooled >= max(least, min_count)))
-        rows = np.empty((len(takes), 3), np.int64)
-        for row, take in zip(rows, takes):
-            listing, counts = frequent, frequent.counts(take)
-            chosen = _most_frequent(counts, top, min_count)
-            if least > min_count and (len(chosen) < top or counts[chosen[-1]] < least):
-                listing, chosen = self.every, self.templates(take, top, min_count)
-            occurrences, different = listing.occurrences(take, chosen)
-            row[:] = np.count_nonzero(occurrences), occurrences.sum(), different.sum()
-        return rows
+        rows = frequent.template_sums(takes, top, min_count)
+        if least > min_count:
+            unsettled = np.flatnonzero((rows[:, 3] < top) | (rows[:, 4] < least))
+            again = [takes[group] for group in unsettled]
+            if again:
+                rows[unsettled] = self.every.template_sums(again, top, min_count)
+        return rows[:, :3]
 
     # The rest goes by the texts of the layer, since listings may go by smaller pieces.
 
@@ -310,6 +315,63 @@ def _occurrences(
                     different[rank] += 1
                     marks[numbers[place]] = rank
     return counts, different
+
+
+@njit(cache=True, nogil=True)
+def _template_sums(
+    numbers: Array,
+    ends: Array,
+    members: Array,
+    member_ends: Array,
+    kinds: int,
+    top: int,
+    min_count: int,
+) -> Array:
+    sums = np.zeros((len(member_ends), 5), np.int64)
+    counts = np.empty(kinds, np.int64)
+    marks = np.empty(kinds, np.int64)
+    for group in range(len(member_ends)):
+        first = member_ends[group - 1] if group else 0
+        counts[:] = 0
+        for member in range(first, member_ends[group]):
+            text = members[member]
+            for place in range(ends[text - 1] if text else 0, ends[text]):
+                counts[numbers[place]] += 1
+        most = 0
+        for number in range(kinds):
+            most = max(most, counts[number])
+        having = np.zeros(most + 1, np.int64)
+        for number in range(kinds):
+            having[counts[number]] += 1
+        # All that occur more often than `last`, and as many of those that occur so often as there
+        # is room for: the first ones, as in `_most_frequent`.
+        last = most + 1
+        above = 0
+        while last > max(min_count, 1) and above < top:
+            last -= 1
+            above += having[last]
+        room = top - (above - having[last]) if last <= most else 0
+        chosen = 0
+        for number in range(kinds):
+            marks[number] = -2
+            if counts[number] > last or (counts[number] == last and room > 0):
+                room -= counts[number] == last
+                marks[number] = -1
+                chosen += 1
+        for member in range(first, member_ends[group]):
+            text = members[member]
+            before = sums[group, 1]
+            for place in range(ends[text - 1] if text else 0, ends[text]):
+                mark = marks[numbers[place]]
+                if mark > -2:
+                    sums[group, 1] += 1
+                    if mark != member:
+                        sums[group, 2] += 1
+                        marks[numbers[place]] = member
+            sums[group, 0] += sums[group, 1] > before
+        sums[group, 3] = chosen
+        sums[group, 4] = last
+    return sums
 
 
 @njit(cache=True, nogil=True)

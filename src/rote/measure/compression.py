@@ -57,6 +57,8 @@ WINDOW = 1 << 15
 """How far gzip looks back."""
 BYTES_IN_NGRAM, ITEMS_IN_NGRAM = 6, 4
 """Of windows of texts, and of layers: how many differ moves as the size after gzip does."""
+MOST_HALVES = 1 << 22
+"""Kinds of half an n-gram that have a number each."""
 LARGEST = 20_000
 """Words of windows in a draw: some 115 KiB, more than gzip looks back."""
 GZIP_LEVEL, XZ_PRESET, ZSTD_LEVEL = 9, 6, 3
@@ -156,17 +158,21 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def _with_postings(rows: Rows, n: int) -> Rows:
-    from rote.core.ngrams import Postings, number_ngrams
+    from rote.core.ngrams import Postings, number_ngrams, number_pairs
 
-    ids, ends = rows.column.astype(np.int32), rows.ends
-    if rows.column.dtype == np.uint8:
-        # Trigrams have numbers by themselves, so that only the longer ones take looking up.
-        present = np.flatnonzero(np.bincount(ids, minlength=1))
-        codes = np.searchsorted(present, np.append(ids, ids[:1].repeat(2)))
-        ids = (codes[:-2] * len(present) + codes[1:-1]) * len(present) + codes[2:]
-        ids, ends, n = ids.astype(np.int32), np.maximum(ends - 2, rows.starts), n - 2
-    kinds = int(ids.max(initial=0)) + 1
-    *_, (_, numbers, repeated, _) = number_ngrams(ids, rows.starts, ends, kinds, n)
+    ids, ends, half = rows.column.astype(np.int32), rows.ends, n // 2
+    present = np.flatnonzero(np.bincount(ids, minlength=1))
+    if (kinds := len(present) ** half) <= MOST_HALVES:
+        # Halves have numbers by themselves, so that only two of them together take looking up.
+        codes = np.searchsorted(present, np.append(ids, ids[:1].repeat(half - 1)))
+        ids = np.zeros(len(ids), np.int32)
+        for step in range(half):
+            ids = ids * len(present) + codes[step : step + len(ids)]
+        ids, ends, n = ids.astype(np.int32), np.maximum(ends - half + 1, rows.starts), half + 1
+        numbers, repeated = number_pairs(ids, rows.starts, ends, kinds, half)
+    else:
+        kinds = int(ids.max(initial=0)) + 1
+        *_, (_, numbers, repeated, _) = number_ngrams(ids, rows.starts, ends, kinds, n)
     postings = Postings.build(numbers, rows.starts, ends, n, repeated, counted=False)
     return replace(rows, postings=postings)
 

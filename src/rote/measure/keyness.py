@@ -325,11 +325,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Counted:
     for done, source in enumerate(compared):
         ours, theirs = groups[source], others[source]
         purpose = f"keyness {source} {pattern_names[source]}"
-        how: dict[str, Any] = {"permutations": 0, "permuted": None}
+        how: dict[str, Any] = {"permutations": 0, "permuted": None, "jobs": work.jobs}
         if theirs is not None:
             strata = work.strata if len(work.strata) else np.full(len(sample), -1, np.int64)
             permuted = exchanged(ours, theirs, work.ids, strata, work.seed, purpose)
-            how = {"permutations": work.permutations, "permuted": permuted}
+            how |= {"permutations": work.permutations, "permuted": permuted}
         if any(len(counts.grams) for counts in items):
             by_source[source] = held_against(items, ours, theirs, corpus, **how)
         if patterns is not None and theirs is not None:

@@ -51,10 +51,6 @@ from rote.measure._template_rows import (
 from rote.measure._text_means import count_note
 from rote.search.reference_corpus import annotator_signature
 
-# gzip at level 9 packs some 10 MB of tags a second: beyond this, resampling CR takes minutes.
-_RESAMPLED_BYTES = 300_000
-_NO_CHANCE = np.random.default_rng(0)
-
 
 def values(options: Options) -> tuple[Value, ...]:
     n = options.n
@@ -95,29 +91,31 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    """Without what is too costly: CR of many texts, and the string search of the other variants."""
-    if options.variant != "exact":
-        return {}
-    if _long_to_compress(rows):
-        return template_values(rows, take, options)
-    return reduce(rows, take, options, rng)
+    """Without what is too costly: the string search of the other variants."""
+    by_name = many(rows, [take], [value.name for value in values(options)], options)
+    return {name: float(column[0]) for name, column in by_name.items()}
 
 
 def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
-    """`resample` of many groups: everything but CR in one call."""
+    """`resample` of many groups; CR by what stands in for it in `compression`."""
     if options.variant != "exact":
         return {}
-    values = counted_of_many(rows, takes, options)
-    if "cr" in names and not _long_to_compress(rows):
-        compression_settings = compression_options(options)
-        ratios = [
-            compression.reduce(rows.compression, take, compression_settings, _NO_CHANCE)
-            for take in takes
-        ]
-        values["cr"] = np.array([ratio for of_group in ratios for ratio in of_group.values()])
-    return {name: column for name, column in values.items() if name in names}
+    by_name = {}
+    if set(names) != {"cr"}:
+        by_name = counted_of_many(rows, takes, options)
+    if "cr" in names:
+        by_name |= compression.many(rows.compression, takes, ["cr"], compression_options(options))
+    return {name: column for name, column in by_name.items() if name in names}
+
+
+def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
+    """That of CR, of large groups."""
+    if options.variant != "exact":
+        return {}
+    errors = compression.text_errors(rows.compression, take, compression_options(options))
+    return dict(zip(["cr"], errors.values()))
 
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
@@ -159,16 +157,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         lines.append("no sentence ends: each text's Treebank tokens are those of one sentence")
     if options.variant != "exact":
         lines.append(f"variant {options.variant}: no intervals and no tests")
-    elif _long_to_compress(rows):
-        lines.append(
-            "no interval for CR, since it would have to be compressed hundreds of times; "
-            f"`rote compression --layer {options.layer} --sample 50` gives one for a part"
-        )
     return lines
-
-
-def _long_to_compress(rows: Rows) -> bool:
-    return int(rows.compression.lengths.sum()) > _RESAMPLED_BYTES
 
 
 def method(s: Mapping[str, str]) -> str:
@@ -197,6 +186,8 @@ def looked_up(context: Asked) -> dict[str, Any]:
 _MIN_WORDS = 30
 """Words from which on a text shows a habit, and not just itself."""
 _TAGS = Need("pos", spans=True)
+_FACTOR = 0xD6E8FEB86659FD93
+"""Odd, without structure: its powers make hashes of n-grams."""
 TemplatePlace = tuple[int, int]
 """An item of a text, and which of the templates begins there."""
 
@@ -228,8 +219,12 @@ def _find_templates(ids: NDArray[np.int32], known: NDArray[np.int64]) -> list[Te
     if len(ids) < n:
         return []
     windows = np.lib.stride_tricks.sliding_window_view(ids, n)
-    places, which = np.nonzero((windows[:, None, :] == known[None, :, :]).all(axis=2))
-    return list(zip(places.tolist(), which.tolist()))
+    factors = np.cumprod(np.full(n, _FACTOR, np.uint64))
+    hashes, sought = (rows.astype(np.uint64) @ factors for rows in (known, windows))
+    order = np.argsort(hashes)
+    which = order[np.searchsorted(hashes, sought, sorter=order).clip(max=len(order) - 1)]
+    places = np.flatnonzero((known[which] == windows).all(axis=1))
+    return list(zip(places.tolist(), which[places].tolist()))
 
 
 def _select_texts(
@@ -278,6 +273,9 @@ METRIC = Metric(
     reduce=reduce,
     resample=resample,
     many=many,
+    text_errors=text_errors,
+    interval_method=compression.METRIC.interval_method,
+    stand_in=compression.METRIC.stand_in,
     per_text=counted_in_texts,
     contributions=contributions,
     undefined=lambda rows, options: {"per_token": rows.words == 0},

@@ -433,16 +433,19 @@ class _MeasureRun:
         self, source: str, drawn: Mapping[str, Floats], by_source: SourceValues
     ) -> dict[str, Floats]:
         """Half-samples of a stand-in, with the level and the spread of the values: as a formula
-        gives it, or as some half-samples do that are not of the stand-in."""
-        closed = self.closed_form(source)
+        gives it, or as some half-samples do that are not of the stand-in. Of values that nothing
+        stands in for, as they are."""
+        closed, scale = self.closed_form(source), by_source.scale(source)
         errors = {n: error for n, error in self.formulas[source].items() if n in closed}
+        same = {n: drawn[n] for n in drawn if abs(scale[n] - 1) < NO_ERROR}
+        drawn = {n: column for n, column in drawn.items() if n not in same}
         if not drawn.keys() <= errors.keys():
             half = int(self.study.sample.words[self.study.groups[source]].sum()) // 2
             count = max(_MIN_CALIBRATION, min(CALIBRATION_DRAWS, _CALIBRATED_WORDS // max(1, half)))
             exact = draw_half_samples(self.reduce, **self.of_source(source), count=count)
             errors = {n: calibrated_error(drawn[n], exact[n]) for n in drawn} | errors
         values = by_source.values[source]
-        return {
+        return same | {
             name: values[name] + errors[name] * (column - column.mean()) / (deviation(column) or 1)
             for name, column in drawn.items()
         }
