@@ -104,7 +104,7 @@ def test_scores_equal_the_twin(
             assert math.isnan(found.scores["together"][number])
             continue
         assert found.number[number] == expected["number"]
-        assert found.seen[number] == pytest.approx(expected["seen"])
+        assert found.both_seen[number] == pytest.approx(expected["seen"])
         for name in _popularity_scores.SCORES:
             assert found.scores[name][number] == pytest.approx(expected[name]), name
         assert found.likelihood[number] == pytest.approx(-1 / len(own[1].split()))
@@ -184,7 +184,7 @@ def test_shuffled_likelihoods_give_intervals_that_hold_0_at_the_level() -> None:
     for _ in range(runs):
         noise = rng.normal(size=40)[bases] + rng.normal(size=80)
         shuffled = _popularity_scores.NgramPairs(
-            found.number, found.seen, found.scores, noise, 0, 0
+            found.number, found.both_seen, found.scores, noise, 0, 0
         )
         (row,) = _popularity_scores.correlation_rows(shuffled, bases, {"t": np.arange(80)}, options)
         assert (row["items"], row["independent"]) == (80, 40)

@@ -181,13 +181,13 @@ def carry_out(
         line += f" ({several(added, 'document')} new)"
     elif added and seconds:
         line += f", {facts['words'] / seconds:,.0f} words/s"
-    shown = [
+    lines = [
         f"{layer['layer']} {layer['bytes_per_item']:.1f}"
         for layer in facts["layers"]
         if layer["bytes_per_item"] is not None
     ]
-    if shown:
-        line += f", bytes per token: {', '.join(shown)}"
+    if lines:
+        line += f", bytes per token: {', '.join(lines)}"
     click.echo(f"{line}; {size(facts['bytes'])} in {several(len(facts['segments']), 'segment')}")
 
 

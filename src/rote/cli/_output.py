@@ -58,8 +58,10 @@ def check_places(params: Sequence[click.Parameter], given: Mapping[str, Any]) ->
                 raise OptionError(
                     f"{flag} {target} would write over what is read ({name}): name another place"
                 )
-        if other := key_by_path.get(target.resolve()):
-            raise OptionError(f"{target} is named for two outputs, {other} and {flag}: name two")
+        if other_flag := key_by_path.get(target.resolve()):
+            raise OptionError(
+                f"{target} is named for two outputs, {other_flag} and {flag}: name two"
+            )
         key_by_path[target.resolve()] = flag
 
 

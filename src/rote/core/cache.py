@@ -24,8 +24,8 @@ _OWNER = 16  # bytes in front of every key
 
 def folder() -> Path:
     """Where rote keeps what can be made again."""
-    if named := os.environ.get("ROTE_CACHE"):
-        return Path(named)
+    if chosen := os.environ.get("ROTE_CACHE"):
+        return Path(chosen)
     return user_folder()
 
 

@@ -31,8 +31,8 @@ def log_softmax(logits: Logits) -> Floats:
 def generator(prompt: Prompt) -> np.random.Generator:
     """The draws of one prompt. Its text counts too: prompts with the same seed would otherwise
     all draw the same numbers, and texts be alike that have nothing to do with each other."""
-    written = prompt.text.encode("utf-8", "surrogatepass")
-    text = int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
+    prompt_bytes = prompt.text.encode("utf-8", "surrogatepass")
+    text = int.from_bytes(hashlib.blake2b(prompt_bytes, digest_size=8).digest(), "little")
     return np.random.default_rng([prompt.seed % (1 << 64), text])
 
 

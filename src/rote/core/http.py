@@ -224,8 +224,8 @@ class Client:
             self.pace.hold(seconds)
             if warn is not None and now - self._warned.get(attempt, -_AGAIN) >= _AGAIN:
                 self._warned[attempt] = now
-                left = several(most - attempt, "attempt")
-                rest = f"{left} left, {self.patience.total - (now - since):.0f} s at most"
+                attempts_left = several(most - attempt, "attempt")
+                rest = f"{attempts_left} left, {self.patience.total - (now - since):.0f} s at most"
                 warn(f"{where}: {trouble}; retrying in {seconds:.2g} s ({rest})")
         raise AssertionError
 

@@ -126,8 +126,8 @@ def as_json(value: Any) -> Any:
 
 def shortened(value: Any) -> str:
     """A value as a message shows it: whoever wrote it may have meant it to fill the screen."""
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def kind_of(value: Any) -> str:
@@ -187,8 +187,8 @@ class JsonObject:
         """A whole number that a machine can count to."""
         value = self.get(name)
         if type(value) is not int or not 0 <= value <= _LARGEST_COUNT:
-            shown = value if type(value) is int and abs(value) < 1e20 else kind_of(value)
-            raise self.error(name, f"is {shown}, not a whole number from 0 on")
+            described = value if type(value) is int and abs(value) < 1e20 else kind_of(value)
+            raise self.error(name, f"is {described}, not a whole number from 0 on")
         return value
 
     def number(self, name: str) -> float:

@@ -94,15 +94,15 @@ def items_of(starts: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
 def n_gram_starts(layer: Layer, n: int) -> Offsets:
     """The items at which an n-gram begins that ends in the same text."""
     lengths = layer.text_ends - layer.text_starts
-    left = np.repeat(layer.text_ends, lengths) - np.arange(len(layer.ids))
-    return np.flatnonzero(left >= n)
+    items_left = np.repeat(layer.text_ends, lengths) - np.arange(len(layer.ids))
+    return np.flatnonzero(items_left >= n)
 
 
 def number(entries: Iterable[str]) -> tuple[tuple[str, ...], Ids]:
     """Number strings in order of first appearance: the vocabulary, and each entry's number."""
-    seen: dict[str, int] = {}
-    ids = [seen.setdefault(entry, len(seen)) for entry in entries]
-    return tuple(seen), np.array(ids, dtype=np.int32)
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(entry, len(numbers)) for entry in entries]
+    return tuple(numbers), np.array(ids, dtype=np.int32)
 
 
 def concatenate(layers: Sequence[Layer]) -> Layer:
@@ -112,10 +112,10 @@ def concatenate(layers: Sequence[Layer]) -> Layer:
     it is the same at any number of workers.
     """
     first = layers[0]
-    seen: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     ids, text_ends, sentence_ends, base = [], [], [], 0
     for layer in layers:
-        table = np.array([seen.setdefault(e, len(seen)) for e in layer.vocabulary], np.int32)
+        table = np.array([numbers.setdefault(e, len(numbers)) for e in layer.vocabulary], np.int32)
         ids.append(table[layer.ids] if len(table) else layer.ids)
         text_ends.append(layer.text_ends + base)
         if layer.sentence_ends is not None:
@@ -124,7 +124,7 @@ def concatenate(layers: Sequence[Layer]) -> Layer:
     return Layer(
         name=first.name,
         ids=np.concatenate(ids),
-        vocabulary=tuple(seen),
+        vocabulary=tuple(numbers),
         starts=np.concatenate([layer.starts for layer in layers]),
         ends=np.concatenate([layer.ends for layer in layers]),
         text_ends=np.concatenate(text_ends),

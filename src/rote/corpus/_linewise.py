@@ -50,7 +50,7 @@ def cut_blocks(
     """
     cut = _cut_lines if unit == "line" else _cut_paragraphs
     pending: list[bytes] = []
-    waiting, need, line, used, told = 0, target, 1, 0, 0
+    waiting, need, line, used, reported = 0, target, 1, 0, 0
     broken: InputError | None = None
     while True:
         try:
@@ -64,8 +64,8 @@ def cut_blocks(
                 continue
         data = b"".join(pending)
         while len(data) >= target and (end := cut(data, target)):
-            yield LineBlock(data[:end], line, used - told)
-            told = used
+            yield LineBlock(data[:end], line, used - reported)
+            reported = used
             line += data.count(b"\n", 0, end)
             data = data[end:]
         pending, waiting = [data], len(data)
@@ -78,7 +78,7 @@ def cut_blocks(
     if broken is not None:
         data = data[: data.rfind(b"\n") + 1]
     if data:
-        yield LineBlock(data, line, used - told)
+        yield LineBlock(data, line, used - reported)
         line += data.count(b"\n")
     if broken is not None:
         located = InputError(broken.problem, file=file, line=line, remedy=broken.remedy)
@@ -158,7 +158,7 @@ class Taking(Protocol):
     """Something that is read bit by bit: bytes of the file so far, characters given out so far."""
 
     used: int
-    taken: int
+    consumed: int
 
 
 def taken_shards(
@@ -170,18 +170,18 @@ def taken_shards(
     records: Callable[[list[T], int], Iterable[Numbered]],
 ) -> Iterator[Shard]:
     """A shard for each run of values; `records` gets the run, and the number of its first."""
-    origin, told, cut, first = part.origin, 0, SHARD_BYTES, 1
+    origin, reported, cut, first = part.origin, 0, SHARD_BYTES, 1
     run: list[T] = []
 
     def shard() -> Shard:
-        return Shard(origin, fields, options, text.used - told, partial(records, run, first))
+        return Shard(origin, fields, options, text.used - reported, partial(records, run, first))
 
     try:
         for value in values:
             run.append(value)
-            if text.taken >= cut:
+            if text.consumed >= cut:
                 yield shard()
-                told, cut, first, run = text.used, cut + SHARD_BYTES, first + len(run), []
+                reported, cut, first, run = text.used, cut + SHARD_BYTES, first + len(run), []
         if first == 1 and not run:
             raise empty(origin)
         yield shard()

@@ -177,7 +177,7 @@ class File:
             joined_records = partial(joined, self.options)
         for place, shard in enumerate(shards):
             yield replace(
-                shard, part=self.number, place=place, joined=joined_records, role=self.role
+                shard, part=self.number, place=place, read_joined=joined_records, role=self.role
             )
 
 
@@ -529,7 +529,7 @@ def map_again(
 
     def drawn() -> Iterator[_Task]:
         for task in _tasks(corpus, engine):
-            task = _with(task, given)
+            task = task if given is None else replace(task, extras=tuple(map(given, task.numbers)))
             tasks.append(task)
             yield task
 
@@ -550,10 +550,6 @@ def group_shards(
 ) -> Iterator[tuple[Any, Out]]:
     """What the work on all shards gives, by key (`Engine.group`)."""
     return engine.group(_Pairs(work), _tasks(corpus, engine), fold, then=then, doing=doing)
-
-
-def _with(task: _Task, given: Callable[[int], Any] | None) -> _Task:
-    return task if given is None else replace(task, extras=tuple(map(given, task.numbers)))
 
 
 @dataclass(frozen=True, slots=True)

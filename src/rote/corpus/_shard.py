@@ -228,8 +228,9 @@ class Shard:
     `size` is the number of bytes of the input that it stands for, so that the
     sizes of all shards add up to the size of the corpus. One that `refers` to its place in a
     file holds no text itself. `number` counts the shards of a corpus; `part` says which part
-    of it this one is of, and `place` which of the part's shards it is. `joined` gives what other
-    files say of its records. Neighbours with the same number `together` cost little more than one.
+    of it this one is of, and `place` which of the part's shards it is. `read_joined` gives what
+    other files say of its records. Neighbours with the same number `together` cost little more
+    than one.
     """
 
     origin: Origin
@@ -239,7 +240,7 @@ class Shard:
     records: Callable[[], Iterable[Numbered]]
     refers: bool = False
     number: int = 0
-    joined: Callable[[], JoinedRecords] | None = None
+    read_joined: Callable[[], JoinedRecords] | None = None
     part: int = 0
     place: int = 0
     together: int | None = None
@@ -256,7 +257,7 @@ class Shard:
         problems: list[InputError] = []
         origin, fields, strip = self.origin, self.fields, self.options.strip_prompt
         where = conditions(self.options.where)
-        joined_records = self.joined() if self.joined is not None else None
+        joined_records = self.read_joined() if self.read_joined is not None else None
         for number, item in self.records():
             try:
                 if isinstance(item, dict):

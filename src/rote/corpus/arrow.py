@@ -69,14 +69,14 @@ def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[Strea
     start = 8 if raw.read(6) == _FILE_MAGIC else 0
     shared: list[tuple[int, int]] = []
     batches: list[tuple[int, int]] = []
-    rows = told = 0
+    rows = reported = 0
     while start < length:
         raw.seek(start)
         try:
             kind, count, end = _message(raw, start, length)
         except _Damaged as error:
             if batches:
-                yield StreamSpans((*shared, *batches), rows, start - told)
+                yield StreamSpans((*shared, *batches), rows, start - reported)
             raise _unusable(path, file, str(error)) from None
         if end == start:
             break
@@ -84,16 +84,16 @@ def _pieces(raw: BinaryIO, target: int, path: Path, file: str) -> Iterator[Strea
             batches.append((start, end))
             rows += count
             if end - batches[0][0] >= target:
-                yield StreamSpans((*shared, *batches), rows, end - told)
-                batches, rows, told = [], 0, end
+                yield StreamSpans((*shared, *batches), rows, end - reported)
+                batches, rows, reported = [], 0, end
         elif kind in (_SCHEMA, _DICTIONARY):
             if batches:  # a dictionary that changes under way does not hold for those before it
-                yield StreamSpans((*shared, *batches), rows, start - told)
-                batches, rows, told = [], 0, start
+                yield StreamSpans((*shared, *batches), rows, start - reported)
+                batches, rows, reported = [], 0, start
             shared.append((start, end))
         start = end
-    if batches or length > told:
-        yield StreamSpans((*shared, *batches), rows, length - told)
+    if batches or length > reported:
+        yield StreamSpans((*shared, *batches), rows, length - reported)
 
 
 def _message(raw: BinaryIO, start: int, length: int) -> tuple[int, int, int]:
@@ -212,8 +212,8 @@ def _body_size(raw: BinaryIO, start: int, end: int) -> int:
                 raise _Damaged("it is cut short")
             # A compressed buffer begins with its length; -1 is one that is not.
             raw.seek(start + 8 + size + at)
-            (told,) = struct.unpack("<q", raw.read(_CELL))
-            length = max(length, told)
+            (declared_size,) = struct.unpack("<q", raw.read(_CELL))
+            length = max(length, declared_size)
         total += max(0, length)
     return total
 

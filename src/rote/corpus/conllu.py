@@ -60,7 +60,7 @@ class _Token:
 def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
     """A sentence of its numbered lines; None for comments alone. Raises InputError."""
     sentence = Sentence()
-    written: str | None = None
+    sentence_text: str | None = None
     tokens: list[_Token] = []
     heads: list[tuple[int, str]] = []
     inside = 0  # how many words of a multiword token are still to come
@@ -75,7 +75,7 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             elif key in ("newpar", "newpar id"):
                 sentence.new_paragraph = True
             elif key == "text":
-                written = value
+                sentence_text = value
             continue
         columns = line.split("\t")
         if len(columns) != len(FIELDS):
@@ -109,7 +109,7 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
     if not sentence.form:
         return None
     sentence.heads = _heads(heads, origin)
-    _place(sentence, tokens, written, first, origin)
+    _place(sentence, tokens, sentence_text, first, origin)
     return sentence
 
 

@@ -44,7 +44,7 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
 
 
 class _CsvRows:
-    """Rows of a file as they come; `used` counts its bytes, `taken` characters of its lines.
+    """Rows of a file as they come; `used` counts its bytes, `consumed` characters of its lines.
 
     The first row names the columns: `names`.
     """
@@ -53,7 +53,7 @@ class _CsvRows:
         # The limit of the csv module belongs to the process. Its default is too low for
         # texts; a limit there has to be, or a quote left open would take in the whole file.
         csv.field_size_limit(_FIELD_LIMIT)
-        self.used = self.taken = 0
+        self.used = self.consumed = 0
         self.delimiter = "\t"
         self.names: list[str] = []
         self._part = part
@@ -144,7 +144,7 @@ class _CsvRows:
             yield self._line(rest)
 
     def _line(self, raw: bytes) -> str:
-        self.taken += len(raw)
+        self.consumed += len(raw)
         return raw.decode(self._encoding, "surrogateescape").replace("\0", _NUL)
 
 

@@ -24,10 +24,10 @@ _LITERAL = 16
 
 
 class JsonText:
-    """`used` counts bytes of the file, `taken` characters of the values given out."""
+    """`used` counts bytes of the file, `consumed` characters of the values given out."""
 
     def __init__(self, part: Part, encoding: str) -> None:
-        self.used = self.taken = 0
+        self.used = self.consumed = 0
         self._file = part.origin.file
         self._pieces = text_pieces(part, encoding)
         self._decoder = codecs.getincrementaldecoder(shard_encoding(encoding))()
@@ -75,7 +75,7 @@ class JsonText:
             # A number at the very end of the window may go on behind it.
             length = end - self._at
             if end < len(self._window) or not self._more():
-                self.taken += length
+                self.consumed += length
                 self._at += length
                 return value
 

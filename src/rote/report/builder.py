@@ -283,22 +283,22 @@ def _shorten_tables(result: Result, notes: list[str]) -> Result:
     """A result without most of the rows of long tables; a note says which."""
     tables = {}
     for name, rows in result.tables.items():
-        seen: dict[object, int] = {}
-        shown = []
+        counts: dict[object, int] = {}
+        kept_rows = []
         if len(rows) > MAX_ROWS and name not in _UNCUT_TABLES:
             # Items come with how much of them a corpus holds: those with most are kept.
             rows = sorted(rows, key=lambda row: -(row.get("longest") or 0))
         for row in rows:
             source = row.get("source")
-            seen[source] = seen.get(source, 0) + 1
-            if seen[source] <= MAX_ROWS or name in _UNCUT_TABLES:
-                shown.append(row)
-        if len(shown) < len(rows):
+            counts[source] = counts.get(source, 0) + 1
+            if counts[source] <= MAX_ROWS or name in _UNCUT_TABLES:
+                kept_rows.append(row)
+        if len(kept_rows) < len(rows):
             notes.append(
-                f"{result.measure}: table '{name}' shows {len(shown):,} of its "
+                f"{result.measure}: table '{name}' shows {len(kept_rows):,} of its "
                 f"{len(rows):,} rows; rote {result.measure} --json gives all"
             )
-        tables[name] = tuple(shown)
+        tables[name] = tuple(kept_rows)
     return replace(result, tables=tables)
 
 

@@ -273,10 +273,10 @@ def _draw_panels(
     width = _WIDTHS.get(len(drawable), _NARROW_PANEL)
     drawn = []
     for key, panel_rows in drawable.items():
-        shown = [row for row in panel_rows if _is_drawable(chart, row)]
+        drawable_rows = [row for row in panel_rows if _is_drawable(chart, row)]
         panel = ChartPanel(
             chart,
-            shown,
+            drawable_rows,
             names,
             strip_controls(reference or ""),
             width,

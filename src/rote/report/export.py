@@ -367,7 +367,7 @@ def values_latex(results: Sequence[Result]) -> str:
 
 def sheet_latex(shown: Sheet, title: str = "") -> str:
     """A booktabs table of the first rows: names to the left, numbers to the right."""
-    cut = f"{left}; {EXPORT_COMMAND} writes all" if (left := shown.cut()) else ""
+    cut = f"{omitted}; {EXPORT_COMMAND} writes all" if (omitted := shown.cut()) else ""
     return _format_tabular(
         "".join("r" if column.side == "right" else "l" for column in shown.columns),
         [escape_latex(column.heading) for column in shown.columns],
@@ -436,12 +436,12 @@ def _latex_value(cell: Value) -> str:
     reach = round_like(cell.reach, cell.estimate)
     if math.isnan(cell.estimate):
         return "--"
-    shown = round_number(cell.estimate).replace(",", "{,}") + (
+    formatted = round_number(cell.estimate).replace(",", "{,}") + (
         f"^{{{' '.join(_MARKS[sign] for sign in cell.mark)}}}" if cell.mark else ""
     )
     if cell.ends:
-        return f"${shown}$ [{' to '.join(cell.ends)}]"
-    return f"${shown}" + (rf" \pm {reach}$" if reach else "$")
+        return f"${formatted}$ [{' to '.join(cell.ends)}]"
+    return f"${formatted}" + (rf" \pm {reach}$" if reach else "$")
 
 
 # Without its opening sign a link, a picture or a tag is text.

@@ -235,10 +235,10 @@ def render_blocks(shown: Sequence[Block]) -> Markup:
 
 def render_result(result: Result, across: str = "") -> Markup:
     """A result by itself, with its style: values, further tables, tests, what must be known."""
-    shown: list[Block] = [*result_sheets(result, across=across)]
-    shown += [ItemList([f"Note: {note}" for note, _ in gather_notes(result)], quiet=True)]
-    shown += [Facts([("signature", str(result.signature))], code=True)]
-    return _add_style(render_blocks(shown))
+    blocks: list[Block] = [*result_sheets(result, across=across)]
+    blocks += [ItemList([f"Note: {note}" for note, _ in gather_notes(result)], quiet=True)]
+    blocks += [Facts([("signature", str(result.signature))], code=True)]
+    return _add_style(render_blocks(blocks))
 
 
 def result_page(result: Result, across: str = "") -> str:
@@ -248,8 +248,8 @@ def result_page(result: Result, across: str = "") -> str:
 
 def results_page(results: Sequence[Result], across: str = "") -> str:
     """Several results on one page."""
-    shown = Markup("\n").join(render_result(result, across) for result in results)
-    return _make_page(", ".join(result.measure for result in results), shown)
+    body = Markup("\n").join(render_result(result, across) for result in results)
+    return _make_page(", ".join(result.measure for result in results), body)
 
 
 def text_page(evidence: Evidence) -> str:

@@ -213,9 +213,9 @@ def _block_lines(blocks: Sequence[Block], level: int, figures: Mapping[str, str]
             case FindingList():
                 yield from (*(f"- {escape_markdown(entry.text)}" for entry in block.statements), "")
             case Facts():
-                shown = markdown_code if block.code else escape_markdown
+                escape = markdown_code if block.code else escape_markdown
                 yield from (
-                    *(f"- {escape_markdown(n)}: {shown(value)}" for n, value in block.facts),
+                    *(f"- {escape_markdown(n)}: {escape(value)}" for n, value in block.facts),
                     "",
                 )
             case Figure():
@@ -260,9 +260,9 @@ def _text_lines(texts: MarkedTexts, level: int) -> Iterator[str]:
             yield from ("> " + "".join(_format_run(run) for run in paragraph["runs"]).strip(), ">")
         yield ""
         for entry in text.entries:
-            shown = markdown_code if entry.kind == "template" else escape_markdown
+            escape = markdown_code if entry.kind == "template" else escape_markdown
             where = "; ".join(_format_source(source) for source in entry.sources)
-            yield f"- \\[{entry.number}\\] {shown(entry.label)}" + (f": {where}" if where else "")
+            yield f"- \\[{entry.number}\\] {escape(entry.label)}" + (f": {where}" if where else "")
         yield ""
     if omitted := len(texts.evidence) - len(selected):
         yield from (f"Not shown: {several(omitted, 'further text')}.", "")

@@ -258,19 +258,21 @@ def _value_lines(
 
 def _shorten_result(result: Result) -> Result:
     """A result with the sources that are printed, for its further tables."""
-    shown: set[str] = set()
+    printed: set[str] = set()
     for facet in result.facets():
         every = sorted(facet.names, key=lambda group: group != facet.reference)
-        shown.update(every[:_MAX_PRINTED])
-    if len(shown) == len(result.by_source):
+        printed.update(every[:_MAX_PRINTED])
+    if len(printed) == len(result.by_source):
         return result
     return replace(
         result,
         by_source={
-            name: source_result for name, source_result in result.by_source.items() if name in shown
+            name: source_result
+            for name, source_result in result.by_source.items()
+            if name in printed
         },
         tables={
-            table: [row for row in rows if "source" not in row or row["source"] in shown]
+            table: [row for row in rows if "source" not in row or row["source"] in printed]
             for table, rows in result.tables.items()
         },
     )
@@ -306,12 +308,14 @@ def _legend_lines(results: Sequence[Result]) -> list[str]:
         lines.append(f"± half-width of the {interval.level:.0%} interval, or both ends{method}")
     usual = [result for result in results if not values_table_layout(result)]
     if any(result.comparisons for result in usual):
-        other = (
+        other_marks = (
             "the second source of a pair"
             if results[0].reference == EACH
             else _reference_name(usual[0])
         )
-        lines.append(f"▲ ▼ above or below {other}: permutation test, corrected p < {SIGNIFICANT}")
+        lines.append(
+            f"▲ ▼ above or below {other_marks}: permutation test, corrected p < {SIGNIFICANT}"
+        )
         lines.append(f"corrected: {describe_correction(usual)}")
     if margin := next(
         (m for r in usual if (m := dict(r.signature.settings).get("equivalent"))), ""

@@ -122,11 +122,11 @@ def grid_lines(
     for number, part in enumerate(_split_columns(sizes, width, keys)):
         chosen, room = [columns[n] for n in part], [sizes[n] for n in part]
         text = Text("\n" if number else "", no_wrap=True, overflow="crop")
-        for named in _fold_line([heads[n] for n in part], chosen, room):
+        for head_lines in _fold_line([heads[n] for n in part], chosen, room):
             text.append(" ")
-            for n, piece in zip(part, named):
-                shown = piece.rstrip() if n == part[-1] else piece + _GAP
-                text.append(shown, style="bold" if bold in (None, n) else "")
+            for n, piece in zip(part, head_lines):
+                cell_text = piece.rstrip() if n == part[-1] else piece + _GAP
+                text.append(cell_text, style="bold" if bold in (None, n) else "")
             text.append("\n")
         text.append(" " + "─" * (sum(room) + len(_GAP) * (len(room) - 1)))
         for name, lines in groups.items():
@@ -245,11 +245,11 @@ def _wrap_cell(text: str, size: int) -> list[str]:
     lines = [""]
     for word in text.split():
         for piece in chop_cells(word, max(2, size - len(blank))):
-            joined = f"{lines[-1]} {piece}".strip()
-            if cell_len(joined) + len(blank) > size:
+            longer_line = f"{lines[-1]} {piece}".strip()
+            if cell_len(longer_line) + len(blank) > size:
                 lines.append(piece)
             else:
-                lines[-1] = joined
+                lines[-1] = longer_line
     return [blank + line for line in lines]
 
 

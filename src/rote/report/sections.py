@@ -66,9 +66,9 @@ def make_sections(study: Report) -> list[Section]:
         methods_section(study),
         provenance_section(study),
     )
-    shown = [part for part in every if part is not None]
-    taken = Counter(part.id for part in shown)
-    return [replace(part, blocks=_make_ids_unique(part.blocks, taken)) for part in shown]
+    sections = [part for part in every if part is not None]
+    id_counts = Counter(part.id for part in sections)
+    return [replace(part, blocks=_make_ids_unique(part.blocks, id_counts)) for part in sections]
 
 
 def _make_ids_unique(blocks: Sequence[Block], taken: Counter[str]) -> list[Block]:
@@ -152,7 +152,7 @@ def summary_section(study: Report) -> Section | None:
         blocks.append(FindingList(summarized.opening()))
     if known := list_alerts(study, summarized.verdicts):
         blocks.append(Alerts(known))
-    more: list[Block] = [block for shown in others for block in shown]
+    more: list[Block] = [block for facet_blocks in others for block in facet_blocks]
     if rest := summarized.rest():
         more.append(FindingList(rest))
     if more:
@@ -217,7 +217,7 @@ def provenance_section(study: Report) -> Section | None:
 
 def _signature_name(study: Report, result: Result) -> str:
     """A measure by name; where there are two of a kind, with what is different about it."""
-    same = [other for other in study.results if other.measure == result.measure]
+    same = [each for each in study.results if each.measure == result.measure]
     return result_key(result) if len(same) > 1 else result.measure
 
 
@@ -341,8 +341,8 @@ def panel_section(results: Sequence[Result]) -> Section | None:
         ),
     ]
     for result in panel_results:
-        shown = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
-        blocks.append(BlockGroup(title_of(result), shown, closed=True))
+        section_blocks = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
+        blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section("panel", "Diversity", [*blocks, *_tests_group(panel_results, titles=titles)])
 
 
@@ -392,13 +392,13 @@ def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Sect
         if result.measure == name:
             blocks += _chapter_blocks(study, result, _chapter(name))
         else:
-            shown = [
+            section_blocks = [
                 *_explanation(result),
                 *figure_blocks(result).values(),
                 *page_sheets(result),
                 *_notes_block(result),
             ]
-            blocks.append(BlockGroup(title_of(result), shown, closed=True))
+            blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section(name, _chapter(name).heading, blocks)
 
 

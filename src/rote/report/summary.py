@@ -96,9 +96,9 @@ def print_summary(study: Report, console: Any) -> None:
     summarized = summarize(study)
     for facet in summarized.verdicts:
         print_verdicts(facet, console)
-    if shown := summarized.opening():
+    if opening := summarized.opening():
         console.print()
-        for statement in shown:
+        for statement in opening:
             console.print(f"- {strip_controls(statement.text)}", highlight=False, markup=False)
 
 
@@ -270,14 +270,14 @@ def _no_difference_statements(facet: Verdicts) -> Iterator[Statement]:
             detected = f"; {comparison.detected} or more would have been detected" * bool(
                 comparison.detected
             )
-            shown = f"{comparison.how_much}{detected}"
+            sizes = f"{comparison.how_much}{detected}"
         else:
             what = "pairs" if facet.reference is None else "sources"
             about = f"{len(none)} of {len(aspect.comparisons)} {what}"
-            shown = _describe_ranges(none)
-        shown = f" ({shown})" if shown else ""
+            sizes = _describe_ranges(none)
+        sizes = f" ({sizes})" if sizes else ""
         yield Statement(
-            f"{aspect.name}: no difference found for {about}{shown}.",
+            f"{aspect.name}: no difference found for {about}{sizes}.",
             "not found",
             measure=aspect.measure,
             value=aspect.row.value,

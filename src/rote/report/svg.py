@@ -54,8 +54,8 @@ _NUMBER = re.compile(r"-?\d+\.\d{5,}(?:e-?\d+)?")
 
 def chart_spec(chart: Any) -> str:
     """An Altair chart as text; half a character, which no file can hold, becomes a sign for it."""
-    written = json.dumps(_escape_reserved(chart.to_dict(validate=False)), ensure_ascii=False)
-    return written.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    spec = json.dumps(_escape_reserved(chart.to_dict(validate=False)), ensure_ascii=False)
+    return spec.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def render_html(spec: str) -> str:
@@ -164,8 +164,8 @@ def _tooltip(element: ElementTree.Element) -> str:
     if element.get("aria-roledescription") not in _WITH_TOOLTIP:
         return ""
     parts = (element.get("aria-label") or "").split("; ")
-    told = [_NUMBER.sub(_shorten_number, part) for part in parts if part != "role: source"]
-    return f"<title>{_escape_text(chr(10).join(told))}</title>"
+    lines = [_NUMBER.sub(_shorten_number, part) for part in parts if part != "role: source"]
+    return f"<title>{_escape_text(chr(10).join(lines))}</title>"
 
 
 def _shorten_number(number: re.Match[str]) -> str:

@@ -35,8 +35,8 @@ def strip_controls(text: str) -> str:
     White space of any kind is one space, control characters are shown by their pictures,
     characters that only steer the layout (direction, soft hyphens) are left out.
     """
-    shown = text if text.isprintable() else "".join(map(_visible, text))
-    return " ".join(shown.split())
+    visible = text if text.isprintable() else "".join(map(_visible, text))
+    return " ".join(visible.split())
 
 
 def mask_controls(text: str) -> str:

@@ -324,8 +324,8 @@ def across_sheets(results: Sequence[Result], across: str) -> list[Sheet]:
 
 def _field_key(name: str) -> str:
     """A field of the groups among the keys of the rows, some of which have names of their own."""
-    own = ("value", "across", "estimate", "low", "high", "mark", "delta")
-    return f"{name} of texts" if name in own else name
+    reserved = ("value", "across", "estimate", "low", "high", "mark", "delta")
+    return f"{name} of texts" if name in reserved else name
 
 
 def _two_way_cell(cell: Value, matched: bool) -> dict[str, Any]:
@@ -477,8 +477,8 @@ def _signed_cell(number: float, mark: str) -> Cell:
 
 
 def _p_cell(number: float, verdict: Verdict) -> Cell:
-    shown = verdict if verdict == "not tested" else format_p(number)
-    return Cell(shown, (None if math.isnan(number) else number,))
+    p_text = verdict if verdict == "not tested" else format_p(number)
+    return Cell(p_text, (None if math.isnan(number) else number,))
 
 
 def _untested_note(values: Sequence[Value]) -> str:
@@ -491,23 +491,23 @@ def _describe_signs(
     results: Sequence[Result], rows: Sequence[GridRow], data: Sequence[Mapping[str, Any]]
 ) -> str:
     """What the signs mean; only of those that are there."""
-    shown = [value for row in data for value in row["values"].values() if value is not None]
+    grid_cells = [value for row in data for value in row["values"].values() if value is not None]
     notes = []
     level = next((result.interval.level for result in results if result.interval), None)
-    if level and any(not math.isnan(value.low) for value in shown):
+    if level and any(not math.isnan(value.low) for value in grid_cells):
         notes.append(f"[ ] {level:.0%} interval.")
-    notes += filter(None, [_untested_note(shown).strip()])
-    if any({"▲", "▼"} & {*value.mark, value.matched_mark} for value in shown):
+    notes += filter(None, [_untested_note(grid_cells).strip()])
+    if any({"▲", "▼"} & {*value.mark, value.matched_mark} for value in grid_cells):
         notes.append(
             f"▲ ▼ above or below {shorten_name(results[0].reference or '')}, p < {SIGNIFICANT}, "
             f"corrected: {describe_correction(results)}."
         )
-    if any(BORDERLINE in (value.mark, value.matched_mark) for value in shown):
+    if any(BORDERLINE in (value.mark, value.matched_mark) for value in grid_cells):
         notes.append(f"{BORDERLINE} borderline.")
-    if any(value.equivalent for value in shown):
+    if any(value.equivalent for value in grid_cells):
         notes.append(f"{EQUIVALENT} the difference is within the margin.")
     if any(row.length_sensitive for row in rows):
         notes.append("~ moves with the number of texts or their length.")
-    if any(not math.isnan(value.matched) for value in shown):
+    if any(not math.isnan(value.matched) for value in grid_cells):
         notes.append("= the value at equal size (windows × length), ± half its interval.")
     return " ".join(notes)

@@ -166,14 +166,14 @@ class VerdictComparison:
     @property
     def relative(self) -> float:
         """The difference as a share of the other value; nan where that is about 0."""
-        value, other = self.value, self.other_value
-        if not self.headline.ratio or not other > 0 or value < 0:
+        value, reference_value = self.value, self.other_value
+        if not self.headline.ratio or not reference_value > 0 or value < 0:
             return math.nan
         ends = self.reference_cell.matched_low, self.reference_cell.matched_high
         low, high = ends if self.equal else (self.reference_cell.low, self.reference_cell.high)
-        if other < _STEADY * max(high - other, other - low):
+        if reference_value < _STEADY * max(high - reference_value, reference_value - low):
             return math.nan
-        return value / other - 1
+        return value / reference_value - 1
 
     @property
     def relative_interval(self) -> tuple[float, float]:
@@ -486,10 +486,14 @@ def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) 
             if headline.detail:
                 continue
             name = record.aspect(headline)
-            taken = {item.name for item in aspects}
+            aspect_names = {item.name for item in aspects}
             # A study may hold a measure twice.
             others = (f"{name} ({time})" for time in range(2, len(parts) + 2))
-            name = name if name not in taken else next(item for item in others if item not in taken)
+            name = (
+                name
+                if name not in aspect_names
+                else next(item for item in others if item not in aspect_names)
+            )
             comparisons = list(_compare_sources(part, headline, inside))
             if any(_is_defined(item) for item in comparisons):
                 section = f"values-{result_key(part)}"
@@ -681,7 +685,7 @@ def assign_letters(names: Sequence[str], apart: Collection[frozenset[str]]) -> d
             for part in ((group - {first}, group - {second}) if pair <= group else (group,))
         ]
         unique = list(dict.fromkeys(split))
-        groups = [group for group in unique if not any(group < other for other in unique)]
+        groups = [group for group in unique if not any(group < larger for larger in unique)]
     place = {name: number for number, name in enumerate(names)}
     groups.sort(key=lambda group: sorted(place[name] for name in group))
     return {

@@ -34,8 +34,8 @@ def count_decimals(value: float) -> int:
 def describe_pair(value: float, other: float, headline: Headline, title: str) -> str:
     """`gzip compression ratio 2.25 against 1.91`; where the unit says what it is, without a
     title."""
-    shown = f"{format_value(value, headline)} against {format_value(other, headline)}"
-    return f"{shown} {headline.unit}" if headline.unit else f"{title} {shown}"
+    values = f"{format_value(value, headline)} against {format_value(other, headline)}"
+    return f"{values} {headline.unit}" if headline.unit else f"{title} {values}"
 
 
 def format_p(p: float) -> str:
@@ -108,7 +108,7 @@ def share_range(numbers: Sequence[float]) -> str:
         return ""
     first, last = (format_number(100 * end, ".2g") for end in (min(known), max(known)))
     first, last = (
-        shown if "e" not in shown else format_number(float(shown), ".0f") for shown in (first, last)
+        share if "e" not in share else format_number(float(share), ".0f") for share in (first, last)
     )
     return f"{first} %" if first == last else f"{first} to {last} %"
 

@@ -84,9 +84,9 @@ class Spark(Engine):
         self._context.setJobGroup(uuid.uuid4().hex, doing)
         # Spark folds pairs as they come, and moves them to disk when they get many.
         pairs = self._tasks(function, every, stream=True).map(_pair)
-        joined = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
+        grouped = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
-            for result in joined.mapPartitions(partial(_sorted, then)).toLocalIterator(True):
+            for result in grouped.mapPartitions(partial(_sorted, then)).toLocalIterator(True):
                 yield from _taken([result], doing, "")
         except Exception as error:
             raise _told(error, doing, "") from error

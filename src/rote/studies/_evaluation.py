@@ -332,10 +332,10 @@ def source_result(rows: Sequence[Row], level: float) -> SourceResult:
     notes: list[str] = []
     bases = number_clusters([_item_base(row) for row in rows])
     for name, field in (("accuracy", "acc"), ("accuracy_norm", "acc_norm")):
-        told = [row[field] for row in rows if row.get(field) is not None]
-        if told or field == "acc":
-            values[name] = sum(told) / len(told) if told else math.nan
-        if told and level:
+        known = [row[field] for row in rows if row.get(field) is not None]
+        if known or field == "acc":
+            values[name] = sum(known) / len(known) if known else math.nan
+        if known and level:
             answers = np.array([row.get(field) for row in rows], np.float64)
             intervals[name] = share_interval(answers, bases, level)
     if math.isnan(values["accuracy"]):

@@ -63,7 +63,7 @@ class Completion:
     """The words that should follow and those that the model wrote, with their tags."""
 
     cut: CompletionPrompt
-    written: str
+    generated: str
     words: tuple[str, ...]
     tags: tuple[str, ...]
     own_words: tuple[str, ...]
@@ -121,15 +121,15 @@ def complete_texts(
     """What the model writes after each prompt, by greedy decoding."""
     decoding = Decoding(max_tokens=_TOKENS_A_WORD * count)
     prompts = [Prompt(cut.prompt) for cut in cuts]
-    written = [answer.text for answer in generate_all(model, prompts, decoding, reporter)]
+    generated = [answer.text for answer in generate_all(model, prompts, decoding, reporter)]
     originals = _annotate_texts([cut.passage for cut in cuts], layer)
     # Cut before annotating: words further on must not change the tags.
     others = _annotate_texts(
-        _first_words([c.prompt + text for c, text in zip(cuts, written)], prompt + count), layer
+        _first_words([c.prompt + text for c, text in zip(cuts, generated)], prompt + count), layer
     )
     completions = []
     for cut, text, (original, tags), (written_words, own_tags) in zip(
-        cuts, written, originals, others
+        cuts, generated, originals, others
     ):
         same_prompt = written_words[:prompt] == original[:prompt]
         completions.append(
@@ -264,9 +264,9 @@ def _frequency_rows(recall: Recall) -> Iterator[Row]:
     """Figure 7. Where there are at most ten different frequencies each is a bin of its own."""
     if not recall.frequency:
         return
-    seen = np.array(sorted(recall.frequency.values()))
-    levels = np.unique(seen)
-    deciles = None if len(levels) <= PARTS else Deciles.of(seen)
+    sorted_frequencies = np.array(sorted(recall.frequency.values()))
+    levels = np.unique(sorted_frequencies)
+    deciles = None if len(levels) <= PARTS else Deciles.of(sorted_frequencies)
     for group, completions in recall.groups.items():
         frequencies = np.array([recall.frequency[completion.cut.key] for completion in completions])
         parts = (

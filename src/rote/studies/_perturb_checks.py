@@ -178,7 +178,7 @@ class BeforeAfter:
 class PerturbAnswers:
     """What all models answered, and every answer as a record."""
 
-    told: tuple[BeforeAfter, ...]
+    changes: tuple[BeforeAfter, ...]
     rows: list[dict[str, Any]]
     signatures: Mapping[str, str]
 

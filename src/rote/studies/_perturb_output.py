@@ -184,12 +184,12 @@ def replacement_rows(
     replacements: Iterable[Replacement], backend: Backend | None, reporter: Reporter
 ) -> Sequence[Row]:
     """Every word with what took its place: how often it did, how often each is in the corpus."""
-    seen = Counter(
+    row_counts = Counter(
         (row.pos, row.original.lower(), row.replacement.lower(), row.synset) for row in replacements
     )
     rows: list[dict[str, Any]] = [
         {"pos": pos, "original": old, "replacement": new, "synset": synset, "times": times}
-        for (pos, old, new, synset), times in seen.most_common()
+        for (pos, old, new, synset), times in row_counts.most_common()
     ]
     if backend is not None and rows:
         words = list(

@@ -316,7 +316,7 @@ class NgramPairs:
     log-likelihood of its answer; `frequent` of `different` n-grams took no part."""
 
     number: Numbers
-    seen: Floats
+    both_seen: Floats
     scores: Mapping[str, Floats]
     likelihood: Floats
     different: int
@@ -493,7 +493,7 @@ def correlation_rows(
             "items": len(known),
             "independent": int(clusters.max()) + 1,
             "pairs": float(pairs.number[known].mean()),
-            "seen": defined_mean(pairs.seen[known]),
+            "seen": defined_mean(pairs.both_seen[known]),
             **_estimate_cells(estimates, options.interval),
         }
 

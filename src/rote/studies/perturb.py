@@ -292,7 +292,7 @@ def compare_items(
         columns["judged_same"] = spoken.same
     tasks = np.array([item.task for item in pairs.before])
     groups = {task: np.flatnonzero(tasks == task) for task in dict.fromkeys(tasks.tolist())}
-    recorded = spoken.answers.told if spoken.answers else _recorded_answers(pairs, done, options)
+    recorded = spoken.answers.changes if spoken.answers else _recorded_answers(pairs, done, options)
     main = [entry for entry in recorded if entry.pos == recorded[0].pos]
     if len(main) == 1:
         columns |= {"accuracy_before": main[0].before, "accuracy_after": main[0].after}

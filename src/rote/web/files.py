@@ -61,7 +61,7 @@ class FilePreview:
     values: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The values of fields that may tell sources apart: not those with very many."""
     problem: str = ""
-    seen: int = 0
+    looked_at: int = 0
     """Texts that were looked at."""
     skipped: tuple[str, ...] = ()
     """What is wrong with the first records that were left out."""

@@ -78,8 +78,8 @@ class RunForm:
 
     @property
     def title(self) -> str:
-        named = ", ".join(key.split("~")[0] for key in self.inputs[:3])
-        return f"{find_record(self.name).title} of {named}"
+        names = ", ".join(key.split("~")[0] for key in self.inputs[:3])
+        return f"{find_record(self.name).title} of {names}"
 
     @property
     def address(self) -> str:
@@ -90,7 +90,7 @@ class RunForm:
 
     def lines(self) -> dict[str, str]:
         """What does the same at the shell and in Python; files and indexes by their names here."""
-        named = {field.name: field for field in command_fields(self.name)}
+        field_by_name = {field.name: field for field in command_fields(self.name)}
         results = input_kind(find_record(self.name)) == "results"
         inputs = [_RESULT if results else key.split("~")[0] for key in self.inputs] or [_INPUT]
         flags: list[str] = []
@@ -98,12 +98,15 @@ class RunForm:
         for name, value in self.options.items():
             if value is None:
                 continue
-            flag, shown = f"--{name.replace('_', '-')}", _strip_keys(named[name], value)
-            keywords.append(f"{name}={shown!r}")
+            flag, shown_value = (
+                f"--{name.replace('_', '-')}",
+                _strip_keys(field_by_name[name], value),
+            )
+            keywords.append(f"{name}={shown_value!r}")
             if isinstance(value, bool):
                 flags.append(flag if value else f"--no-{flag[2:]}")
                 continue
-            for part in shown if named[name].repeated else (shown,):
+            for part in shown_value if field_by_name[name].repeated else (shown_value,):
                 flags += [flag, form_fields.format_value(part)]
         shell = ["rote", *words_of(self.name), *inputs, *flags]
         arguments = [repr(inputs[0] if len(inputs) == 1 else inputs), *keywords]
@@ -204,8 +207,8 @@ def find_record(name: str) -> Metric | Study:
 
 
 def _is_shown(record: Metric | Study) -> bool:
-    seen = getattr(record, "output", "result") == "result" or getattr(record, "ledger", "")
-    return bool(seen) and input_kind(record) != "prompts"
+    gives_result = getattr(record, "output", "result") == "result" or getattr(record, "ledger", "")
+    return bool(gives_result) and input_kind(record) != "prompts"
 
 
 def input_kind(record: Metric | Study) -> str:
@@ -273,8 +276,8 @@ class IndexForm:
 
     @property
     def title(self) -> str:
-        shown = ", ".join(name.split("~")[0] for name in self.files[:3])
-        return f"{shown} into the index {self.into}" if self.into else f"index {self.name}: {shown}"
+        names = ", ".join(name.split("~")[0] for name in self.files[:3])
+        return f"{names} into the index {self.into}" if self.into else f"index {self.name}: {names}"
 
     @property
     def address(self) -> str:
@@ -317,17 +320,17 @@ class IndexForm:
         source = open_store(single) if single and is_store(single) else open_corpus(paths, read)
         place = opened.known.place(self.key)
         if self.into:
-            written = add_to_index(place, source, jobs=opened.jobs, reporter=reporter)
+            manifest = add_to_index(place, source, jobs=opened.jobs, reporter=reporter)
         else:
             refuse_links((place,))
             opened.known.sweep()
             place.parent.mkdir(mode=0o700, exist_ok=True)
             options = BuildOptions(self.layers, author_field=self.author, jobs=opened.jobs)
-            written = build_index(source, place, options, reporter)
+            manifest = build_index(source, place, options, reporter)
         reporter.say(
-            f"{written.added:,} document{'s are' * (written.added != 1) or ' is'} new in it"
+            f"{manifest.added:,} document{'s are' * (manifest.added != 1) or ' is'} new in it"
         )
-        for line in written.problems.listed():
+        for line in manifest.problems.listed():
             reporter.say(line.strip())
         return "/search?" + urlencode({"index": self.key})
 

@@ -49,22 +49,22 @@ def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[
         min(max(map(cell_len, column)), width // share)
         for column, share in zip(zip(*whose), (5, 7))
     ]
-    taken = sum(size + _GAP for size in sizes if size)
+    columns_width = sum(size + _GAP for size in sizes if size)
     around = [(strip_controls(line.before), strip_controls(line.after)) for line in lines]
     widest = max(cell_len(row) for rows in matches for row in rows)
-    middle = min(widest, max(_LEAST_CONTEXT, (width - taken) // 3))
-    side = max(_LEAST_CONTEXT, (width - taken - middle - 2 * _GAP) // 2)
+    middle = min(widest, max(_LEAST_CONTEXT, (width - columns_width) // 3))
+    side = max(_LEAST_CONTEXT, (width - columns_width - middle - 2 * _GAP) // 2)
     left, right = (min(side, max(map(cell_len, texts))) for texts in zip(*around))
     gap = " " * _GAP
     for line, rows, (before, after), names in zip(lines, matches, around, whose):
-        shown = Text(_pad_end(before, left) + gap, no_wrap=True)
-        shown.append(_pad_start(rows[0], middle), style="bold")
-        shown.append(gap + _pad_start(after, right))
+        line_text = Text(_pad_end(before, left) + gap, no_wrap=True)
+        line_text.append(_pad_start(rows[0], middle), style="bold")
+        line_text.append(gap + _pad_start(after, right))
         for name, size in zip(names, sizes):
             if size:
-                shown.append(gap + _pad_start(_cut_text(name, size), size), style="dim")
-        shown.rstrip()
-        yield shown
+                line_text.append(gap + _pad_start(_cut_text(name, size), size), style="dim")
+        line_text.rstrip()
+        yield line_text
         for name, row in zip([n for n in line.items if n != "word"], rows[1:]):
             # The label stands where the words before the match stand, close to what it names.
             yield Text(
@@ -79,13 +79,17 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     """
     plain = {row["phrase"] for row in rows if _phrase_text(row).lower() == row["phrase"].lower()}
     phrases = any(row["phrase"] not in plain for row in rows)
-    shown, last = [], None
+    table_rows, last = [], None
     for row in rows:
-        named = "" if row["phrase"] == last else row["phrase"]
+        phrase = "" if row["phrase"] == last else row["phrase"]
         last = row["phrase"]
-        shown.append({**row, "phrase": named if phrases else None, "items": _phrase_text(row)})
+        table_rows.append(
+            {**row, "phrase": phrase if phrases else None, "items": _phrase_text(row)}
+        )
     columns = (Column("phrase", optional=True), Column("layer"), Column("items"))
-    return rows_table([*columns, *_count_columns("occurrences", "documents", "authors")], shown)
+    return rows_table(
+        [*columns, *_count_columns("occurrences", "documents", "authors")], table_rows
+    )
 
 
 def group_table(listing: Any, console: Any) -> None:

@@ -113,7 +113,7 @@ class _ScreenRow:
     in cells (wide characters take two) and in shown characters (some are left out)."""
 
     start: int
-    shown: str
+    visible: str
     columns: Sequence[int]
     letters: Sequence[int]
 
@@ -148,7 +148,7 @@ def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Te
             if placed[following][0].end > row.start:
                 active.append(placed[following])
             following += 1
-        shown, lanes = Text(row.shown, no_wrap=True), dict[int, Text]()
+        line_text, lanes = Text(row.visible, no_wrap=True), dict[int, Text]()
         for span, lane in active:
             start, stop = max(span.start - row.start, 0), min(span.end, end) - row.start
             first, last = row.columns[start], row.columns[stop]
@@ -163,14 +163,14 @@ def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Te
             )
             below = lanes.setdefault(lane, Text(no_wrap=True))
             below.append(" " * (first - below.cell_len)).append(cells, style=style)
-            shown.stylize("bold", row.letters[start], row.letters[stop])
-        yield shown
+            line_text.stylize("bold", row.letters[start], row.letters[stop])
+        yield line_text
         yield from (lanes[lane] for lane in sorted(lanes))
 
 
 def _short_label(label: str) -> str:
-    shown = strip_controls(label[:_LABEL_WIDTH])
-    return shown if len(label) <= _LABEL_WIDTH else shown + "…"
+    cut_label = strip_controls(label[:_LABEL_WIDTH])
+    return cut_label if len(label) <= _LABEL_WIDTH else cut_label + "…"
 
 
 def _trim_mark(text: str, span: Mark) -> Mark | None:
@@ -185,12 +185,12 @@ def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
     """The text in lines, broken between words; a word longer than a line is cut."""
     from rich.cells import cell_len
 
-    shown, columns, letters = list[str](), [0], [0]
+    line_text, columns, letters = list[str](), [0], [0]
 
     def finished() -> _ScreenRow:
-        nonlocal shown, columns, letters
-        row = _ScreenRow(start, "".join(shown), columns, letters)
-        shown, columns, letters = [], [0], [0]
+        nonlocal line_text, columns, letters
+        row = _ScreenRow(start, "".join(line_text), columns, letters)
+        line_text, columns, letters = [], [0], [0]
         return row
 
     start = 0
@@ -207,14 +207,14 @@ def _wrap_text(text: str, width: int) -> Iterator[_ScreenRow]:
         if len(columns) == 1:
             start = first
         else:
-            shown.append(" ")
+            line_text.append(" ")
             columns += [columns[-1] + 1] * len(gap)
             letters += [letters[-1] + 1] * len(gap)
         for place, (c, size) in enumerate(cells, first):
             if columns[-1] and columns[-1] + size > width:
                 yield finished()
                 start = place
-            shown.append(c)
+            line_text.append(c)
             columns.append(columns[-1] + size)
             letters.append(letters[-1] + len(c))
     if len(columns) > 1:

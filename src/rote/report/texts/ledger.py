@@ -172,7 +172,7 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
             sure.append("its answer follows" if row["answered"] else "without its answer")
         if row.get("twins"):
             sure.append(f"nearly also {', '.join(row['twins'])}")
-        names, other = ("in the corpus", "the item"), {"text": row["item_text"]}
+        names, counterpart = ("in the corpus", "the item"), {"text": row["item_text"]}
     else:
         is_document = row.get("kind") == "document"
         heading = f"{row.get('id', '')}: {several(row['words'], 'word')}"
@@ -184,8 +184,8 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
         if row.get("pass", 1) > 1:
             sure.append("after other words were cut")
         names = ("taken out", "kept")
-        other = row.get("kept") or {"text": "in the corpus that was compared with"}
-    texts = (row.get("text", ""), other.get("text", ""))
+        counterpart = row.get("kept") or {"text": "in the corpus that was compared with"}
+    texts = (row.get("text", ""), counterpart.get("text", ""))
     return {
         "heading": mask_controls(heading),
         "said": mask_controls(", ".join(sure)),
@@ -199,7 +199,7 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
                 else "",
                 "parts": list(parts),
             }
-            for name, side, parts in zip(names, (row, other), _mark_shared(*texts))
+            for name, side, parts in zip(names, (row, counterpart), _mark_shared(*texts))
         ],
     }
 

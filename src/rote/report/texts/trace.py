@@ -98,8 +98,8 @@ def print_trace(traced: Trace, console: Any) -> None:
         console.print(line, highlight=False, markup=False)
     for span in traced.spans[:_SCREEN]:
         console.print()
-        for shown in _span_lines(span, console.width):
-            console.print(shown, highlight=False, no_wrap=True, crop=True)
+        for span_line in _span_lines(span, console.width):
+            console.print(span_line, highlight=False, no_wrap=True, crop=True)
     total, shown_spans = sum(traced.span_counts.values()), min(_SCREEN, len(traced.spans))
     if shown_spans < total:
         console.print(

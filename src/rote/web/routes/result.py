@@ -221,14 +221,14 @@ def _longest_runs(lengths_by_text: Iterable[Sequence[int]], least: int) -> list[
         # One that begins before is found at its first word.
         if length >= least and not (first and lengths[first - 1] > length)
     }
-    taken: list[tuple[int, int]] = []
+    longest: list[tuple[int, int]] = []
     covered: set[int] = set()
     for first, last in sorted(runs, key=lambda run: (run[0] - run[1], run)):
         # Those before it are at least as long: one that overlaps it holds one of its ends.
         if first not in covered and last - 1 not in covered:
-            taken.append((first, last))
+            longest.append((first, last))
             covered |= set(range(first, last))
-    return sorted(taken)
+    return sorted(longest)
 
 
 def _split_words(texts: Sequence[str]) -> Layer:
@@ -378,7 +378,7 @@ def texts_page(
         place=place,
         source=source,
         sources=places.get(place, []),
-        others=[(other, measure_title(results[other].measure)) for other in places],
+        others=[(other_name, measure_title(results[other_name].measure)) for other_name in places],
         first=(at - 1) * _ROWS,
         rows=[(row, [_number_text(row["numbers"].get(name)) for name in names]) for row in rows],
         columns=[(name, titles.get(name, name.replace("_", " "))) for name in names],
