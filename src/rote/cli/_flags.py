@@ -346,7 +346,7 @@ def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Optio
     default, help = field.default, field.metadata["help"]
     shown_default: bool | str = default not in (None, (), False, "")
     if field.metadata.get("size"):
-        default = format_memory(default)
+        default = format_memory(typing.cast(int, default))
     if field.name == "jobs":
         # Not in Python: a script must guard `__main__` before it may start processes.
         default, shown_default = cores(), "all cores"

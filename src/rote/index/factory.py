@@ -30,7 +30,8 @@ from rote.run import Engine, Shared
 
 if TYPE_CHECKING:
     from rote.core.document import Annotation
-    from rote.corpus import Batch, Corpus
+    from rote.corpus import Batch as DocumentBatch
+    from rote.corpus import Corpus
     from rote.index.folders.manifest import EmbedderRecord, Manifest
     from rote.index.folders.options import BuildOptions
 
@@ -88,7 +89,7 @@ def index_corpus(corpus: Corpus, options: BuildOptions, reporter: Reporter) -> I
     recipe = Recipe(options.annotator, made_by.signature, names)
     with reporter.stage(f"indexing {corpus.short_name}", corpus.size, unit="B") as advance:
 
-        def pieces() -> Iterator[tuple[Batch, Annotation]]:
+        def pieces() -> Iterator[tuple[DocumentBatch, Annotation]]:
             for size, batch in checked(corpus, problems):
                 yield batch, recipe.annotate(batch.documents)
                 advance(size)
