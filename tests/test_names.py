@@ -23,6 +23,7 @@ VAGUE_LEFT = {
     "curate": 19,
     "measure": 15,
     "models": 5,
+    "search": 2,
     "web": 1,
 }
 PRIVATE_IMPORTS_LEFT = 0

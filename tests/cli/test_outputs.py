@@ -16,7 +16,7 @@ import pytest
 from click.testing import Result
 
 from rote.cli import _progress
-from rote.cli._flags import LINES
+from rote.cli._output import LINES
 from rote.core import plugins
 from rote.core.errors import OptionError
 from rote.core.progress import Asking, Silent, Step

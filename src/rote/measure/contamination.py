@@ -120,8 +120,8 @@ class Options:
     )
     chance: float = option(
         CHANCE,
-        "how probable a match in other words may be at most in an item of its length that has "
-        "nothing to do with the corpus",
+        "how probable a match in other words may be at most (in an item of its length that has "
+        "nothing to do with the corpus)",
         sign=lambda chance: None if chance == CHANCE else chance,
         above=0.0,
         most=0.2,

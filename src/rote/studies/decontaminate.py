@@ -62,8 +62,8 @@ class Options:
     meaning: bool = option(False, "look for items in other words as well (extra semantic)")
     chance: float = option(
         CHANCE,
-        "how probable a match in other words may be at most in sentences that have nothing to do "
-        "with the items",
+        "how probable a match in other words may be at most (in sentences that have nothing to do "
+        "with the items)",
         above=0.0,
         most=0.2,
     )
