@@ -11,12 +11,17 @@ from rich.console import Console
 
 from rote.core.result import Result
 from rote.report import result_tables as tables
+from rote.report.cells import Sheet
 from rote.report.charts import CURVE, VALUES, draw_chart, draw_figures
-from rote.report.export import values_csv, values_parquet
+from rote.report.export import sheet_csv, values_csv, values_parquet
 from rote.report.grid import split_facets, split_panel
+from rote.report.output import html_page
+from rote.report.report import BlockGroup, Report
 from rote.report.result_tables import print_tables
+from rote.report.sections import make_sections
 from tests.report.drawn import as_data
 from tests.report.made import made, made_panel
+from tests.report.made_report import panel, study
 from tests.report.test_template_figures import data
 
 
@@ -145,3 +150,21 @@ def test_figures_of_templates_are_drawn_task_by_task() -> None:
         parts = chart["vconcat"]
         assert [part["title"]["text"] for part in parts] == ["news", "tales"]
         assert not any("|" in row.get("source", "") for row in data(chart))
+
+
+def test_a_report_sets_a_field_side_by_side() -> None:
+    results = [in_tasks(result, "news", "tales") for result in panel()]
+    report = replace(study(results=results), across="task")
+    assert Report.from_json(report.to_json()) == report
+    titles = [section.title for section in make_sections(report)]
+    assert titles[titles.index("Diversity") + 1] == "Side by side: task"
+    headlines, every = make_sections(report)[titles.index("Side by side: task")].blocks
+    assert isinstance(headlines, Sheet)
+    assert isinstance(every, BlockGroup)
+    assert every.closed
+    lines = sheet_csv(headlines).splitlines()
+    assert lines[0].split(",")[:3] == ["value", "source", "news_estimate"]
+    assert len({line.split(",")[0] for line in lines[1:]}) >= len(results)
+    page = html_page(report)
+    assert page.index('id="panel"') < page.index('id="across-headline"')
+    assert "across" not in [section.id for section in make_sections(replace(report, across=""))]

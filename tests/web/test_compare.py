@@ -176,6 +176,33 @@ class TestPage:
         page = TestClient(make_app(held), **HERE).get(form.address).text
         assert 'value="source=human"' in page, "the form lost a setting"
 
+    def test_a_field_is_set_side_by_side(self, opened: Workspace) -> None:
+        with pytest.raises(UnknownName, match="field of the groups"):
+            CompareForm.of(["texts.jsonl"], ["lexical"], {"across": "task"}, {}).check(opened)
+        records = [
+            {"id": f"{task}{source}{n}", "task": task, "source": source, "text": f"Some text {n}."}
+            for task in ("news", "tale")
+            for source in ("human", "model")
+            for n in range(3)
+        ]
+        path = write_jsonl(opened.store.parent / "tasks.jsonl", records)
+        held = replace(opened, files={"tasks.jsonl": path})
+        settings = {"by": "task,source", "across": "task", "permutations": 0}
+        form = CompareForm.of(["tasks.jsonl"], ["lexical"], settings, {})
+        query = parse_qsl(urlsplit(form.address).query, keep_blank_values=True)
+        assert CompareForm.read(query) == form
+        study = form.perform(held, Silent())
+        prepare_store(held.store)
+        address = "/compare/result/" + History(held.store).add(study, title="tasks")
+        client = TestClient(make_app(held), **HERE)
+        shown = {across: client.get(f"{address}?across={across}") for across in ("", "source")}
+        assert 'id="across-headline"' in client.get(address).text
+        for across, other in (("", "source by task"), ("source", "task by source")):
+            assert f"Headline values: {other}" in shown[across].text
+            assert shown[across].text.count('id="across-headline"') == 1
+        assert '<option value="source" selected>' in shown["source"].text
+        assert client.get(f"{address}?across=colour").status_code in (400, 404)
+
 
 class TestUploads:
     def test_only_what_was_uploaded_is_chosen_and_its_fields_are_guessed_anew(

@@ -60,6 +60,7 @@ from rote.report.options import (
     Limits,
     ReportOptions,
     SourceSize,
+    check_across,
     check_names,
     item_studies,
     open_corpora,
@@ -169,6 +170,7 @@ def make_report(
     )
     inputs = hold(inputs)
     check_names(options.measures)
+    check_across(options.across, settings.by)
     opened_options = open_corpora(options, read)
     benchmark = detect_benchmarks(inputs, read)
     if not benchmark:
@@ -203,6 +205,7 @@ def make_report(
         evidence=tuple(call.evidence),
         omitted=tuple(call.omitted),
         notes=tuple(dict.fromkeys(call.notes)),
+        across=options.across or "",
     )
 
 

@@ -99,6 +99,12 @@ class ReportOptions:
         "texts",
     )
     title: str | None = option(None, "Title of the report", common=True)
+    across: str | None = option(
+        None,
+        "Field to set side by side: two-way tables of its values, the other fields of --by down",
+        metavar="FIELD",
+        form=True,
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -168,6 +174,12 @@ def _round_down(count: int) -> int:
 _ITEMS_ONLY = (
     "of test items with options (BLiMP, COPA, PIQA, ...): their file is an input of its own"
 )
+
+
+def check_across(across: str | None, by: Sequence[str]) -> None:
+    """Refuse a field to set side by side that groups no texts, before anything is measured."""
+    if across and across not in by:
+        raise UnknownName("field of the groups", across, by)
 
 
 def list_offered() -> list[str]:

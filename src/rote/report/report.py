@@ -85,6 +85,8 @@ class Report:
     evidence: Sequence[Evidence] = ()
     omitted: Sequence[Omission] = ()
     notes: Sequence[str] = ()
+    across: str = ""
+    """The field of the groups that is set side by side."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Report) and self.to_json() == other.to_json()
@@ -143,6 +145,7 @@ class Report:
             **data,
             "panel": [result.to_dict() for result in self.results],
             "notes": list(self.notes),
+            **({"across": self.across} if self.across else {}),
         }
 
     def to_json(self, indent: int | None = 2) -> str:
@@ -205,6 +208,7 @@ class Report:
             ),
             omitted=tuple(Omission(**record) for record in data["omitted"]),
             notes=tuple(data["notes"]),
+            across=str(data.get("across", "")),
         )
 
 

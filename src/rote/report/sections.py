@@ -40,7 +40,14 @@ from rote.report.report import (
 from rote.report.result_tables import describe_ground_truth, rank_sheet, verdict_sheet
 from rote.report.summary import list_alerts, summarize
 from rote.report.svg import chart_spec
-from rote.report.value_tables import comparisons_sheet, page_sheets, sources_sheet, values_sheet
+from rote.report.value_tables import (
+    across_sheet,
+    comparisons_sheet,
+    headline_sheet,
+    page_sheets,
+    sources_sheet,
+    values_sheet,
+)
 from rote.report.verdicts import Verdicts, judge_facets
 from rote.report.wording import gather_notes
 
@@ -58,6 +65,7 @@ def make_sections(study: Report) -> list[Section]:
     every = (
         summary_section(study),
         panel_section(study.results),
+        across_section(study),
         *(chapter_section(study, name, by_chapter[name]) for name in chapters),
         results_section("repetition", "Repetition of training text", repetition),
         _items_section(items),
@@ -344,6 +352,20 @@ def panel_section(results: Sequence[Result]) -> Section | None:
         section_blocks = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
         blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section("panel", "Diversity", [*blocks, *_tests_group(panel_results, titles=titles)])
+
+
+def across_section(study: Report) -> Section | None:
+    """One field of the groups side by side, as papers print it: headline values, then all."""
+    headlines = headline_sheet(study.results, study.across)
+    if headlines is None:
+        return None
+    sheets = [
+        sheet
+        for result in study.results
+        if study.across in result.by and (sheet := across_sheet(result, study.across))
+    ]
+    every = BlockGroup("All values", sheets, closed=True)
+    return Section("across", f"Side by side: {study.across}", [headlines, every])
 
 
 def _items_section(results: Sequence[Result]) -> Section | None:

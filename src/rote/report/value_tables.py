@@ -11,7 +11,7 @@ from rote.core import registry
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.progress import several
-from rote.core.registry import title_of
+from rote.core.registry import main_values, title_of
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined
 from rote.measure.driver.multiple_testing import FAMILY
@@ -273,10 +273,36 @@ def across_sheet(result: Result, across: str) -> Sheet | None:
         return None
     if across not in result.by:
         raise UnknownName(f"field of the groups of {result.measure}", across, result.by)
+    rows = _two_way_rows(result, across, make_grid(result))
+    return _two_way_sheet(result, across, rows, title_of(result), result_key(result))
+
+
+def headline_sheet(results: Sequence[Result], across: str) -> Sheet | None:
+    """One two-way table of the values that stand for each measure."""
+    grouped = [result for result in results if result.by_source and across in result.by]
+    rows: list[Row] = []
+    for result in grouped:
+        grid = make_grid(result)
+        chosen = _headline_values(result, [row.value for row in grid])
+        rows += _two_way_rows(result, across, [row for row in grid if row.value in chosen])
+    if not rows:
+        return None
+    return _two_way_sheet(grouped[0], across, rows, "Headline values", "headline")
+
+
+def _headline_values(result: Result, names: Sequence[str]) -> Sequence[str]:
+    """Those that verdicts rest on; of a measure without, those that stand for it."""
+    record = registry.of_result(result.measure)
+    headlines = [headline for headline in record.headlines if not headline.detail] if record else []
+    chosen = [h.equal if h.equal in names else h.value for h in headlines]
+    return [name for name in chosen if name in names] or main_values(result.measure, names)
+
+
+def _two_way_rows(result: Result, across: str, grid: Sequence[GridRow]) -> list[Row]:
     place = result.by.index(across)
-    rest = [name for name in result.by if name != across]
-    rows = []
-    for value in make_grid(result):
+    rest = [_field_key(name) for name in result.by if name != across]
+    rows: list[Row] = []
+    for value in grid:
         parts = [(value.title, False)]
         if any(not math.isnan(cell.matched) for cell in value.cells.values()):
             parts.append((f"{value.title} at equal length", True))
@@ -287,16 +313,22 @@ def across_sheet(result: Result, across: str) -> Sheet | None:
                     down = [level for at, level in enumerate(levels) if at != place]
                     rows.append(
                         {"value": title, "across": levels[place]}
-                        | {_field_key(name): level for name, level in zip(rest, down)}
+                        | dict(zip(rest, down))
                         | _two_way_cell(cell, matched)
                     )
-    heads = [Column(_field_key(name), name) for name in rest]
+    return rows
+
+
+def _two_way_sheet(
+    result: Result, across: str, rows: Sequence[Row], title: str, name: str
+) -> Sheet:
+    rest = [field for field in result.by if field != across]
     delta = Column("delta", kind="share", signed=True, optional=True)
     ends = ("low", "high")
     table = Table(
         "across",
-        f"{title_of(result)}: {' and '.join(rest) or 'values'} by {across}",
-        (Column("value"), *heads),
+        f"{title}: {' and '.join(rest) or 'values'} by {across}",
+        (Column("value"), *(Column(_field_key(field), field) for field in rest)),
         by="value",
         note="in brackets the difference from the reference"
         if any(defined(row["delta"]) for row in rows)
@@ -309,7 +341,7 @@ def across_sheet(result: Result, across: str) -> Sheet | None:
     (sheet,) = make_sheets(
         table,
         replace(result, tables={**result.tables, "across": rows}, reference=None),
-        id=f"across-{result_key(result)}",
+        id=f"across-{name}",
     )
     return replace(sheet, limit=_MAX_SHOWN, wide=True, chosen=lambda lines, count: lines)
 

@@ -20,6 +20,7 @@ from rote.core.progress import Reporter
 from rote.core.registry import find
 from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
+from rote.report.options import ReportOptions, check_across, list_offered
 from rote.report.report import Report
 from rote.search.model.index_language_model import name_models
 from rote.studies.dispatch.driver import build_options
@@ -29,7 +30,17 @@ from rote.web.history import RESULT
 from rote.web.workspace import Workspace, split_keys
 
 SHARED_SETTINGS = (
-    *("by", "reference", "sample", "permutations", "seed", "interval", "matched", "within"),
+    *(
+        "by",
+        "reference",
+        "across",
+        "sample",
+        "permutations",
+        "seed",
+        "interval",
+        "matched",
+        "within",
+    ),
     "cluster",
 )
 """The settings that the form offers, in its order."""
@@ -169,6 +180,7 @@ class CompareForm:
             if lacking := self.lacks(name):
                 raise OptionError(f"`{name}` {lacking}: choose one below, or leave it out")
         settings = self._settings(opened)
+        check_across(self.settings.get("across"), self.settings.get("by", ()))
         if "input_format" in self.settings:
             for key in self.files:
                 if key not in opened.files:
@@ -196,17 +208,17 @@ class CompareForm:
 
     def _settings(self, opened: Workspace) -> dict[type, Any]:
         values = resolve_keys(settings_fields(), self.settings, opened)
-        return build_options((Settings, ReadOptions), values)
+        return build_options((Settings, ReadOptions, ReportOptions), values)
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Report:
         from rote.report.builder import make_report
-        from rote.report.options import ReportOptions
 
         paths = [opened.file(key) for key in self.files]
         settings = self._settings(opened)
         return make_report(
             paths,
-            ReportOptions(
+            replace(
+                settings[ReportOptions],
                 corpus=opened.ground(self.corpus),
                 train=opened.ground(self.train),
                 measures=self.measures,
@@ -227,10 +239,9 @@ class CompareForm:
 @cache
 def settings_fields() -> tuple[form_fields.FormField, ...]:
     """How texts are compared and read: what the form offers, in its order, then the others."""
+    kinds = ((Settings, None), (ReadOptions, None), (ReportOptions, ("across",)))
     every = [
-        field
-        for kind in (Settings, ReadOptions)
-        for field in form_fields.options_fields(kind, open=True)
+        field for kind, only in kinds for field in form_fields.options_fields(kind, only, open=True)
     ]
     by_name = {
         field.name: replace(field, further=field.name not in SHARED_SETTINGS) for field in every
@@ -288,10 +299,10 @@ def missing_input(metric: Metric) -> str:
 @cache
 def offered_measures() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
-    from rote.report.options import list_offered as known
-
     there = plugins.members("measure")
-    return tuple(dict.fromkeys((*DEFAULT_MEASURES, *(name for name in known() if name in there))))
+    return tuple(
+        dict.fromkeys((*DEFAULT_MEASURES, *(name for name in list_offered() if name in there)))
+    )
 
 
 def stores_texts(paths: Sequence[Path], reporter: Reporter) -> bool:

@@ -21,7 +21,7 @@ from rote.measure.templates import METRIC
 from rote.report.cells import Sheet
 from rote.report.fragments import HtmlFragment, render_blocks, render_sections
 from rote.report.report import Alerts, Block, FindingList, Report, Section
-from rote.report.sections import make_sections
+from rote.report.sections import across_section, make_sections
 from rote.report.verdicts import Verdicts
 from rote.web.files import Reader, file_name, hash_parts, name_form_fields, read_batches
 from rote.web.history import History
@@ -31,13 +31,20 @@ _GLANCE = "glance"
 _STATEMENTS = 4
 
 
-def result_sections(history: History, id: str) -> list[HtmlFragment]:
-    """All parts, drawn before or now."""
-    return [
+def result_sections(history: History, id: str, across: str = "") -> list[HtmlFragment]:
+    """All parts, drawn before or now; `across` for the groups side by side by another field."""
+    parts = [
         part
         for part in _stored_sections(history, id) or _draw_sections(history, id)
         if part.id != _GLANCE
     ]
+    if across:
+        section = across_section(replace(history.study(id), across=across))
+        parts = [part for part in parts if part.id != "across"]
+        ids = [part.id for part in parts]
+        place = ids.index("panel") + 1 if "panel" in ids else 0
+        parts[place:place] = render_sections([section] if section else [])
+    return parts
 
 
 def result_glance(history: History, id: str) -> HtmlFragment | None:

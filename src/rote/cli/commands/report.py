@@ -16,7 +16,7 @@ A study that was saved as JSON is shown again in another form without measuring.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,7 +30,7 @@ from rote.core.metric import option
 from rote.core.progress import Reporter
 from rote.corpus import Input, ReadOptions
 from rote.measure import Settings
-from rote.report.options import ReportOptions
+from rote.report.options import ReportOptions, check_across
 from rote.report.report import Form, Report, output_form, read_report
 
 
@@ -119,7 +119,10 @@ def _measured(
     if study is None:
         return make_report(texts, options, settings=settings, read=read, reporter=reporter)
     reporter.say(f"{files[0]} holds a saved study of {study.created}: shown again, not measured")
-    return study
+    if not options.across:
+        return study
+    check_across(options.across, list(dict.fromkeys(n for r in study.results for n in r.by)))
+    return replace(study, across=options.across)
 
 
 def _keep(study: Report, path: Path, files: tuple[str, ...], reporter: TerminalReporter) -> None:

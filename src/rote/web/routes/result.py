@@ -24,6 +24,7 @@ from rote.index.index import Index
 from rote.index.segments.writers import build_layer_segment
 from rote.report.export import rows_csv
 from rote.report.grid import round_number
+from rote.report.options import check_across
 from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.web.app import app_state, run_in_pool
 from rote.web.database import MAX_OFFSET
@@ -318,15 +319,22 @@ _NAMED = ("source", "id", "words", "file")
 
 
 @router.get("/compare/result/{id}", include_in_schema=False)
-async def result_page(request: Request, id: str, found: str = "") -> Response:
-    """`found`: the job that was asked for again, and had been done already."""
+async def result_page(request: Request, id: str, found: str = "", across: str = "") -> Response:
+    """`found`: the job that was asked for again, and had been done already. `across`: the field of
+    the groups that is set side by side."""
     history = app_state(request).history
 
     def work() -> dict[str, Any]:
         entry = history.get(id)
+        study = history.study(id)
+        groupings = [result.by for result in study.results if len(result.by) > 1]
+        fields = list(dict.fromkeys(name for by in groupings for name in by))
+        check_across(across, fields)
         return {
             "entry": entry,
-            "sections": result_sections(history, id),
+            "sections": result_sections(history, id, across),
+            "fields": fields,
+            "across": across or study.across,
             "texts": _text_links(history, id),
             "again": form_address(entry.kind, entry.settings),
             "sets": _has_sets(request, entry),
