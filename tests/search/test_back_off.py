@@ -84,4 +84,4 @@ def test_a_context_may_be_a_text() -> None:
     assert model.distribution("The old") == model.distribution(["the", "old"])
     assert math.isnan(model.perplexity(""))
     with pytest.raises(OptionError, match="without documents"):
-        BackOff(Index([])).generate()
+        BackOff(Index([], layers=("lower",))).generate()
