@@ -52,6 +52,17 @@ def join_names(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
+def name_some(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first names, and how many more there are.
+
+    >>> name_some(["a", "b", "c", "d"], 2)
+    'a, b and 2 more'
+    """
+    more = len(names) - most
+    rest = f"{separator.strip(', ')} and {more:,} more" if more > 0 else ""
+    return separator.join(names[:most]) + rest
+
+
 def format_interval(
     level: float | None,
     ends: tuple[float, float],

@@ -14,6 +14,7 @@ from typing import Any
 from rote.core.document import Document, describe_absence
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import option
+from rote.core.numbers import name_some
 
 SKIP = "--on-error skip leaves such records out"
 _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
@@ -109,8 +110,7 @@ def values_held(field: str, values: Iterable[Any]) -> str:
     """The values that a field has, most frequent first; nothing where it has none."""
     counts = Counter(str(value) for value in values if value is not None)
     listed = [value for value, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
-    more = f" and {len(listed) - _LISTED:,} more" if len(listed) > _LISTED else ""
-    return f"{field} is {', '.join(listed[:_LISTED])}{more}" if listed else ""
+    return f"{field} is {name_some(listed, _LISTED)}" if listed else ""
 
 
 def value_of(document: Document, field: str) -> Any:

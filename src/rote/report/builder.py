@@ -31,6 +31,7 @@ from rote.core.errors import OptionError, RoteError
 from rote.core.evidence import Evidence, EvidenceTexts
 from rote.core.facets import EACH, JOINT, is_input
 from rote.core.metric import Metric, is_given
+from rote.core.numbers import name_some
 from rote.core.progress import Reporter, Silent, several
 from rote.core.record import Study
 from rote.core.registry import of_result
@@ -466,11 +467,7 @@ def corpus_material(role: str, source: Any) -> Material:
 
 def name_inputs(inputs: Input) -> str:
     """The inputs in a few words."""
-    names = _input_names(inputs)
-    if not names:
-        return "texts"
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return ", ".join(names[:_MAX_NAMES]) + more
+    return name_some(_input_names(inputs), _MAX_NAMES) or "texts"
 
 
 def _input_names(inputs: Input) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rote.core.facets import EACH
-from rote.core.numbers import format_percent, join_names
+from rote.core.numbers import format_percent, join_names, name_some
 from rote.core.progress import several
 from rote.core.record import SECTIONS
 from rote.core.registry import of_result
@@ -51,7 +51,10 @@ def write_methods(study: Report) -> Methods:
     paragraphs = [
         _describe_texts(study),
         _describe_tools(study),
-        *(" ".join(_describe_measures(part, books)) for part in _group_results(study.results)),
+        *(
+            " ".join(_describe_measure(result, books) for result in part)
+            for part in _group_results(study.results)
+        ),
         _describe_uncertainty(study, books),
     ]
     filled = [text for text in paragraphs if text]
@@ -100,14 +103,12 @@ def _describe_material(material: Material, measured: int | None) -> str:
             f"{name}: {several(size['texts'], 'text')}, {several(size['words'], 'word')}"
             for name, size in sources.items()
         ]
-        some = "; ".join(sizes[:_MAX_SOURCES])
-        more = f"; and {len(sizes) - _MAX_SOURCES} more" if len(sizes) > _MAX_SOURCES else ""
-        kind = "source" if len(sizes) == 1 else "sources"
         of, of_all = ("", "") if measured is None else (f"{measured:,} of ", " in all")
         return (
             f"We measured {of}{several(facts['texts'], 'text')} "
-            f"({several(facts['words'], 'word')}{of_all}) of {len(sizes)} "
-            f"{kind} ({some}{more}; {material.name}, fingerprint {material.fingerprint[:12]})."
+            f"({several(facts['words'], 'word')}{of_all}) of {several(len(sizes), 'source')} "
+            f"({name_some(sizes, _MAX_SOURCES, '; ')}; {material.name}, "
+            f"fingerprint {material.fingerprint[:12]})."
         )
     if material.role == "items":
         items = several(facts["items"], "test item")
@@ -141,11 +142,6 @@ def _group_results(results: Sequence[Result]) -> Iterator[list[Result]]:
         alone = record is None or record.section in ("diversity", "others")
         groups["" if alone or record is None else record.section].append(result)
     yield from filter(None, groups.values())
-
-
-def _describe_measures(results: Sequence[Result], books: Bibliography) -> Iterator[str]:
-    for result in results:
-        yield _describe_measure(result, books)
 
 
 def _describe_measure(result: Result, books: Bibliography) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rote.core.facets import EACH
+from rote.core.numbers import name_some
 from rote.core.progress import several
 from rote.core.result import Result
 from rote.core.table import Column, Row, defined
@@ -355,8 +356,7 @@ def _name_sources(who: Sequence[str], everyone: Sequence[str]) -> str:
         return ""
     if len(who) == len(everyone) >= _MANY_SOURCES:
         return " (all)"
-    more = f" and {len(who) - _MAX_NAMED:,} more" if len(who) > _MAX_NAMED else ""
-    return f" ({', '.join(who[:_MAX_NAMED])}{more})"
+    return f" ({name_some(who, _MAX_NAMED)})"
 
 
 _BAR_WIDTH, _NAME_WIDTH = 25, 26
@@ -629,18 +629,15 @@ def describe_ground_truth(result: Result) -> dict[str, str]:
         f"{name} = {row['author']}" for row in authors.values() for name in row.get("guessed", ())
     ]
     settings = {"one author": merged, "guessed": guessed, "left apart": unclear}
-    return facts | {what: _list_some(names) for what, names in settings.items() if names}
+    return facts | {
+        what: name_some(names, _MAX_MERGED, "; ") for what, names in settings.items() if names
+    }
 
 
 def _order_by_reference(rows: Rows, result: Result) -> list[str]:
     """The sources of a table, the reference first."""
     sources = dict.fromkeys(row["source"] for row in rows)
     return sorted(sources, key=lambda name: name != result.reference)
-
-
-def _list_some(names: Sequence[str]) -> str:
-    more = f"; and {len(names) - _MAX_MERGED:,} more" if len(names) > _MAX_MERGED else ""
-    return "; ".join(names[:_MAX_MERGED]) + more
 
 
 def _longest_fragment(row: Mapping[str, Any]) -> Mapping[str, Any]:

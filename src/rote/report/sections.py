@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from rote.core.facets import EACH, JOINT, is_input
+from rote.core.numbers import name_some
 from rote.core.progress import several
 from rote.core.record import Chapter
 from rote.core.record import Section as Place
@@ -307,15 +308,15 @@ def _notes_block(result: Result) -> list[Block]:
     """What must be known of a result: its own notes, and those of its sources."""
     every = len(result.by_source)
     notes = [
-        note + (f" ({_name_some(names)})" if 0 < len(names) < every else "")
+        note
+        + (
+            f" ({name_some(list(map(shorten_name, names)), _MAX_NAMED)})"
+            if 0 < len(names) < every
+            else ""
+        )
         for note, names in gather_notes(result)
     ]
     return [ItemList([f"Note: {note}" for note in notes], quiet=True)] if notes else []
-
-
-def _name_some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(map(shorten_name, names[:_MAX_NAMED])) + more
 
 
 # Sections

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rote.core.facets import is_input
-from rote.core.numbers import format_interval, format_number, format_percent, join_names
+from rote.core.numbers import format_interval, format_number, format_percent, join_names, name_some
 from rote.core.progress import several
 from rote.core.record import Headline, Study
 from rote.core.registry import find, of_result
@@ -392,11 +392,13 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
     }
     for words, few in groups.items():
         if few:
-            sizes = _list_some([f"{name} ({facet.texts[name]})" for name in few])
+            sizes = name_some([f"{name} ({facet.texts[name]})" for name in few], _MAX_LISTED)
             yield "Few texts", f"fewer than {FEW} texts: {sizes}: {words}."
     means = {name: facet.words[name] / facet.texts[name] for name in names if facet.texts[name]}
     if short := [name for name, mean in means.items() if mean < _SHORT_TEXT]:
-        sizes = _list_some([f"{name} ({format_number(means[name], '.0f')})" for name in short])
+        sizes = name_some(
+            [f"{name} ({format_number(means[name], '.0f')})" for name in short], _MAX_LISTED
+        )
         yield "Short texts", f"fewer than {_SHORT_TEXT} words on average: {sizes}."
     if facet.reference in means:
         base = means[str(facet.reference)]
@@ -406,10 +408,8 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
             if base and mean and not 1 / _LENGTH_RATIO <= mean / base <= _LENGTH_RATIO
         ]
         if lengths:
-            yield (
-                "Lengths",
-                f"texts differ in length from {facet.reference}: {_list_some(lengths)}.",
-            )
+            shown_lengths = name_some(lengths, _MAX_LISTED)
+            yield "Lengths", f"texts differ in length from {facet.reference}: {shown_lengths}."
     if facet.unequal_note and not facet.drawn:  # else it stands below the figure
         yield "Lengths", facet.unequal_note
     for what, inside in facet.circular.items():
@@ -422,11 +422,6 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
         yield "Power", facet.power_note
     for name, why in facet.left_out.items():
         yield "Left out", f"{name.lower()}: {why}."
-
-
-def _list_some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
-    return ", ".join(names[:_MAX_LISTED]) + more
 
 
 def _unbalanced_prompts(results: Sequence[Result]) -> list[str]:
@@ -442,7 +437,7 @@ def _unbalanced_prompts(results: Sequence[Result]) -> list[str]:
                 count = f"{shared:,} of {several(most, 'prompt')}"
                 shares.setdefault(count, []).append(" and ".join(both))
     return [
-        f"{_list_some(list(dict.fromkeys(pairs)))} share {count}."
+        f"{name_some(list(dict.fromkeys(pairs)), _MAX_LISTED)} share {count}."
         for count, pairs in shares.items()
     ]
 

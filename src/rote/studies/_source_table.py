@@ -24,7 +24,7 @@ from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
 from rote.core.json_reader import parse_json, read_json
 from rote.core.metric import check_options, option, unsigned
-from rote.core.numbers import format_number
+from rote.core.numbers import format_number, name_some
 from rote.core.progress import several
 from rote.core.record import Call, Findings
 from rote.core.registry import main_values
@@ -241,7 +241,7 @@ def drop_sources(
             raise UnknownName("source", name, known)
     gone = {source for sources in dropped.values() for source in sources}
     remarks = [
-        f"{why} ({_join_names(sources)})" for why, sources in dropped.items() if why and sources
+        f"{why} ({name_some(sources, 6)})" for why, sources in dropped.items() if why and sources
     ]
     return replace(
         table,
@@ -284,11 +284,6 @@ def _column_names(column: SourceColumn) -> tuple[str, ...]:
 def _missing_values(columns: Sequence[SourceColumn], source: str) -> tuple[str, ...]:
     missing = [c.name for c in columns if math.isnan(c.values.get(source, math.nan))]
     return (f"no value of {', '.join(missing)}",) if missing else ()
-
-
-def _join_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(names[:6]) + more
 
 
 _NO_SETTING = (

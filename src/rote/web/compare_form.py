@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.metric import Metric
+from rote.core.numbers import name_some
 from rote.core.progress import Reporter
 from rote.core.registry import find
 from rote.corpus import ReadOptions
@@ -80,10 +81,9 @@ class CompareForm:
 
     @property
     def title(self) -> str:
-        file_names = ", ".join(name.split("~")[0] for name in self.files[:3])
-        more = f" and {len(self.files) - 3} more" if len(self.files) > 3 else ""
         reference = self.settings.get("reference")
-        return file_names + more + (f", against {reference}" if reference else "")
+        names = name_some([name.split("~")[0] for name in self.files], 3)
+        return names + (f", against {reference}" if reference else "")
 
     @property
     def address(self) -> str:

@@ -31,6 +31,7 @@ from rote.annotate.store import Store
 from rote.core.document import Document
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
+from rote.core.numbers import name_some
 from rote.core.progress import Advance, Reporter, Silent, several
 from rote.corpus import Problems
 from rote.index.folders.build import (
@@ -335,13 +336,10 @@ def _read_documents(source: Source) -> Iterator[Document]:
 
 
 def _name_ids(ids: Sequence[str]) -> str:
-    named_ids = ", ".join(f"'{identity}'" for identity in ids[:_NAMED_IDS])
-    more = f" and {len(ids) - _NAMED_IDS:,} more" if len(ids) > _NAMED_IDS else ""
-    return (
-        f"document with the id {named_ids}{more}"
-        if len(ids) == 1
-        else (f"{several(len(ids), 'document')} of those named: {named_ids}{more}")
-    )
+    names = name_some([f"'{identity}'" for identity in ids], _NAMED_IDS)
+    if len(ids) == 1:
+        return f"document with the id {names}"
+    return f"{several(len(ids), 'document')} of those named: {names}"
 
 
 _CHARACTERS_AT_ONCE = 4 * 2**20
