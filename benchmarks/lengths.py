@@ -2,7 +2,8 @@
 
     python benchmarks/lengths.py moves               which values move with what, on the Bible
     python benchmarks/lengths.py moves FILE...       ... on texts of one's own
-    python benchmarks/lengths.py level [STUDIES]     how often the test at equal length is wrong
+    python benchmarks/lengths.py level [STUDIES [MEASURE...]]
+                                                     how often the test at equal length is wrong
     python benchmarks/lengths.py parts FILE [TIMES]  whole texts against halves and quarters
 
 `moves` compares groups of texts with quarters of these groups, and texts with quarters of these
@@ -141,10 +142,10 @@ def p_values(found: Mapping[str, PermutedTest]) -> dict[str, float]:
     return {value: test.p if test.least <= LEVEL else math.nan for value, test in found.items()}
 
 
-def level(studies: int) -> None:
+def level(studies: int, measures: Sequence[str]) -> None:
     """How often p <= 0.05, by value, numbers of texts and length ratio."""
     print("| value | texts | ratio 1 | ratio 4 | ratio 10 |\n| --- | --- | --- | --- | --- |")
-    for name in LEVEL_OF:
+    for name in measures:
         for counts in ((15, 15), (15, 45), (45, 15)):
             found: dict[str, list[float]] = {}
             for ratio in (1, 4, 10):
@@ -325,7 +326,7 @@ def _cut_against_whole(
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["level", *studies]:
-            level(int(studies[0]) if studies else 400)
+            level(int(studies[0]) if studies else 400, studies[1:] or LEVEL_OF)
         case ["moves", *paths]:
             moves(paths or ["bible:kjv"])
         case ["parts", path, *times]:

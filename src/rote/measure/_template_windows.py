@@ -104,7 +104,7 @@ class Windows:
         rows = frequent.template_sums(takes, top, min_count)
         if least > min_count:
             unsettled = np.flatnonzero((rows[:, 3] < top) | (rows[:, 4] < least))
-            again = [takes[group] for group in unsettled]
+            again = [takes[group] for group in unsettled.tolist()]
             if again:
                 rows[unsettled] = self.every.template_sums(again, top, min_count)
         return rows[:, :3]
