@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,17 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.core.model import Continuation
+from rote.core.model import Continuation, Floats
 from rote.core.progress import Once, Silent
 from rote.models.tokens.encoding import Encoded, Tokens, read_tokens
 from rote.models.windows import (
     TokenPair,
+    Window,
     batches,
     cut_windows,
     encode_pair,
     encode_prompt,
     score_pairs,
 )
+from tests.kit import Heard
 from tests.models import tiny
 
 
@@ -155,6 +158,27 @@ def test_what_was_cut_is_put_together_again(
     )
     assert [list(one.logprobs) for one in answers] == [one.ids[one.first :] for one in found]
     assert [list(one.starts) for one in answers] == [one.starts for one in found]
+
+
+def test_windows_that_do_not_fit_into_memory_are_read_in_smaller_batches() -> None:
+    text = TokenPair(list(range(41)), 1, list(range(40)), list(range(1, 41)))
+    sizes: list[int] = []
+
+    def read(some: Sequence[Window]) -> list[Floats]:
+        if len(some) > 3:
+            raise MemoryError
+        sizes.append(len(some))
+        return [np.array([one.ids[one.first :]] * 4, float) for one in some]
+
+    heard = Heard()
+    (answer,) = score_pairs([text], 4, 1000, read, Once(heard))
+    assert list(answer.logprobs) == list(range(1, 41)), "each token once, whatever the batch"
+    assert max(sizes) == 3
+    assert heard.lines[-1].endswith("windows at once are too many, 3 are tried")
+    with pytest.raises(MemoryError):  # fewer texts come first
+        score_pairs([text, text], 4, 1000, read, Once(Silent()))
+    with pytest.raises(MemoryError):  # one window alone
+        score_pairs([text], 4, 1, lambda some: read([*some] * 4), Once(Silent()))
 
 
 @given(st.lists(st.integers(1, 30), max_size=40), st.integers(1, 60))

@@ -193,6 +193,35 @@ def test_a_batch_that_does_not_fit_is_a_memory_error(
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    "message", ["CUDA out of memory.", "DefaultCPUAllocator: can't allocate memory"]
+)
+def test_a_long_text_is_scored_in_fewer_windows_at_once(
+    absolute: Transformers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, message: str
+) -> None:
+    import torch
+
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path))
+    real, kind = absolute.loaded.model.forward, torch.OutOfMemoryError
+    kind = kind if "CUDA" in message else RuntimeError
+    seen: list[int] = []
+
+    def small(*given: Any, **named: Any) -> Any:
+        seen.append(len(named["input_ids"]))
+        if seen[-1] > 3:
+            raise kind(message)
+        return real(*given, **named)
+
+    wanted = [Continuation("the", " q" * 200), Continuation("the", " q")]
+    expected = absolute.score(wanted)
+    known = frozenset({"position_ids", "logits_to_keep"})
+    monkeypatch.setattr("rote.models.hub_models._parameters", lambda loaded: known)
+    monkeypatch.setattr(absolute.loaded.model, "forward", small)
+    for one, other in zip(score_all(absolute, wanted, Silent()), expected):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
+    assert max(seen) > 3 >= seen[-1]
+
+
 def test_other_errors_of_torch_stay_what_they_are(
     absolute: Transformers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,19 +155,33 @@ def encode_uncut(tokens: Tokens, wanted: Sequence[Continuation], longest: int) -
 def score_pairs(
     pairs: Sequence[TokenPair], longest: int, room: int, read: Read, tell: Once, run: Run = map
 ) -> list[Scored]:
-    """The scores of all pairs, by batches of windows that hold `room` tokens each."""
+    """The scores of all pairs, by batches of windows that hold `room` tokens each.
+
+    Where the windows of one text do not fit into memory at once, half as many are read. Of several
+    texts whoever asked takes fewer, and begins with fewer the next time.
+    """
     cut = [list(cut_windows(part, longest)) for part in pairs]
     if any(len(some) > 1 for some in cut):
         tell(f"texts longer than the model reads ({longest} tokens) are scored in windows")
     if any(len(some) == 1 and len(some[0].ids) < len(part.ids) for part, some in zip(pairs, cut)):
         tell(f"contexts longer than the model reads ({longest} tokens) are cut on their left side")
     flat = [window for some in cut for window in some]
-    places = list(batches([len(window.ids) for window in flat], room))
     numbers: dict[int, Floats] = {}
-    for part, results in zip(
-        places, run(read, [[flat[place] for place in batch] for batch in places])
-    ):
-        numbers.update(zip(part, results))
+    while pending := [place for place in range(len(flat)) if place not in numbers]:
+        lengths = [len(flat[place].ids) for place in pending]
+        parts = [[pending[place] for place in batch] for batch in batches(lengths, room)]
+        try:
+            for part, results in zip(
+                parts, run(read, [[flat[place] for place in part] for part in parts])
+            ):
+                numbers.update(zip(part, results))
+        except MemoryError:
+            part = next(part for part in parts if part[0] not in numbers)
+            if len(pairs) > 1 or len(part) == 1:
+                raise
+            half = len(part) // 2
+            tell(f"out of memory: {len(part)} windows at once are too many, {half} are tried")
+            room = half * max(len(flat[place].ids) for place in part)
     answers = []
     first = 0
     for text_pair, some in zip(pairs, cut):
