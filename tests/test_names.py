@@ -24,6 +24,7 @@ VAGUE_LEFT = {
     "measure": 15,
     "models": 5,
     "search": 2,
+    "studies": 1,
     "web": 1,
 }
 PRIVATE_IMPORTS_LEFT = 0

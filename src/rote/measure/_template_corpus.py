@@ -503,7 +503,7 @@ class Stretches:
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
     from rote.models.options import how_to_run
-    from rote.search.model.index_language_model import open_models
+    from rote.search.model.open_models import open_models
 
     models = open_models(options.model, how_to_run(options), comparison.reporter)
     stretches = {

@@ -21,7 +21,7 @@ from rote.core.progress import several
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
 from rote.models.options import how_to_run, run_option
-from rote.search.model.index_language_model import model_signatures
+from rote.search.model.open_models import model_signatures
 
 if TYPE_CHECKING:
     from rote.measure._template_windows import Chosen, Windows

@@ -78,7 +78,7 @@ def check(options: Options, signature: str) -> None:
 
         check_target(options.write)
     if options.model:
-        from rote.search.model.index_language_model import check_models
+        from rote.search.model.open_models import check_models
 
         check_models(options.model)
 

@@ -63,7 +63,7 @@ class Completion:
     """The words that should follow and those that the model wrote, with their tags."""
 
     cut: CompletionPrompt
-    generated: str
+    written: str
     words: tuple[str, ...]
     tags: tuple[str, ...]
     own_words: tuple[str, ...]
@@ -416,7 +416,7 @@ def run(call: Call) -> Findings:
     """Which texts the models go on with word for word, and which in the same grammar."""
     from rote.index.factory import to_index
     from rote.search.backends.rote import index_signature
-    from rote.search.model.index_language_model import open_models
+    from rote.search.model.open_models import open_models
 
     options, reporter = call.options, call.reporter
     index: Index | None = None

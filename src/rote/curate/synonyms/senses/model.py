@@ -19,7 +19,7 @@ from rote.curate.synonyms.lexicons import SynonymLexicon
 from rote.curate.synonyms.senses import SenseAnswer, SenseQuestion
 from rote.models.answers import score_all
 from rote.models.options import ModelOptions
-from rote.search.model.index_language_model import open_model
+from rote.search.model.open_models import open_model
 
 VERSION = "1"
 
