@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.document import Document
@@ -80,6 +80,7 @@ def test_what_is_a_duplicate_does_not_depend_on_the_run():
     assert b"{2: 1}" in said.pop()
 
 
+@settings(max_examples=25)
 @given(st.lists(st.lists(st.text(max_size=3), max_size=8), max_size=8), st.sampled_from([0, 20]))
 def test_seen_ids_are_those_of_a_dictionary(calls, in_memory):
     seen, plain, mark = SeenIds(in_memory or 1), {}, 0
