@@ -34,8 +34,6 @@ from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
 from rote.core.progress import several as number_of
 from rote.curate.repeated_runs import ONCE, ArrayRoom, number_runs, position_dtype
 from rote.index.grams import END
-from rote.search.meaning.facts import compare_facts, read_facts
-from rote.search.meaning.paraphrases import find_pairs
 
 Ints = NDArray[np.int64]
 OTHERS = "other sources"
@@ -381,6 +379,9 @@ def _find_paraphrases(
 ) -> list[OtherFacts]:
     """Fill in the document that stays in the place of one that says the same; pairs with other
     facts, of which none goes."""
+    from rote.search.meaning.facts import compare_facts, read_facts
+    from rote.search.meaning.paraphrases import find_pairs
+
     assert texts.read is not None
     ranks = np.flatnonzero(alike < 0)
     documents = order[ranks]
