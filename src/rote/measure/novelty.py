@@ -3,7 +3,9 @@
 The novelty curve (Merrill et al. 2024): for every n the share of n-grams, of words and of tags,
 that do not occur in the corpus. Coverage and the creativity index (Lu et al. 2025): the share of
 words inside a run of at least L words that the corpus holds, L = 5 to 12, and the sum of what is
-left. Novel is not creative: noise is novel too.
+left. With --meaning the creativity index also counts runs that the corpus holds nearly word for
+word (their soft matches, `search/meaning/near_verbatim.py`). Novel is not creative: noise is novel
+too.
 
 Direction: higher novelty and creativity are newer, higher coverage is more copied. Length: shares
 do not move with the amount of text, the longest copied run grows with the length of a text; all
@@ -23,6 +25,7 @@ from rote.compare import clusters
 from rote.compare.intervals import interval_from_error, mean, mean_error, shares
 from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
+from rote.core.errors import OptionError
 from rote.core.evidence import (
     Evidence,
     EvidenceTexts,
@@ -46,6 +49,7 @@ from rote.search.reference_corpus import NO_CORPUS, corpus_option
 if TYPE_CHECKING:
     from rote.core.layer import Layer
     from rote.index.index import Index
+    from rote.search.meaning.near_verbatim import NearSpans
 
 
 _NEARLY_ALL = 0.995
@@ -115,6 +119,22 @@ _ITEMS = {"novel": "words", "tags": "tags"}
 """What the n-grams are made of whose values begin so."""
 
 
+LOWER, MEANING = "lower", "meaning"
+CREATIVITY_NEAR, NEAR = "creativity_near", "near_verbatim"
+SIMILARITY = 0.95
+"""The threshold of Lu et al."""
+
+
+def _sign_meaning(is_asked: bool) -> str | None:
+    """What near-verbatim runs depend on beside the index."""
+    if not is_asked:
+        return None
+    from rote.annotate.embeddings import static
+    from rote.search.meaning import near_verbatim
+
+    return f"{near_verbatim.VERSION} by {static.table().signature}"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Settings of `novelty`."""
@@ -130,9 +150,25 @@ class Options:
         least=1,
         most=MOST,
     )
+    meaning: bool = option(
+        False,
+        "add the creativity index with near-verbatim runs, by an index with the layer meaning",
+        sign=_sign_meaning,
+    )
+    similarity: float = option(
+        SIMILARITY, "similarity from which on a run is near-verbatim", above=0.0, most=1.0
+    )
 
     def __post_init__(self) -> None:
         check_options(self)
+        if self.similarity != SIMILARITY and not self.meaning:
+            raise OptionError("--similarity is for near-verbatim runs: add --meaning")
+
+    @property
+    def opened_layers(self) -> tuple[str, ...]:
+        """The layers of an index that is made of a file."""
+        more = (LOWER, MEANING) if self.meaning else ()
+        return tuple(dict.fromkeys((*self.layers, *more)))
 
     @property
     def layers(self) -> dict[str, str]:
@@ -154,12 +190,18 @@ class Rows:
     runs: Integers
     layer: Layer
     index: Index | None
+    near: NearSpans | None = None
+    """Runs that the corpus holds nearly word for word."""
 
 
 def values(options: Options) -> tuple[Value, ...]:
     first, last = COVERING[0], COVERING[-1]
     return (
         Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", "neither"),
+        *(
+            Value(name, "creativity index, near-verbatim runs too", "diverse", "neither")
+            for name in ((CREATIVITY_NEAR,) if options.meaning else ())
+        ),
         *(
             Value(f"coverage_{n}", f"words in a copied run of {n}", "repetitive", "neither", True)
             for n in _SHOWN_COVERAGE
@@ -175,15 +217,19 @@ def values(options: Options) -> tuple[Value, ...]:
 
 def needs(options: Options) -> tuple[Need, ...]:
     base = Need(options.layer, spans=True)
-    # Without a corpus nothing is looked up, so nothing has to be tagged.
-    return (base, Need(options.tags)) if options.tags and options.corpus else (base,)
+    if not options.corpus:
+        return (base,)  # nothing is looked up, so nothing has to be tagged
+    more = (*((options.tags,) if options.tags else ()), *(("text",) if options.meaning else ()))
+    return (base, *map(Need, more))
 
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.search.reference_corpus import check_reference_corpus
+        from rote.search.reference_corpus import check_meanings, check_reference_corpus
 
         check_reference_corpus(options.corpus, tuple(options.layers), signature)
+        if options.meaning:
+            check_meanings(options.corpus)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -195,7 +241,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         return Rows(lengths, counts, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
     from rote.search.reference_corpus import longest_matches, open_reference_index
 
-    index = open_reference_index(options.corpus, tuple(options.layers), work.reporter)
+    index = open_reference_index(options.corpus, options.opened_layers, work.reporter)
     work.progress(0.1)
     runs = longest_matches(index, layer, work)
     counts = {options.layer: held_ngrams(runs, layer.text_ends)}
@@ -203,6 +249,15 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if options.tags:
         tags = sample.layer(Need(options.tags))
         counts[options.tags] = held_ngrams(longest_matches(index, tags, work), tags.text_ends)
+    near = None
+    if options.meaning:
+        from rote.measure._keyness import list_function_words
+        from rote.search.meaning.index_matches import IndexSentences
+        from rote.search.meaning.near_verbatim import find_near_spans
+
+        source = IndexSentences(index.on(work.jobs))
+        words = list_function_words()
+        near = find_near_spans(source, sample.text(), layer, words, options.similarity)
     work.progress(1.0)
     return Rows(
         lengths=lengths,
@@ -212,6 +267,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         runs=runs,
         layer=layer,
         index=index,
+        near=near,
     )
 
 
@@ -261,7 +317,8 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
         for layer, name in options.layers.items()
         for n in options.n
     }
-    means = ("creativity", "longest", *(f"coverage_{n}" for n in _SHOWN_COVERAGE))
+    near = (CREATIVITY_NEAR,) if options.meaning else ()
+    means = ("creativity", *near, "longest", *(f"coverage_{n}" for n in _SHOWN_COVERAGE))
     return errors | {name: mean_error(columns[name][take]) for name in means}
 
 
@@ -273,13 +330,17 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
         **{f"coverage_{n}": coverage[:, COVERING.index(n)] for n in _SHOWN_COVERAGE},
         "longest": np.where(rows.lengths > 0, rows.longest, np.nan),
     }
+    if rows.near is not None:
+        runs = np.maximum(rows.runs, rows.near.lengths)
+        near = _coverage(rows, covered_words(runs, rows.layer.text_ends))
+        columns[CREATIVITY_NEAR] = (1 - near).sum(axis=1)
     for layer, name in options.layers.items():
         for n in options.n:
             every = np.maximum(rows.lengths - n + 1, 0)
             counts = rows.counts[layer][:, n - 1]
             columns[f"{name}_{n}"] = 1 - shares(counts, every)
     if rows.index is None:
-        return dict.fromkeys(columns, undefined)
+        return dict.fromkeys((value.name for value in values(options)), undefined)
     return columns
 
 
@@ -320,7 +381,44 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             row = {"source": source, "length": least, "coverage": estimate.value}
             covering.append({**row, "low": low, "high": high})
         copied += _copied(rows, rows.index, source, take, comparison)
-    return {"novelty": curve, "coverage": covering, "copied": copied}
+    near = {} if rows.near is None else {NEAR: _near_copies(rows, comparison)}
+    return {"novelty": curve, "coverage": covering, "copied": copied, **near}
+
+
+def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
+    """The longest near-verbatim runs that are no copied ones, and the sentences that hold them."""
+    from rote.search.meaning.index_matches import IndexSentences
+
+    assert rows.near is not None
+    assert rows.index is not None
+    source_sentences = IndexSentences(rows.index)
+    lengths = np.where(rows.near.lengths > rows.runs, rows.near.lengths, 0)
+    table = []
+    for source, take in comparison.groups.items():
+        longest = _per_text(np.maximum, lengths, rows.layer.text_ends)[take]
+        for text in take[np.argsort(-longest, kind="stable")][:_COPIED].tolist():
+            place = rows.layer.slice(text)
+            first = place.start + int(np.argmax(lengths[place])) if place.start < place.stop else 0
+            last = first + int(lengths[first])
+            if last - first < COVERING[0]:
+                continue
+            where = source_sentences.occurrence(int(rows.near.places[first]))
+            table.append(
+                {
+                    "source": source,
+                    **comparison.named(text),
+                    "words": last - first,
+                    "similarity": int(rows.near.similar[first]) / 1000,
+                    "text_start": int(rows.layer.starts[first]),
+                    "text_end": int(rows.layer.ends[last - 1]),
+                    "text": " ".join(
+                        rows.layer.vocabulary[item] for item in rows.layer.ids[first:last].tolist()
+                    ),
+                    "document": where.document,
+                    "match": rows.index.context(where, 0).match,
+                }
+            )
+    return table
 
 
 def _copied(
@@ -348,10 +446,12 @@ def _copied(
     return table
 
 
-def _coverage(rows: Rows) -> Floats:
-    """Per text and L; undefined for a text with fewer words than that."""
+def _coverage(rows: Rows, covered: Integers | None = None) -> Floats:
+    """Of words in copied runs, or `covered` ones, per text and L; undefined for a text with fewer
+    words than that."""
     enough = rows.lengths[:, None] >= np.array(COVERING)
-    return shares(rows.covered[:, : len(COVERING)], np.where(enough, rows.lengths[:, None], 0))
+    covered = rows.covered[:, : len(COVERING)] if covered is None else covered
+    return shares(covered, np.where(enough, rows.lengths[:, None], 0))
 
 
 def _share(
@@ -390,6 +490,19 @@ _LAYOUT = (
         rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
         by="source",
     ),
+    Table(
+        NEAR,
+        "The longest near-verbatim runs",
+        (
+            *(Column("source"), Column("id", "text")),
+            Column("words", kind="count"),
+            Column("similarity", kind="number", decimals=2),
+            *(Column("document"), Column("text", "the run", kind="text")),
+            Column("match", kind="text"),
+        ),
+        rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
+        by="source",
+    ),
 )
 
 
@@ -400,6 +513,13 @@ def method(s: Mapping[str, str]) -> str:
         f"Novelty is the share of n-grams of {of}{tags} that the corpus does not hold (n up "
         "to 30); coverage is the share of words inside a run of at least L words that it holds, "
         "and the creativity index the sum of 1 - coverage over L = 5 to 12"
+        + (
+            "; with near-verbatim runs a run counts as well whose content words are on average as "
+            f"near as {float(s['similarity']):g} to those of a span of the corpus, and the other "
+            "way round (static vectors)"
+            if s.get("meaning", "None") != "None"
+            else ""
+        )
     )
 
 

@@ -97,6 +97,22 @@ class IndexSentences:
             self._words.update(zip(missing[rows].tolist(), sets))
         return [self._words[number] for number in numbers.tolist()]
 
+    def word_lists(self, numbers: Integers) -> list[list[str]]:
+        """The words of sentences in lower case, in order."""
+        lists: list[list[str]] = [[] for _ in numbers]
+        for segment, rows, places in self._by_segment(numbers):
+            column = self.index.segments[segment].columns[LOWER]
+            starts, ends = self._starts[segment][places], self._ends[segment][places]
+            for row, start, end in zip(rows.tolist(), starts.tolist(), ends.tolist()):
+                lists[row] = [column.vocabulary[n] for n in column.ids.slice(start, end).tolist()]
+        return lists
+
+    def occurrence(self, number: int) -> Occurrence:
+        """A sentence as a place of the index."""
+        segment, start, end = self.span(number, number)
+        ends = (np.array([place], np.int64) for place in (start, end))
+        return occurrences_in(self.index.segments[segment], segment, WORD, *ends)[0]
+
     def weights(self, words: Sequence[str]) -> list[int]:
         counts = self.index.counts(Grams.of([(word,) for word in words]), LOWER)
         sentence_count = self.index.sentences_held + 1

@@ -1,0 +1,150 @@
+"""Spans of texts that an index holds nearly word for word: the soft matches of DJ Search (Lu et al.
+2025), for the creativity index.
+
+Two spans match if each content word of one has on average a word of the other at least `least`
+near it (cosine of static vectors), and the other way round: the relaxed form of the Word Mover's
+Distance. A span has two content words or more, and the function words around them. The authors take
+Llama 3's input embeddings and the documents that share most n-grams with a text; here the places
+looked at are the sentences of the index nearest in meaning, and no span crosses a sentence's end.
+Cosines are whole thousandths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rote.annotate.embeddings import static
+from rote.annotate.folded_words import fold_word
+from rote.core.array_types import Array, Integers
+from rote.core.kernels import njit
+from rote.core.layer import Layer
+from rote.core.sample import RawText
+from rote.search.meaning.chains import NEAREST, UNIT, split_sentences
+from rote.search.meaning.index_matches import IndexSentences
+
+VERSION = "near-verbatim/1"
+CONTENT_WORDS = 2
+"""Content words of a span that is compared."""
+_SENTENCES = 256
+
+
+@dataclass(frozen=True, slots=True)
+class NearSpans:
+    """For each word of a layer how long the longest span is that begins there (0: none), the number
+    of the sentence of the index that holds it, and how similar they are, in thousandths."""
+
+    lengths: Integers
+    places: Integers
+    similar: Integers
+
+
+def find_near_spans(
+    source: IndexSentences,
+    texts: RawText,
+    layer: Layer,
+    function_words: frozenset[str],
+    least: float,
+) -> NearSpans:
+    """The spans of a layer of words with spans and sentence ends that the index nearly holds."""
+    count = len(layer.ids)
+    found = NearSpans(*(np.zeros(count, np.int64) for _ in range(3)))
+    strings = [texts.string(number) for number in range(len(layer))]
+    sentences = split_sentences(strings, layer, source.embedder)
+    threshold = round(least * UNIT)
+    for first in range(0, len(sentences), _SENTENCES):
+        _, numbers = source.nearest(sentences.vectors[first : first + _SENTENCES], NEAREST)
+        used = np.unique(numbers[numbers >= 0])
+        there = dict(zip(used.tolist(), source.word_lists(used)))
+        for row, near in enumerate(numbers.tolist(), first):
+            begin, end = int(sentences.first[row]), int(sentences.last[row])
+            words = [layer.vocabulary[item].lower() for item in layer.ids[begin:end].tolist()]
+            places = [n for n, word in enumerate(words) if _is_content(word, function_words)]
+            if len(places) < CONTENT_WORDS:
+                continue
+            bounds = np.array([-1, *places, len(words)], np.int64)
+            own = [words[place] for place in places]
+            for number in near:
+                others = [w for w in there.get(number, ()) if _is_content(w, function_words)]
+                if len(others) < CONTENT_WORDS:
+                    continue
+                _match_spans(
+                    _similarities(own, others),
+                    bounds,
+                    threshold,
+                    number,
+                    found.lengths[begin:end],
+                    found.places[begin:end],
+                    found.similar[begin:end],
+                )
+    return found
+
+
+def _is_content(word: str, function_words: frozenset[str]) -> bool:
+    return word not in function_words and bool(fold_word(word))
+
+
+def _similarities(own: Sequence[str], others: Sequence[str]) -> Integers:
+    """Cosines of words in thousandths; a word without a vector is near itself alone."""
+    table = static.table()
+    here, there = table.find(own), table.find(others)
+    products = table.rows[here].astype(np.float32) @ table.rows[there].astype(np.float32).T
+    lengths = table.lengths[here][:, None] * table.lengths[there][None, :]
+    cosines = np.rint(UNIT * products / np.maximum(lengths, 1)).astype(np.int64)
+    cosines[here < 0] = 0
+    cosines[:, there < 0] = 0
+    same = np.array([[word == each for each in others] for word in own])
+    return np.where(same, UNIT, np.minimum(cosines, UNIT - 1))
+
+
+@njit(cache=True, nogil=True)
+def _match_spans(
+    cosines: Array,
+    bounds: Array,
+    least: int,
+    number: int,
+    lengths: Array,
+    places: Array,
+    similar: Array,
+) -> None:
+    """Keep the longest spans; content word w stands at `bounds[w + 1]` of the sentence."""
+    own, others = cosines.shape
+    best = np.zeros(own, np.int64)
+    for word in range(own):
+        for other in range(others):
+            best[word] = max(best[word], cosines[word, other])
+    row_best, column_best = np.zeros(own, np.int64), np.zeros(others, np.int64)
+    for first in range(own - 1):
+        start = bounds[first] + 1
+        for last in range(own, first + 1, -1):
+            length = bounds[last + 1] - start
+            if length < lengths[start]:
+                break
+            total = np.int64(0)
+            for word in range(first, last):
+                total += best[word]
+            if total < least * (last - first):
+                continue
+            for other in range(others):
+                column_best[other] = 0
+                for word in range(first, last):
+                    column_best[other] = max(column_best[other], cosines[word, other])
+            score = np.int64(0)
+            for begin in range(others - 1):
+                row_best[first:last] = 0
+                back = np.int64(0)
+                for other in range(begin, others):
+                    back += column_best[other]
+                    forth = np.int64(0)
+                    for word in range(first, last):
+                        row_best[word] = max(row_best[word], cosines[word, other])
+                        forth += row_best[word]
+                    size = other - begin + 1
+                    if size < 2:
+                        continue
+                    score = max(score, min(forth // (last - first), back // size))
+            if score >= least and (length > lengths[start] or score > similar[start]):
+                lengths[start], places[start], similar[start] = length, number, score
+                break
