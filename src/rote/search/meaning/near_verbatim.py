@@ -50,7 +50,7 @@ def find_near_spans(
 ) -> NearSpans:
     """The spans of a layer of words with spans and sentence ends that the index nearly holds."""
     count = len(layer.ids)
-    found = NearSpans(*(np.zeros(count, np.int64) for _ in range(3)))
+    spans = NearSpans(*(np.zeros(count, np.int64) for _ in range(3)))
     strings = [texts.string(number) for number in range(len(layer))]
     sentences = split_sentences(strings, layer, source.embedder)
     threshold = round(least * UNIT)
@@ -65,21 +65,21 @@ def find_near_spans(
             if len(places) < CONTENT_WORDS:
                 continue
             bounds = np.array([-1, *places, len(words)], np.int64)
-            own = [words[place] for place in places]
+            content = [words[place] for place in places]
             for number in near:
                 others = [w for w in there.get(number, ()) if _is_content(w, function_words)]
                 if len(others) < CONTENT_WORDS:
                     continue
                 _match_spans(
-                    _similarities(own, others),
+                    _similarities(content, others),
                     bounds,
                     threshold,
                     number,
-                    found.lengths[begin:end],
-                    found.places[begin:end],
-                    found.similar[begin:end],
+                    spans.lengths[begin:end],
+                    spans.places[begin:end],
+                    spans.similar[begin:end],
                 )
-    return found
+    return spans
 
 
 def _is_content(word: str, function_words: frozenset[str]) -> bool:
@@ -110,15 +110,15 @@ def _match_spans(
     similar: Array,
 ) -> None:
     """Keep the longest spans; content word w stands at `bounds[w + 1]` of the sentence."""
-    own, others = cosines.shape
-    best = np.zeros(own, np.int64)
-    for word in range(own):
+    count, others = cosines.shape
+    best = np.zeros(count, np.int64)
+    for word in range(count):
         for other in range(others):
             best[word] = max(best[word], cosines[word, other])
-    row_best, column_best = np.zeros(own, np.int64), np.zeros(others, np.int64)
-    for first in range(own - 1):
+    row_best, column_best = np.zeros(count, np.int64), np.zeros(others, np.int64)
+    for first in range(count - 1):
         start = bounds[first] + 1
-        for last in range(own, first + 1, -1):
+        for last in range(count, first + 1, -1):
             length = bounds[last + 1] - start
             if length < lengths[start]:
                 break

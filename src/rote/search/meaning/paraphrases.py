@@ -142,8 +142,8 @@ class _TextTable:
         later, places = np.nonzero(earlier >= 0)
         order = np.lexsort((earlier[later, places], -scores[later, places], later))
         later, places = later[order], places[order]
-        best, found = (column[later, places].astype(np.int64) for column in (scores, earlier))
-        return later, found, best
+        best, nearest = (column[later, places].astype(np.int64) for column in (scores, earlier))
+        return later, nearest, best
 
 
 def _probability(tail: ScoreTail, score: int, words: int, times: float) -> float:
