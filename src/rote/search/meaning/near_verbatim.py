@@ -113,8 +113,8 @@ def _match_spans(
     count, others = cosines.shape
     best = np.zeros(count, np.int64)
     for word in range(count):
-        for other in range(others):
-            best[word] = max(best[word], cosines[word, other])
+        for column in range(others):
+            best[word] = max(best[word], cosines[word, column])
     row_best, column_best = np.zeros(count, np.int64), np.zeros(others, np.int64)
     for first in range(count - 1):
         start = bounds[first] + 1
@@ -127,21 +127,21 @@ def _match_spans(
                 total += best[word]
             if total < least * (last - first):
                 continue
-            for other in range(others):
-                column_best[other] = 0
+            for column in range(others):
+                column_best[column] = 0
                 for word in range(first, last):
-                    column_best[other] = max(column_best[other], cosines[word, other])
+                    column_best[column] = max(column_best[column], cosines[word, column])
             score = np.int64(0)
             for begin in range(others - 1):
                 row_best[first:last] = 0
                 back = np.int64(0)
-                for other in range(begin, others):
-                    back += column_best[other]
+                for column in range(begin, others):
+                    back += column_best[column]
                     forth = np.int64(0)
                     for word in range(first, last):
-                        row_best[word] = max(row_best[word], cosines[word, other])
+                        row_best[word] = max(row_best[word], cosines[word, column])
                         forth += row_best[word]
-                    size = other - begin + 1
+                    size = column - begin + 1
                     if size < 2:
                         continue
                     score = max(score, min(forth // (last - first), back // size))

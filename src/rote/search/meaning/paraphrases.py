@@ -293,15 +293,18 @@ def _near_texts(
         for place in range(first, first + prefixes[text]):
             at = heads[words[place]]
             while at >= 0:
-                other = owners[at]
+                candidate = owners[at]
                 at = links[at]
-                if compared[other] == text:
+                if compared[candidate] == text:
                     continue
-                compared[other] = text
-                small, large = min(totals[text], totals[other]), max(totals[text], totals[other])
+                compared[candidate] = text
+                small, large = (
+                    min(totals[text], totals[candidate]),
+                    max(totals[text], totals[candidate]),
+                )
                 if small * 1000 < least_shared * large:
                     continue
-                score, shared = _score(words, ends, weights, totals, vectors, text, other)
+                score, shared = _score(words, ends, weights, totals, vectors, text, candidate)
                 if score < least[text] or shared < least_shared:
                     continue
                 lowest = 0
@@ -311,8 +314,8 @@ def _near_texts(
                         -earlier[text, lowest],
                     ):
                         lowest = column
-                if (score, -other) > (scores[text, lowest], -earlier[text, lowest]):
-                    scores[text, lowest], earlier[text, lowest] = score, other
+                if (score, -candidate) > (scores[text, lowest], -earlier[text, lowest]):
+                    scores[text, lowest], earlier[text, lowest] = score, candidate
         for place in range(first, first + prefixes[text]):
             links[used], owners[used] = heads[words[place]], text
             heads[words[place]] = used
