@@ -23,7 +23,6 @@ VAGUE_LEFT = {
     "curate": 19,
     "measure": 15,
     "models": 5,
-    "search": 2,
     "studies": 1,
     "web": 1,
 }
