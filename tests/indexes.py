@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from rote.annotate import annotators
+from rote.annotate.pieces import Recipe
 from rote.core.document import Document
 from rote.core.progress import Reporter, Silent
-from rote.corpus import Input, ReadOptions, open_corpus
+from rote.corpus import Batch, Input, ReadOptions, open_corpus
 from rote.index.factory import index_corpus, open_index
 from rote.index.folders import build
-from rote.index.folders.options import BuildOptions
+from rote.index.folders.options import MEANING, BuildOptions
 from rote.index.index import DEFAULT, Index
+from rote.index.segments.writers import build_memory_segment
 from rote.studies.dispatch.driver import build_options
 
 
@@ -34,7 +37,15 @@ def build_index(
 def index_texts(
     texts: Sequence[str], layers: Sequence[str] = (DEFAULT,), *, compact: bool = False
 ) -> Index:
-    """An index in memory of texts, whose ids are numbers from 0."""
+    """An index in memory of texts, of empty ones and of none too; their ids are numbers from 0."""
     documents = [Document(str(number), text) for number, text in enumerate(texts)]
-    options = BuildOptions(layers=tuple(layers), compact=compact)
-    return index_corpus(open_corpus(documents), options, Silent())
+    if MEANING in {name.partition(":")[0] for name in layers}:
+        options = BuildOptions(layers=tuple(layers), compact=compact)
+        return index_corpus(open_corpus(documents), options, Silent())
+    recipe = Recipe(
+        "rote", annotators.get("rote").signature, tuple(name for name in layers if name != "word")
+    )
+    batch = Batch(documents, "texts", "texts", list(range(1, len(documents) + 1)), [])
+    pieces = [(batch, recipe.annotate(documents))] if documents else []
+    segment = build_memory_segment(pieces, layers=layers, sorted_layers=layers, compact=compact)
+    return Index([segment], recipe)

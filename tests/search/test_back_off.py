@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.index.index import Index
 from rote.search.model.back_off import BackOff
 from tests.examples import dear, lists
 from tests.index import twins
@@ -84,4 +83,4 @@ def test_a_context_may_be_a_text() -> None:
     assert model.distribution("The old") == model.distribution(["the", "old"])
     assert math.isnan(model.perplexity(""))
     with pytest.raises(OptionError, match="without documents"):
-        BackOff(Index([], layers=("lower",))).generate()
+        BackOff(index_texts([])).generate()
