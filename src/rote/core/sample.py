@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +86,8 @@ class Sample:
     """Raw text by the field that it stands in; None is the text itself."""
     windowed: bool = False
     """Whether these are windows of texts."""
+    shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What one measure made of these texts and another one needs too."""
 
     def __len__(self) -> int:
         return len(self.words)

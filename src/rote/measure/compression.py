@@ -115,6 +115,8 @@ class Rows:
     """Of windows: which of them hold each n-gram."""
     gzip_sizes: dict[bytes, int] = field(default_factory=dict)
     """By group its bytes after gzip: the value and its error ask for the same."""
+    gzip_errors: dict[bytes, Floats] = field(default_factory=dict)
+    """By group what its texts add to the error of the ratio."""
 
 
 def value_name(codec: str, layer: str) -> str:
@@ -136,6 +138,15 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
+    """The same for every measure of these texts: templates compress their tags too."""
+    key = "compression", options.layer
+    if key not in sample.shared:
+        sample.shared[key] = _rows(sample, options)
+    made: Rows = sample.shared[key]
+    return made
+
+
+def _rows(sample: Sample, options: Options) -> Rows:
     if options.layer == "text":
         raw = sample.text()
         starts = starts_of(raw.ends)
@@ -244,6 +255,15 @@ def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats
     sizes = rows.lengths[take] + 1
     if "gzip" not in options.codecs or int(sizes.sum()) < LARGE:
         return {}
+    key = take.tobytes()
+    if key not in rows.gzip_errors:
+        rows.gzip_errors[key] = _gzip_errors(rows, take, sizes)
+    errors = rows.gzip_errors[key]
+    return {value_name("gzip", options.layer): errors} if len(errors) else {}
+
+
+def _gzip_errors(rows: Rows, take: Take, sizes: Integers) -> Floats:
+    """Nothing where too few texts have others to look back at."""
     compressor = zlib.compressobj(GZIP_LEVEL, wbits=GZIP_CONTAINER)
     costs = np.empty(len(take))
     for number, text in enumerate(take):
@@ -255,10 +275,9 @@ def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats
     costs -= (costs.sum() - total_size) / len(take)
     past_window = np.cumsum(sizes) - sizes >= WINDOW
     if past_window.sum() < 2:
-        return {}
+        return np.empty(0)
     ratio = sizes[past_window].sum() / costs[past_window].sum()
-    errors = np.where(past_window, (sizes - ratio * costs) / total_size, math.nan)
-    return {value_name("gzip", options.layer): errors}
+    return np.where(past_window, (sizes - ratio * costs) / total_size, math.nan)
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
