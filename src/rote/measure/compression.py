@@ -142,8 +142,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     key = "compression", options.layer
     if key not in sample.shared:
         sample.shared[key] = _rows(sample, options)
-    made: Rows = sample.shared[key]
-    return made
+    shared_rows: Rows = sample.shared[key]
+    return shared_rows
 
 
 def _rows(sample: Sample, options: Options) -> Rows:
