@@ -160,7 +160,7 @@ def test_models_are_asked_before_and_after_in_the_same_way() -> None:
     other = replace_items(records, [new])
     model = Fake({"Answer:": {"now": 0.4, "then": 0.3, "so": 0.5}})
     found = ask_models({"m": model}, records, {"noun": other}, Silent())
-    [told] = found.told
+    [told] = found.changes
     assert (told.source, told.pos, told.before.tolist(), told.after.tolist()) == (
         "m",
         "noun",

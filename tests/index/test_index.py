@@ -236,8 +236,6 @@ def test_what_makes_no_sense_is_refused() -> None:
             index.document_counts(batch)  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="list of n-grams"):
         index.counts("a b")
-    with pytest.raises(OptionError, match="list or a column of strings"):
-        index_texts("a b")
     for call in (lambda: index.places("a", -1), lambda: index.search('"a"', -1)):
         with pytest.raises(OptionError, match="negative"):
             call()

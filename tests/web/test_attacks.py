@@ -501,7 +501,7 @@ def test_a_file_on_its_way_is_no_file_yet(tmp_path: Path) -> None:
 def test_a_link_cannot_choose_where_a_button_leads(
     client: TestClient, opened: Workspace, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result, "result_sections", lambda history, id: [])
+    monkeypatch.setattr(result, "result_sections", lambda history, id, across: [])
     id = kept_result(opened)
     page = client.get(f"/compare/result/{id}", params={"found": found}).text
     assert "Measure again" not in page
@@ -561,7 +561,7 @@ def test_half_a_character_in_a_request_is_no_surprise(client: TestClient) -> Non
 def test_half_a_character_in_a_file_is_no_surprise(
     client: TestClient, opened: Workspace, texts: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(result, "result_sections", lambda history, id: [])
+    monkeypatch.setattr(result, "result_sections", lambda history, id, across: [])
     record = {"id": f"x{HALF}", "source": f"s{HALF}", "text": "Some words.", f"f{HALF}": 1}
     texts.write_text(json.dumps(record) + "\n" + json.dumps({**record, "id": "y", "source": "t"}))
     assert client.get("/api/opened").status_code == 200

@@ -67,8 +67,8 @@ class DedupOptions:
     )
     chance: float = option(
         CHANCE,
-        "how probable it may be at most that a document which has nothing to do with the others is "
-        "as similar in other words",
+        "how probable so similar a document may be at most (among those that have nothing to do "
+        "with each other)",
         above=0.0,
         most=0.2,
     )
