@@ -2,7 +2,7 @@
 
 The novelty curve (Merrill et al. 2024): for every n the share of n-grams, of words and of tags,
 that do not occur in the corpus. Coverage and the creativity index (Lu et al. 2025): the share of
-words inside a run of at least L words that the corpus holds, L = 5 to 12, and the sum of what is
+words inside a span of at least L words that the corpus holds, L = 5 to 12, and the sum of what is
 left. With --meaning the creativity index also counts runs that the corpus holds nearly word for
 word (their soft matches, `search/meaning/near_verbatim.py`). Novel is not creative: noise is novel
 too.
@@ -126,7 +126,7 @@ SIMILARITY = 0.95
 
 
 def _sign_meaning(is_asked: bool) -> str | None:
-    """What near-verbatim runs depend on beside the index."""
+    """What near-verbatim spans depend on beside the index."""
     if not is_asked:
         return None
     from rote.annotate.embeddings import static
@@ -152,17 +152,21 @@ class Options:
     )
     meaning: bool = option(
         False,
-        "add the creativity index with near-verbatim runs, by an index with the layer meaning",
+        "add the creativity index with near-verbatim spans, by an index with the layer meaning",
         sign=_sign_meaning,
     )
     similarity: float = option(
-        SIMILARITY, "similarity from which on a run is near-verbatim", above=0.0, most=1.0
+        SIMILARITY,
+        "similarity from which on a span is near-verbatim",
+        sign=lambda similarity: None if similarity == SIMILARITY else similarity,
+        above=0.0,
+        most=1.0,
     )
 
     def __post_init__(self) -> None:
         check_options(self)
         if self.similarity != SIMILARITY and not self.meaning:
-            raise OptionError("--similarity is for near-verbatim runs: add --meaning")
+            raise OptionError("--similarity is for near-verbatim spans: add --meaning")
 
     @property
     def opened_layers(self) -> tuple[str, ...]:
@@ -199,7 +203,7 @@ def values(options: Options) -> tuple[Value, ...]:
     return (
         Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", "neither"),
         *(
-            Value(name, "creativity index, near-verbatim runs too", "diverse", "neither")
+            Value(name, "creativity index, near-verbatim spans too", "diverse", "neither")
             for name in ((CREATIVITY_NEAR,) if options.meaning else ())
         ),
         *(
@@ -386,7 +390,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
 
 
 def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
-    """The longest near-verbatim runs that are no copied ones, and the sentences that hold them."""
+    """The longest near-verbatim spans that are no copied ones, and the sentences that hold them."""
     from rote.search.meaning.index_matches import IndexSentences
 
     assert rows.near is not None
@@ -492,7 +496,7 @@ _LAYOUT = (
     ),
     Table(
         NEAR,
-        "The longest near-verbatim runs",
+        "The longest near-verbatim spans",
         (
             *(Column("source"), Column("id", "text")),
             Column("words", kind="count"),
@@ -511,12 +515,12 @@ def method(s: Mapping[str, str]) -> str:
     tags = f" and of {layer_words(s['tags'])}" if s.get("tags") else ""
     return (
         f"Novelty is the share of n-grams of {of}{tags} that the corpus does not hold (n up "
-        "to 30); coverage is the share of words inside a run of at least L words that it holds, "
+        "to 30); coverage is the share of words inside a span of at least L words that it holds, "
         "and the creativity index the sum of 1 - coverage over L = 5 to 12"
         + (
-            "; with near-verbatim runs a run counts as well whose content words are on average as "
-            f"near as {float(s['similarity']):g} to those of a span of the corpus, and the other "
-            "way round (static vectors)"
+            "; near-verbatim spans count as well: those whose content words are on average as near "
+            f"as {float(s.get('similarity') or SIMILARITY):g} to those of a span of the corpus, and "
+            "the other way round (static vectors)"
             if s.get("meaning", "None") != "None"
             else ""
         )
