@@ -239,7 +239,7 @@ def test_near_verbatim_runs_count_as_held(tmp_path: Path) -> None:
     path.write_text("The committee approved the new budget for the harbour on Tuesday.\n")
     text = "The committee approved the new budget for the port on Tuesday."
     plain = run([text], path).by_source["texts"].values
-    result = run([text], path, meaning=True, similarity=0.85)
+    result = run([text], path, meaning=True, near=0.85)
     values = result.by_source["texts"].values
     # 8 words in a row are held; with the port for the harbour it is all 12, the stop included.
     assert values["creativity"] == plain["creativity"] == pytest.approx(4 * (1 - 8 / 12) + 4)
@@ -248,7 +248,7 @@ def test_near_verbatim_runs_count_as_held(tmp_path: Path) -> None:
     assert (row["words"], row["match"]) == (12, path.read_text().strip())
     assert 0.85 <= row["similarity"] < 1
     assert "creativity_near" not in plain
-    strict = run([text], path, meaning=True, similarity=1.0).by_source["texts"].values
+    strict = run([text], path, meaning=True, near=1.0).by_source["texts"].values
     assert strict["creativity_near"] > 0
     with pytest.raises(OptionError, match="meaning"):
-        Options(similarity=0.5)
+        Options(near=0.5)

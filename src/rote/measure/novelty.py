@@ -155,18 +155,18 @@ class Options:
         "add the creativity index with near-verbatim spans, by an index with the layer meaning",
         sign=_sign_meaning,
     )
-    similarity: float = option(
+    near: float = option(
         SIMILARITY,
-        "similarity from which on a span is near-verbatim",
-        sign=lambda similarity: None if similarity == SIMILARITY else similarity,
+        "similarity of words from which on a span is near-verbatim",
+        sign=lambda near: None if near == SIMILARITY else near,
         above=0.0,
         most=1.0,
     )
 
     def __post_init__(self) -> None:
         check_options(self)
-        if self.similarity != SIMILARITY and not self.meaning:
-            raise OptionError("--similarity is for near-verbatim spans: add --meaning")
+        if self.near != SIMILARITY and not self.meaning:
+            raise OptionError("--near is for near-verbatim spans: add --meaning")
 
     @property
     def opened_layers(self) -> tuple[str, ...]:
@@ -261,7 +261,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
         source = IndexSentences(index.on(work.jobs))
         words = list_function_words()
-        near = find_near_spans(source, sample.text(), layer, words, options.similarity)
+        near = find_near_spans(source, sample.text(), layer, words, options.near)
     work.progress(1.0)
     return Rows(
         lengths=lengths,
@@ -519,8 +519,8 @@ def method(s: Mapping[str, str]) -> str:
         "and the creativity index the sum of 1 - coverage over L = 5 to 12"
         + (
             "; near-verbatim spans count as well: those whose content words are on average as near "
-            f"as {float(s.get('similarity') or SIMILARITY):g} to those of a span of the corpus, and "
-            "the other way round (static vectors)"
+            f"as {float(s.get('near') or SIMILARITY):g} to those of a span of the corpus, "
+            "and the other way round (static vectors)"
             if s.get("meaning", "None") != "None"
             else ""
         )
