@@ -180,7 +180,8 @@ def score_pairs(
             if len(pairs) > 1 or len(part) == 1:
                 raise
             half = len(part) // 2
-            tell(f"out of memory: {len(part)} windows at once are too many, {half} are tried")
+            many = several(len(part), "window")
+            tell(f"out of memory: {many} at once are too many, {half} are tried")
             room = half * max(len(flat[place].ids) for place in part)
     answers = []
     first = 0

@@ -553,13 +553,17 @@ def _kill_group(process: subprocess.Popen[str]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if process.stdin:
-        with suppress(BrokenPipeError):
-            process.stdin.close()
 
 
 def _close_process(process: subprocess.Popen[str]) -> None:
-    """The end of one that nobody listens to any more."""
+    """The end of one that nobody listens to any more.
+
+    Only the thread that follows a process closes its pipes: closed by two threads at once they
+    raise, and stay open.
+    """
     _kill_group(process)
+    if process.stdin:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
     if process.stdout:
         process.stdout.close()
