@@ -606,7 +606,13 @@ def vendi(vectors: Vectors) -> float:
         return math.nan
     products = _vector_products(vectors)
     trace = float(np.trace(products))
-    return trace * math.exp(-_entropy(np.linalg.eigvalsh(products)) / trace)
+    return trace * math.exp(-_entropy(_eigenvalues(products)) / trace)
+
+
+@njit(cache=True, nogil=True)
+def _eigenvalues(matrix):  # type: ignore[no-untyped-def]
+    """Other threads run meanwhile, as they do not when numpy is called for a single matrix."""
+    return np.linalg.eigvalsh(matrix)
 
 
 def vendi_without(vectors: Vectors, texts: Integers) -> Floats:
