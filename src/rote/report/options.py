@@ -32,7 +32,7 @@ _MIN_TEXTS = 50
 """Texts of a source that are always taken: with fewer there is nothing to test."""
 _MAX_PAIRED = 4_900
 """Texts of all sources together whose pairs are kept, so that homogenization can be tested."""
-_SECONDS = {"light": 1.5e-5, "medium": 3e-5, "heavy": 2.6e-4}
+_SECONDS = {"light": 8e-6, "medium": 1.6e-5, "heavy": 4e-5}
 """A word takes about so long on one core of a virtual machine of 2024, by effort."""
 
 
