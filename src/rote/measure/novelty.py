@@ -501,7 +501,7 @@ _LAYOUT = (
             *(Column("source"), Column("id", "text")),
             Column("words", kind="count"),
             Column("similarity", kind="number", decimals=2),
-            *(Column("document"), Column("text", "the run", kind="text")),
+            *(Column("document"), Column("text", "the span", kind="text")),
             Column("match", kind="text"),
         ),
         rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),

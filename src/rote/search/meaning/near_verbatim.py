@@ -11,7 +11,7 @@ Cosines are whole thousandths.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,11 +53,15 @@ def find_near_spans(
     spans = NearSpans(*(np.zeros(count, np.int64) for _ in range(3)))
     strings = [texts.string(number) for number in range(len(layer))]
     sentences = split_sentences(strings, layer, source.embedder)
-    threshold = round(least * UNIT)
+    threshold, look_up = round(least * UNIT), _make_look_up()
     for first in range(0, len(sentences), _SENTENCES):
         _, numbers = source.nearest(sentences.vectors[first : first + _SENTENCES], NEAREST)
         used = np.unique(numbers[numbers >= 0])
-        there = dict(zip(used.tolist(), source.word_lists(used)))
+        vectors = {
+            number: look_up(content)
+            for number, words in zip(used.tolist(), source.word_lists(used))
+            if len(content := [w for w in words if _is_content(w, function_words)]) >= CONTENT_WORDS
+        }
         for row, near in enumerate(numbers.tolist(), first):
             begin, end = int(sentences.first[row]), int(sentences.last[row])
             words = [layer.vocabulary[item].lower() for item in layer.ids[begin:end].tolist()]
@@ -65,20 +69,18 @@ def find_near_spans(
             if len(places) < CONTENT_WORDS:
                 continue
             bounds = np.array([-1, *places, len(words)], np.int64)
-            content = [words[place] for place in places]
+            sought = look_up([words[place] for place in places])
             for number in near:
-                others = [w for w in there.get(number, ()) if _is_content(w, function_words)]
-                if len(others) < CONTENT_WORDS:
-                    continue
-                _match_spans(
-                    _similarities(content, others),
-                    bounds,
-                    threshold,
-                    number,
-                    spans.lengths[begin:end],
-                    spans.places[begin:end],
-                    spans.similar[begin:end],
-                )
+                if number in vectors:
+                    _match_spans(
+                        _similarities(sought, vectors[number]),
+                        bounds,
+                        threshold,
+                        number,
+                        spans.lengths[begin:end],
+                        spans.places[begin:end],
+                        spans.similar[begin:end],
+                    )
     return spans
 
 
@@ -86,16 +88,39 @@ def _is_content(word: str, function_words: frozenset[str]) -> bool:
     return word not in function_words and bool(fold_word(word))
 
 
-def _similarities(own: Sequence[str], others: Sequence[str]) -> Integers:
+@dataclass(frozen=True, slots=True)
+class WordVectors:
+    """Numbers of words, the same for the same word, and their vectors, if any."""
+
+    numbers: Integers
+    rows: Array
+    lengths: Array
+    unknown: Array
+
+
+def _make_look_up() -> Callable[[Sequence[str]], WordVectors]:
+    table, numbers = static.table(), dict[str, int]()
+
+    def look_up(words: Sequence[str]) -> WordVectors:
+        places = table.find(words)
+        return WordVectors(
+            np.array([numbers.setdefault(word, len(numbers)) for word in words]),
+            table.rows[places].astype(np.float32),
+            table.lengths[places],
+            places < 0,
+        )
+
+    return look_up
+
+
+def _similarities(own: WordVectors, others: WordVectors) -> Integers:
     """Cosines of words in thousandths; a word without a vector is near itself alone."""
-    table = static.table()
-    here, there = table.find(own), table.find(others)
-    products = table.rows[here].astype(np.float32) @ table.rows[there].astype(np.float32).T
-    lengths = table.lengths[here][:, None] * table.lengths[there][None, :]
+    products = own.rows @ others.rows.T
+    lengths = own.lengths[:, None] * others.lengths[None, :]
     cosines = np.rint(UNIT * products / np.maximum(lengths, 1)).astype(np.int64)
-    cosines[here < 0] = 0
-    cosines[:, there < 0] = 0
-    same = np.array([[word == each for each in others] for word in own])
+    cosines[own.unknown] = 0
+    cosines[:, others.unknown] = 0
+    same = own.numbers[:, None] == others.numbers
     return np.where(same, UNIT, np.minimum(cosines, UNIT - 1))
 
 
