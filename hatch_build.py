@@ -20,7 +20,9 @@ class CompileKernels(BuildHookInterface[Any]):
         if os.environ.get("ROTE_KERNELS") == "later":
             return
         self.app.display_info("compiling the kernels that are not yet, a minute or two at first")
-        environment = {**os.environ, "PYTHONPATH": str(Path(self.root) / "src")}
+        # PYTHONPATH leads to what the build requires, where pip builds in its own environment.
+        path = [str(Path(self.root) / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
         call = [sys.executable, "-m", "rote.core.precompile"]
         subprocess.run(call, env=environment, check=True)
         build_data["artifacts"] += [f"src/rote/compiled/**/{name}" for name in _COMPILED]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,6 +36,22 @@ def test_the_list_is_of_kernels_that_take_so_many_arguments() -> None:
         place, _, written = line.partition(" ")
         assert len(types) == len(signature(kernel.py_func).parameters), f"write anew: {place}"
         assert precompile.json.dumps(precompile.write_types(types)) == written
+
+
+def test_kernels_are_compiled_with_what_a_build_apart_requires(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("hatchling")
+    root = Path(__file__).resolve().parents[2]
+    monkeypatch.syspath_prepend(root)
+    hatch_build = import_module("hatch_build")
+    calls = []
+    monkeypatch.setattr(hatch_build.subprocess, "run", lambda call, **how: calls.append(how))
+    monkeypatch.setenv("PYTHONPATH", "/build/site")
+    monkeypatch.delenv("ROTE_KERNELS")
+    hook = SimpleNamespace(root=root, app=SimpleNamespace(display_info=print))
+    hatch_build.CompileKernels.initialize(hook, "standard", {"artifacts": []})
+    assert calls[0]["env"]["PYTHONPATH"] == f"{root / 'src'}{os.pathsep}/build/site"
 
 
 @njit(cache=True)
