@@ -27,8 +27,10 @@ A comment above a table says the same of its columns:
 
 `rows` is how a row's source is called in the result, columns in braces; an empty cell is that of
 the row above. `names` are words of the page that the data call otherwise. `scale: 100` says that
-the page has 100 times the numbers. The result of a folder is its result.json. A cell without a
-number is passed over.
+the page has 100 times the numbers. `bold: 0.05` says that numbers are bold where the corrected
+p-value of their test is below, at equal size where that is the only test. A column of another table
+may name a column of the page: `grammar({pattern}).count`. The result of a folder is its
+result.json. A cell without a number is passed over.
 
 With --write the numbers of a page are replaced by those of the results where they differ by more
 than one in their last place; where every number was checked, version and date of the page, too.
@@ -47,7 +49,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +88,7 @@ class Check:
 
     rows: str
     scale: float
+    bold: float | None
     names: Mapping[str, str]
     columns: Mapping[str, Origin]
 
@@ -123,8 +126,9 @@ def read_check(comment: str) -> Check:
         raise SystemExit(f"a check without 'rows':\n{comment}")
     names = dict(pair.split("=") for pair in lines.pop("names", "").split(", ") if pair)
     rows, scale = lines.pop("rows"), float(lines.pop("scale", "1"))
+    bold = float(lines.pop("bold")) if "bold" in lines else None
     columns = {name: read_origin(*where.split(" ", 1)) for name, where in lines.items()}
-    return Check(rows, scale, names, columns)
+    return Check(rows, scale, bold, names, columns)
 
 
 def read_origin(file: str, value: str) -> Origin:
@@ -186,7 +190,7 @@ def fill_table(check: Check, text: str, results: Mapping[str, Any], outcome: Out
         source = check.rows.format_map(row)
         filled.append(
             [
-                fill_cell(cell, check, check.columns.get(name), source, results, outcome)
+                fill_cell(cell, check, check.columns.get(name), source, row, results, outcome)
                 for name, cell in zip(names, cells)
             ]
         )
@@ -198,12 +202,14 @@ def fill_cell(
     check: Check,
     origin: Origin | None,
     source: str,
+    row: Mapping[str, str],
     results: Mapping[str, Any],
     outcome: Outcome,
 ) -> str:
     """A number, or a number and its half-width behind ±."""
     if origin is None or not _NUMBER.match(plain(cell)):
         return cell
+    origin = replace(origin, kind=origin.kind.format_map(row))
     scale = 100.0 if "%" in cell else check.scale
     parts = cell.split("±")
     for position, half_width in enumerate((False, True)[: len(parts) if origin.half_width else 1]):
@@ -214,7 +220,18 @@ def fill_cell(
             scaled = None if value is None else value * scale
             new = renew(printed[0], scaled, place, outcome)
             parts[position] = parts[position].replace(printed[0], new, 1)
+    p = None if origin.kind == "p" else find_p(results, origin, source)
+    if check.bold is not None and p is not None:
+        place = f"{source}, {origin.value} in {origin.file}: p = {p:.3g}"
+        parts[0] = renew_bold(parts[0], p < check.bold, place, outcome)
     return "±".join(parts)
+
+
+def renew_bold(printed: str, bold: bool, place: str, outcome: Outcome) -> str:
+    """A number that is bold, or is not."""
+    if bold != ("**" in printed):
+        outcome.wrong.append(f"{place}, but {'not ' * bold}bold")
+    return _NUMBER.sub("**\\g<0>**" if bold else "\\g<0>", printed.replace("**", ""), count=1)
 
 
 def renew(printed: str, value: float | None, place: str, outcome: Outcome) -> str:
@@ -268,8 +285,8 @@ def find_value(
         return None
     result, name = results[origin.file], origin.value
     if origin.kind == "p":
-        rows = [r for r in result["comparisons"] if (r["source"], r["value"]) == (source, name)]
-        return _number(rows[0]["p_corrected"]) if rows else math.nan
+        p = find_p(results, origin, source)
+        return math.nan if p is None else p
     if origin.kind == "matched":
         table = result["tables"].get("matched", ())
         rows = [r for r in table if (r["source"], r["value"]) == (source, name)]
@@ -287,6 +304,15 @@ def find_value(
         return math.nan
     low, high = entry["intervals"].get(name, (math.nan, math.nan))
     return (_number(high) - _number(low)) / 2 if half_width else _number(entry["values"].get(name))
+
+
+def find_p(results: Mapping[str, Any], origin: Origin, source: str) -> float | None:
+    """The corrected p-value of a source's test, at equal size where there is no other one."""
+    for row in results.get(origin.file, {}).get("comparisons", ()):
+        if (row["source"], row["value"]) == (source, origin.value):
+            at_equal_size = origin.kind == "matched" or not row.get("tested", True)
+            return row.get("matched_p_corrected" if at_equal_size else "p_corrected")
+    return None
 
 
 def _half_width(row: Mapping[str, Any], low: str, high: str) -> float:

@@ -79,6 +79,7 @@ names: stories=wp
 MTLD: lexical.json mtld±
 Unique: lexical.json unique
 p: lexical.json p(mtld)
+bold: 0.05
 -->
 | genre | source | MTLD | Unique | p |
 |---|---|---|---|---|
@@ -112,6 +113,9 @@ def test_numbers_of_a_table_are_compared_with_the_result() -> None:
     assert filled == PAGE.replace("±1.6", "±1.9").replace("54.0%", "53.1%")
     script.fill(PAGE + "Text.\n" + PAGE, {"lexical.json": RESULT}, outcome := script.Outcome())
     assert outcome.agreeing == 10
+    plain, outcome = PAGE.replace("**", "").replace("±1.6", "±1.9"), script.Outcome()
+    assert script.fill(plain, {"lexical.json": RESULT}, outcome) == filled
+    assert outcome.wrong[0] == "wp|gpt, mtld in lexical.json: p = 0.0101, but not bold"
     outcome = script.Outcome()
     assert script.fill(PAGE, {}, outcome) == PAGE
     assert (outcome.agreeing, outcome.wrong, len(outcome.unchecked)) == (0, [], 7)
