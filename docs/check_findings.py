@@ -3,8 +3,9 @@
     python docs/check_findings.py --data FOLDER [--work FOLDER] [--page templates] [--write]
 
 FOLDER holds the data under the names that the commands use; each page says what these files are.
-The work folder stores what commands wrote: a command that is done is not run again, so a check that
-was stopped resumes. Commands that fail, for lack of data too, are listed.
+What is in its folder `sameness` is for that page alone. The work folder has a folder for each page
+with what its commands wrote: a command that is done is not run again, so a check that was stopped
+resumes. Commands that fail, for lack of data too, are listed.
 
 A number of the text has its origin right behind it, in a comment that readers do not see:
 
@@ -13,8 +14,9 @@ A number of the text has its origin right behind it, in a comment that readers d
 that is, the file that a command of the page writes with -o, the source in that result, and the
 value. The value of a source is `unique`, the half-width of its interval `unique±`, at equal size
 `matched(unique)`, the corrected p-value of its test `p(unique)`, a column of another table in the
-row of this source with these cells `averages(rouge_2).mean`. Two origins joined by ` - ` or ` / `
-are a difference or a ratio. A number before % is 100 times the value.
+row of this source with these cells `averages(rouge_2).mean`. The source `*` is the mean over all
+sources, or over all such rows. Two origins joined by ` - ` or ` / ` are a difference or a ratio. A
+number before % is 100 times the value.
 
 A comment above a table says the same of its columns:
 
@@ -70,6 +72,8 @@ _UNCHECKED = re.compile(
     re.S | re.M,
 )
 """What has no numbers of the text."""
+EACH = "*"
+"""In the place of a source: the mean over all."""
 
 
 @dataclass(frozen=True)
@@ -294,11 +298,15 @@ def find_value(
         return _half_width(row, "low", "high") if half_width else _number(row.get(name))
     if origin.kind:
         table, _, cells = origin.kind.rstrip(")").partition("(")
-        wanted = {source, *cells.split(", ")}
+        wanted = {source, *cells.split(", ")} - {EACH}
         rows = [r for r in result["tables"].get(table, ()) if wanted <= set(map(str, r.values()))]
+        if source == EACH:  # not of a source with itself
+            return _mean(r.get(name) for r in rows if r.get("source") != r.get("other"))
         row = rows[0] if len(rows) == 1 else {}
         ends = f"{name}_low", f"{name}_high"
         return _half_width(row, *ends) if half_width else _number(row.get(name))
+    if source == EACH:
+        return _mean(entry["values"].get(name) for entry in result["sources"].values())
     entry = result["sources"].get(source)
     if entry is None:
         return math.nan
@@ -313,6 +321,11 @@ def find_p(results: Mapping[str, Any], origin: Origin, source: str) -> float | N
             at_equal_size = origin.kind == "matched" or not row.get("tested", True)
             return row.get("matched_p_corrected" if at_equal_size else "p_corrected")
     return None
+
+
+def _mean(values: Iterable[Any]) -> float:
+    numbers = [float(value) for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else math.nan
 
 
 def _half_width(row: Mapping[str, Any], low: str, high: str) -> float:
@@ -357,6 +370,17 @@ def run(command: Sequence[str], work: Path, timeout: int) -> str:
         return process.stderr.strip().splitlines()[-1] if process.stderr.strip() else "failed"
     marker.write_text(process.stdout)
     return ""
+
+
+def link_data(data: Path, work: Path) -> Path:
+    """The work folder of a page with links to the data, those of a folder of its name first."""
+    work.mkdir(parents=True, exist_ok=True)
+    for folder in (data / work.name, data):
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            link = work / entry.name
+            if not link.exists():
+                link.symlink_to(entry.resolve())
+    return work
 
 
 def results_of(names: Iterable[str], work: Path) -> dict[str, Any]:
@@ -405,16 +429,12 @@ def main() -> None:
     parser.add_argument("--timeout", type=int, default=1800, help="seconds for one command")
     parser.add_argument("--write", action="store_true", help="write the numbers into the pages")
     given = parser.parse_args()
-    given.work.mkdir(parents=True, exist_ok=True)
-    for entry in given.data.iterdir():
-        link = given.work / entry.name
-        if not link.exists():
-            link.symlink_to(entry.resolve())
     wrong = 0
     for path in sorted(PAGES.glob(f"{given.page or '*'}.md")):
         print(path.name, flush=True)
         page, outcome = path.read_text(encoding="utf-8"), Outcome()
-        filled = check_page(page, given.work, given.timeout, outcome)
+        work = link_data(given.data, given.work / path.stem)
+        filled = check_page(page, work, given.timeout, outcome)
         if given.write:
             path.write_text(filled, encoding="utf-8")
         wrong += len(outcome.wrong)

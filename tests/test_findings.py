@@ -142,6 +142,14 @@ def test_numbers_of_the_text_are_compared_with_the_result() -> None:
     assert script.unchecked_numbers(page) == ["300"]
 
 
+def test_the_mean_over_sources_or_rows() -> None:
+    rows = [{"source": "a", "other": "b", "x": 1}, {"source": "c", "other": "b", "x": 3}]
+    result = RESULT | {"tables": {"pairs": [*rows, {"source": "a", "other": "a", "x": 7}]}}
+    text = "0.54<!--lexical.json * unique--> and 2<!--lexical.json * pairs(b).x-->"
+    script.fill(text, {"lexical.json": result}, outcome := script.Outcome())
+    assert (outcome.agreeing, outcome.wrong) == (2, [])
+
+
 @pytest.mark.parametrize(
     ("printed", "value", "expected"),
     [("0.10", 0.2, "0.20"), ("12", 12_345.6, "12,346"), ("1,200", 900.4, "900"), ("-3", 4.2, "4")],
