@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # What building rote needs is in the environment; kernels are compiled while pip fetches, not before.
 # setuptools builds what the package index has as source alone (lexicalrichness, rouge-score).
-BUILD := editables hatchling numba numpy 'setuptools>=70.1' zstandard
+BUILD := editables hatchling numba numpy scipy 'setuptools>=70.1' zstandard
 INSTALL := ROTE_KERNELS=later $(PIP) --no-build-isolation -e
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
