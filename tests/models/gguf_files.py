@@ -20,6 +20,13 @@ NAMES = {
     "mlp.up_proj": "ffn_up",
     "mlp.down_proj": "ffn_down",
 }
+GEMMA = NAMES | {
+    "post_attention_layernorm": "post_attention_norm",
+    "pre_feedforward_layernorm": "ffn_norm",
+    "post_feedforward_layernorm": "post_ffw_norm",
+    "self_attn.q_norm": "attn_q_norm",
+    "self_attn.k_norm": "attn_k_norm",
+}
 CONFIG = tiny.PLAIN | {
     "num_key_value_heads": 2,
     "intermediate_size": 64,
@@ -73,7 +80,8 @@ def write_gguf(
         of_vectors = "F32" if tensor.ndim == 1 else kind
         way = gguf.GGMLQuantizationType[of_vectors]
         kept = permuted(name, tensor, config) if architecture == "llama" else tensor
-        writer.add_tensor(own_name(name), gguf.quants.quantize(kept, way), raw_dtype=way)
+        quantized = gguf.quants.quantize(kept, way)
+        writer.add_tensor(own_name(name, architecture), quantized, raw_dtype=way)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -91,10 +99,11 @@ def permuted(name: str, tensor: np.ndarray, config: dict[str, Any]) -> np.ndarra
     return tensor
 
 
-def own_name(name: str) -> str:
+def own_name(name: str, architecture: str = "llama") -> str:
     rest = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
     short, _, kind = name.rpartition(".")
     if short in rest:
         return f"{rest[short]}.{kind}"
     _, _, number, part = short.split(".", 3)
-    return f"blk.{number}.{NAMES[part]}.{kind}"
+    names = GEMMA if architecture == "gemma3" else NAMES
+    return f"blk.{number}.{names[part]}.{kind}"

@@ -8,6 +8,7 @@ import json
 import shutil
 import struct
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.backends.numpy import Numpy
 from rote.models.options import ModelOptions, open_model
+from rote.models.tokens.gguf import gguf_tokens
 from tests.models import tiny
 from tests.models.gguf_files import CONFIG, write_gguf
 
@@ -87,7 +89,8 @@ def test_weights_are_those_of_a_folder(tmp_path: Path, config: dict[str, Any], k
         ({"llama.block_count": 1}, "has no place"),
         ({"llama.embedding_length": 64}, "by the metadata it should"),
         ({"llama.vocab_size": 20}, "276 tokens, the model 20"),
-        ({"tokenizer.ggml.model": "llama"}, "tokenizer.ggml.model is 'llama'; gpt2 can be read"),
+        ({"tokenizer.ggml.model": "t5"}, "tokenizer.ggml.model is 't5'; gpt2, llama can be read"),
+        ({"tokenizer.ggml.model": "llama"}, "do not fit together"),
         ({"tokenizer.ggml.pre": "viking"}, "tokenizer.ggml.pre is 'viking'"),
         ({"tokenizer.ggml.add_eos_token": True}, "tokenizer.ggml.add_eos_token is True"),
         ({"tokenizer.ggml.merges": ["q z"]}, "do not fit together"),
@@ -388,6 +391,135 @@ def test_torch_runs_another_architecture(tmp_path: Path) -> None:
         by_torch(path)
     write_gguf(path, CONFIG, **fields | {"tensors": {k: tensors[k] for k in list(tensors)[:-1]}})
     with pytest.raises(InputError, match="transformers expects 32 weights more than there are"):
+        by_torch(path)
+
+
+def pieces(prefix: bool = False) -> dict[str, Any]:
+    """A tokenizer of SentencePiece: all bytes, some letters, pieces joined by score. No piece ends
+    as it begins, so that it is joined at one place only wherever pieces overlap."""
+    random = np.random.RandomState(3)
+    joined = {""}
+    for _ in range(3):
+        joined |= {one + letter for one in joined for letter in "▁abcé"}
+    ends = [one for one in joined if len(one) > 1 and one[0] not in one[1:]]
+    chosen = [str(one) for one in random.choice(sorted(ends), 40, replace=False)]
+    tokens = ["<pad>", "<eos>", "<bos>", "<unk>", "\n\n", *(f"<0x{n:02X}>" for n in range(256))]
+    tokens += [*chosen, *"▁abcé"]
+    kinds = [3, 3, 3, 2, 4] + [6] * 256 + [1] * (len(tokens) - 261)
+    fields = {
+        "model": "llama",
+        "pre": "default",
+        "merges": None,
+        "tokens": tokens,
+        "token_type": kinds,
+        "scores": [-1000.0] * 5 + [0.0] * 256 + [-float(n) for n in range(len(tokens) - 261)],
+        "bos_token_id": 2,
+        "eos_token_id": 1,
+        "unknown_token_id": 3,
+        "add_bos_token": True,
+        "add_space_prefix": prefix,
+    }
+    return {f"tokenizer.ggml.{name}": value for name, value in fields.items()}
+
+
+@pytest.mark.parametrize("prefix", [False, True])
+def test_pieces_are_joined_by_score(prefix: bool) -> None:
+    """As llama.cpp does it: the neighbours that make the piece of the highest score, the first of
+    equals, until there are none."""
+    fields = pieces(prefix)
+    tokens, scores = fields["tokenizer.ggml.tokens"], fields["tokenizer.ggml.scores"]
+    number = {token: place for place, token in enumerate(tokens)}
+    own = gguf_tokens("", fields)
+
+    def slowly(text: str) -> list[int]:
+        parts = list(("▁" if prefix else "") + text.replace(" ", "▁"))
+        while True:
+            both = [one + two for one, two in pairwise(parts)]
+            known = [(-scores[number[one]], n) for n, one in enumerate(both) if one in number]
+            if not known:
+                break
+            place = min(known)[1]
+            parts[place : place + 2] = [both[place]]
+        return [
+            code
+            for part in parts
+            for code in (
+                [number[part]]
+                if part in number
+                else [number[f"<0x{byte:02X}>"] for byte in part.encode()]
+            )
+        ]
+
+    random = np.random.RandomState(5)
+    for _ in range(200):
+        text = "".join(random.choice(list("  aabbccéé☃\n"), random.randint(1, 30)))
+        if "\n\n" in text:
+            continue  # a token of its own, not joined
+        found = own.encode(text, special=False)
+        assert found.ids == slowly(text)
+        assert own.encode(text, special=True).ids == [2, *found.ids]
+        assert own.decode(found.ids, []) == text
+        assert found.ends[-1] == len(text)
+    assert 4 in own.encode("a\n\nb", special=False).ids
+
+
+def test_torch_runs_gemma_and_a_batch_changes_nothing(tmp_path: Path) -> None:
+    """Gemma 3 looks back a few tokens only in most layers: padding must not stand in between."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("accelerate")
+    transformers = pytest.importorskip("transformers")
+    fields = pieces()
+    sizes = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 6}
+    config = transformers.Gemma3TextConfig(
+        **sizes,
+        vocab_size=len(fields["tokenizer.ggml.tokens"]),
+        num_attention_heads=4,
+        num_key_value_heads=1,
+        head_dim=16,
+        sliding_window=8,
+        max_position_embeddings=300,
+    )
+    torch.manual_seed(0)
+    expected = transformers.Gemma3ForCausalLM(config).eval()
+    for weights in expected.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    tensors = {}
+    for name, weights in expected.state_dict().items():
+        if name != "lm_head.weight":  # in a file norms are one higher
+            tensors[name] = weights.numpy() + ("norm" in name)
+    described = CONFIG | sizes | {"num_key_value_heads": 1, "rms_norm_eps": 1e-6}
+    fields |= {f"gemma3.attention.{name}": 16 for name in ("key_length", "value_length")}
+    fields |= {"gemma3.attention.sliding_window": 8, "gemma3.rope.freq_base": 1000000.0}
+    path = write_gguf(
+        tmp_path / "g.gguf", described, architecture="gemma3", tensors=tensors, **fields
+    )
+    model: Any = by_torch(path)
+    ids = torch.tensor([[2, *range(261, 290)]])
+    with torch.inference_mode():
+        logits = [one(ids).logits for one in (model.loaded.model, expected)]
+    assert logits[0].numpy() == pytest.approx(logits[1].numpy(), abs=1e-4)
+    assert model.tokens.encode("ab c", special=True).ids[0] == 2
+    assert model.loaded.ends == {1}
+    prompts = [Prompt("a b c" * 9), Prompt("b"), Prompt("cab é", 3)]
+    for decoding in (Decoding(20), Decoding(20, 1.0)):
+        alone = [model.generate([prompt], decoding)[0] for prompt in prompts]
+        assert model.generate(prompts, decoding) == alone
+    wanted = [Continuation("", "a b c" * 9), Continuation("b", " a")]
+    for one, other in zip(model.score(wanted), (model.score([part])[0] for part in wanted)):
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+
+
+def test_a_tokenizer_that_transformers_reads_wrongly_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5.17 took the <s> of a list of HTML tags for Gemma's start token."""
+    transformers = pytest.importorskip("transformers")
+    fast = transformers.PreTrainedTokenizerFast
+    path = write_gguf(tmp_path / "a.gguf", CONFIG, **{"tokenizer.ggml.pre": "unheard-of"})
+    wrong = fast(tokenizer_object=opened(write_gguf(tmp_path / "b.gguf", CONFIG)).tokens.tokenizer)
+    wrong.bos_token = "a"
+    monkeypatch.setattr(fast, "from_pretrained", lambda *_, **__: wrong)
+    with pytest.raises(InputError, match=r"misreads its tokenizer: bos is \d+, not 0"):
         by_torch(path)
 
 

@@ -236,8 +236,8 @@ def test_other_errors_of_torch_stay_what_they_are(
 def test_the_signature_names_precision_and_weights(tmp_path: Path) -> None:
     folder = tiny.write_model(tmp_path / "a", tiny.PLAIN)
     single, half = opened(folder), opened(folder, dtype="bfloat16")
-    assert single.signature.startswith("transformers/1-a-float32-")
-    assert half.signature.startswith("transformers/1-a-bfloat16-")
+    assert single.signature.startswith("transformers/2-a-float32-")
+    assert half.signature.startswith("transformers/2-a-bfloat16-")
     other = opened(tiny.write_model(tmp_path / "b" / "a", tiny.PLAIN, seed=2))
     again = opened(tiny.write_model(tmp_path / "c" / "a", tiny.PLAIN))
     assert again.signature == single.signature != other.signature

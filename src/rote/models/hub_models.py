@@ -128,6 +128,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
                 tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(
                     str(path.parent), gguf_file=path.name
                 )
+            _check_tokenizer(tokenizer, contents, transformers.__version__)
     extra = numbers_in(contents) - sum(weights.numel() for weights in model.parameters())
     if extra:
         whose = "the file holds" if extra > 0 else "transformers expects"
@@ -145,6 +146,21 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         ends=end_tokens(contents),
         template=gguf_template(contents.fields, str(file)),
     )
+
+
+def _check_tokenizer(tokenizer: Any, contents: Gguf, version: str) -> None:
+    """Refuse one that transformers has read wrongly, as some versions do: it begins and ends texts
+    by other tokens."""
+    for name in ("bos", "eos"):
+        wanted = contents.fields.get(f"tokenizer.ggml.{name}_token_id")
+        got = getattr(tokenizer, f"{name}_token_id")
+        if got is not None and wanted not in (None, got):
+            raise InputError(
+                f"transformers {version} misreads its tokenizer: {name} is {got}, not {wanted}",
+                file=str(contents.path),
+                remedy="Install another version of transformers, or serve the model with llama.cpp "
+                "and name it openai:URL#NAME",
+            )
 
 
 @contextmanager

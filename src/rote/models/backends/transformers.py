@@ -30,7 +30,7 @@ from rote.models.windows import Window, encode_pair, encode_uncut, score_pairs, 
 if TYPE_CHECKING:
     from rote.models.hub_models import HubTokens, Loaded
 
-VERSION = "1"
+VERSION = "2"
 _GGUF = "gguf:"
 
 
