@@ -201,7 +201,7 @@ def test_every_command_of_a_page_runs(
     lines = [line for line in lines_of(page) if why_not_run(line) is None]
 
     def no_weights() -> None:
-        monkeypatch.setattr("rote.annotate.embeddings.get", lambda name, **_: StandIn())
+        monkeypatch.setattr("rote.annotate.embeddings.get", lambda name="", **_: StandIn())
 
     if page.parent.name != "papers":
         no_weights()
