@@ -45,6 +45,25 @@ def refuses_echo(path: str, asked: dict[str, Any]) -> Reply:
     return _completions(path, asked, start=[])
 
 
+def prompt_only(path: str, asked: dict[str, Any], start: str = "<s>") -> Reply:
+    """As vLLM where `echo` is not to be had: `prompt_logprobs`, in the order of its own code."""
+    status, answer, *more = refuses_echo(path, asked)
+    if status == 200 and "prompt_logprobs" in asked:
+        rows: list[Any] = [None]
+        for token in ([start] if start else []) + tokens_of(asked["prompt"]):
+            own = {"logprob": -float(len(token)), "rank": 1, "decoded_token": token}
+            best = {"logprob": -4.0, "rank": 1, "decoded_token": " the"}
+            below = own["logprob"] < best["logprob"]
+            rows.append({"7": {**own, "rank": 9}, "3": best} if below else {"7": own})
+        del rows[1]  # nothing stands before the first
+        answer["choices"][0]["prompt_logprobs"] = rows
+    return status, answer, *more
+
+
+def prompt_without_start(path: str, asked: dict[str, Any]) -> Reply:
+    return prompt_only(path, asked, "")
+
+
 def _completions(path: str, asked: dict[str, Any], start: list[str]) -> Reply:
     if path == "/v1/chat/completions":
         return _chat(asked)

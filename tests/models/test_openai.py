@@ -32,6 +32,8 @@ from tests.models.endpoint_server import (
     Served,
     generates_only,
     gpt2,
+    prompt_only,
+    prompt_without_start,
     refuses_echo,
     serving,
     tokens_of,
@@ -99,6 +101,39 @@ def test_a_first_token_without_a_start_token_is_left_out_and_that_is_said() -> N
         assert model.score([Continuation("To", " be")])[0].logprobs.tolist() == [-3.0]
         with pytest.raises(RoteError, match="one token"):
             model.score([Continuation("", "To")])
+
+
+@pytest.mark.parametrize(("echo", "prompt"), [(vllm, prompt_only), (gpt2, prompt_without_start)])
+def test_log_probabilities_of_the_prompt_are_those_of_the_echo(
+    echo: Behaviour, prompt: Behaviour
+) -> None:
+    wanted = [
+        Continuation("To be", " or not"),
+        Continuation("", "To be, longer words"),
+        Continuation("the", " the the"),
+    ]
+    found = []
+    for behaviour in (echo, prompt):
+        with endpoint(behaviour) as (model, served, heard):
+            found.append(model.score(wanted))
+    for one, other in zip(*found):
+        for name in ("logprobs", "starts", "ends", "greedy"):
+            assert getattr(one, name).tolist() == getattr(other, name).tolist()
+    _, body, _ = served.requests[-1]
+    assert ("echo" in body, body["prompt_logprobs"]) == (False, 1)
+    assert "scored by its `prompt_logprobs`" in heard.lines[0]
+
+
+@pytest.mark.parametrize("rows", [{}, [None, {"1": {"logprob": 1}}], [{"1": {"rank": "first"}}]])
+def test_malformed_log_probabilities_of_the_prompt_are_an_error(rows: Any) -> None:
+    def broken(path: str, asked: dict[str, Any]) -> Reply:
+        status, answer, *_ = prompt_only(path, asked)
+        if "prompt_logprobs" in asked:
+            answer["choices"][0]["prompt_logprobs"] = rows
+        return status, answer
+
+    with endpoint(broken) as (model, _, _), pytest.raises(RoteError, match="prompt_logprobs"):
+        model.score([Continuation("To be", " or not")])
 
 
 @pytest.mark.parametrize("behaviour", [generates_only, refuses_echo])
@@ -194,6 +229,8 @@ def test_an_echo_that_belongs_to_other_tokens_is_refused() -> None:
     def by_place(path: str, asked: dict[str, Any], shift: int) -> Reply:
         status, answer = gpt2(path, asked)[:2]
         held = answer["choices"][0]["logprobs"]
+        if held is None:  # it does not know `prompt_logprobs`
+            return status, answer
         first = 0 if asked.get("echo") else len(tokens_of(asked["prompt"]))
         places = range(first, first + len(held["tokens"]))
         held["token_logprobs"] = [-1.0 - (5 * (place + shift)) % 7 for place in places]
@@ -207,7 +244,7 @@ def test_an_echo_that_belongs_to_other_tokens_is_refused() -> None:
     with endpoint(shifted) as (model, served, _):
         with pytest.raises(RoteError, match="its echo belongs to other tokens"):
             model.score([Continuation("To be", " or not")])
-        assert len(served.requests) == 2
+        assert len(served.requests) == 4
 
 
 def test_an_echo_that_cannot_be_checked_is_refused() -> None:

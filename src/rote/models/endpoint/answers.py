@@ -111,7 +111,7 @@ def _read_answer(body: Mapping[str, Any], scores: bool) -> EndpointAnswer:
         _count(usage.get("prompt_tokens"), "usage.prompt_tokens"),
         _count(usage.get("completion_tokens"), "usage.completion_tokens"),
         body.get("truncated") is True,
-        _logprobs(choice.get("logprobs"), "choices[0].logprobs") if scores else Logprobs(),
+        _scores(choice) if scores else Logprobs(),
     )
 
 
@@ -169,6 +169,32 @@ def _logprobs(value: Any, field: str) -> Logprobs:
         pairs = [_token(top, f"{here}.top_logprobs[{n}]") for n, top in enumerate(some)]
         tops.append({token: logprob for token, logprob in pairs if logprob is not None})
     return Logprobs(tokens, logprobs, tops)
+
+
+def _scores(choice: Mapping[str, Any]) -> Logprobs:
+    """Those of the prompt where it has them (vLLM's `prompt_logprobs`), else of what it shows."""
+    if (rows := choice.get("prompt_logprobs")) is None:
+        return _logprobs(choice.get("logprobs"), "choices[0].logprobs")
+    tokens, logprobs, tops = [], [], []
+    for number, row in enumerate(_list(rows, "choices[0].prompt_logprobs")):
+        here = f"choices[0].prompt_logprobs[{number}]"
+        entries = [] if row is None else [*_object(row, here).values()]
+        found = [_ranked(entry, here) for entry in entries]
+        # The token of the prompt stands beside the likeliest one, unless it is the likeliest.
+        _, token, logprob = max(found, default=(0, "", None), key=lambda entry: entry[0])
+        tokens.append(token)
+        logprobs.append(logprob)
+        tops.append({name: log for _, name, log in found if log is not None})
+    return Logprobs(tokens, logprobs, tops)
+
+
+def _ranked(entry: Any, field: str) -> tuple[int, str, float | None]:
+    entry = _object(entry, field)
+    return (
+        _count(entry.get("rank"), f"{field}.rank") or 0,
+        _string_or_none(entry.get("decoded_token"), f"{field}.decoded_token") or "",
+        _logprob(entry.get("logprob"), f"{field}.logprob"),
+    )
 
 
 def _columns(value: Mapping[str, Any], field: str) -> Logprobs:
@@ -254,8 +280,11 @@ def align_tokens(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | No
     """The span of each token up to the end of the text; None where they do not spell the text.
 
     A start token has an empty span, and one token behind the text (which the endpoint had to
-    generate) is left out.
+    generate) is left out. A first token without a text is the start token where the others spell
+    all, else what they leave.
     """
+    if tokens and not tokens[0] and (rest := align_tokens(tokens[1:], text)) is not None:
+        return [(0, 0), *rest]
     spans: list[tuple[int, int]] = []
     place = 0
     if tokens and not _may_begin(tokens[0], text) and tokens[1:] and _may_begin(tokens[1], text):
@@ -311,8 +340,9 @@ def _is_broken(token: str) -> bool:
 
 
 _NO_ECHO = (
-    "gives no log-probabilities of a text that it is sent (`echo` with `logprobs`, as vLLM has "
-    "it), so it can generate but not score; run the model with transformers: instead"
+    "gives no log-probabilities of a text that it is sent (`echo` with `logprobs`, or "
+    "`prompt_logprobs`, as vLLM has them), so it can generate but not score; run the model with "
+    "transformers: instead"
 )
 
 
@@ -400,6 +430,9 @@ def _end_reason(
     return "stop" if decoding.stop and not answer.ended_itself else "end"
 
 
+ECHO: Mapping[str, Any] = {"echo": True, "logprobs": 1}
+PROMPT: Mapping[str, Any] = {"prompt_logprobs": 1}
+"""Two ways to ask for the log-probabilities of what is sent."""
 _OPENINGS = (
     "It was late, and the last train had left. She looked at",
     "One, two, three, four, five,",
@@ -409,16 +442,18 @@ _TOLERANCE = 0.3
 """Nats. Numbers of low precision differ by less; those of another token by far more."""
 
 
-def check_echo(ask: Callable[[dict[str, Any]], EndpointAnswer], model: str, where: str) -> None:
+def check_echo(
+    ask: Callable[[dict[str, Any]], EndpointAnswer], how: Mapping[str, Any], model: str, where: str
+) -> None:
     """Refuse an endpoint whose echo and whose own writing give one token two probabilities."""
     compared = 0
     for opening in _OPENINGS:
-        body = {"model": model, "max_tokens": 1, "temperature": 0, "logprobs": 1}
-        first_token = written_token(ask({**body, "prompt": opening}), where)
+        body = {"model": model, "max_tokens": 1, "temperature": 0}
+        first_token = written_token(ask({**body, "logprobs": 1, "prompt": opening}), where)
         if first_token is None:
             continue
         token, logprob = first_token
-        answer = ask({**body, "prompt": opening + token, "echo": True})
+        answer = ask({**body, **how, "prompt": opening + token})
         echoed = score_answer(answer, Continuation(opening, token), where)
         if len(echoed.logprobs) != 1:
             continue  # in the text the token is cut otherwise

@@ -21,6 +21,8 @@ from rote.core.http import Client, Pace, Refused
 from rote.core.model import MESSAGES, Continuation, Decoding, Generated, Message, Prompt, Scored
 from rote.core.progress import Once, Reporter, several
 from rote.models.endpoint.answers import (
+    ECHO,
+    PROMPT,
     CannotScore,
     EndpointAnswer,
     PromptLengths,
@@ -138,7 +140,8 @@ class Endpoint:
     _newer: bool = False
     _settings: dict[str, Any] = field(default_factory=dict)
     """Extensions that the endpoint takes, with their neutral values."""
-    _checked: bool = False
+    _echo: Mapping[str, Any] | None = None
+    """How it gives log-probabilities of what it is sent, once that is known."""
     _estimated: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _lengths: PromptLengths = field(default_factory=PromptLengths)
@@ -184,10 +187,23 @@ class Endpoint:
     def score(self, wanted: Sequence[Continuation]) -> list[Scored]:
         if self.chat:
             raise CannotScore(self.where, "messages are never scored; openai:URL#MODEL may be")
-        if wanted and not self._checked:
-            check_echo(self._completed, self.model, self.where)
-            self._checked = True
+        if wanted and self._echo is None:
+            self._echo = self._find_echo()
         return self._side_by_side(self._scored, wanted)
+
+    def _find_echo(self) -> Mapping[str, Any]:
+        try:
+            check_echo(self._completed, ECHO, self.model, self.where)
+        except CannotScore as error:
+            if self.where == OPENAI:
+                raise
+            try:
+                check_echo(self._completed, PROMPT, self.model, self.where)
+            except CannotScore:
+                raise error from None
+            self._tell(f"{self.where} does not echo: texts are scored by its `prompt_logprobs`")
+            return PROMPT
+        return ECHO
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
         if decoding.constraint:
@@ -203,8 +219,7 @@ class Endpoint:
             "prompt": request.context + request.text,
             "max_tokens": 1,  # not all endpoints take 0; what is generated is left out
             "temperature": 0,
-            "echo": True,
-            "logprobs": 1,
+            **(self._echo or ECHO),
         }
         result = score_answer(self._completed(body), request, self.where)
         if not request.context and (not len(result.starts) or result.starts[0] > 0):
