@@ -63,16 +63,23 @@ def same(first: Model, second: Model, wanted: list[Continuation], within: float)
             assert getattr(one, name).tolist() == getattr(other, name).tolist()
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
 def test_layers_spread_over_devices_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_hand: bool
 ) -> None:
-    """As many as there are; without a GPU accelerate puts all on the processor."""
+    """As many as there are; without a GPU accelerate puts all on the processor. By hand: the second
+    layer lies on the disk, and accelerate's hooks move what passes through."""
     pytest.importorskip("accelerate")
     auto = pytest.importorskip("transformers").AutoModelForCausalLM
     load, placed = auto.from_pretrained, []
 
     def loading(*given: Any, **more: Any) -> Any:
         placed.append(more.get("device_map"))
+        if by_hand and "device_map" in more:
+            parts = ("embed_tokens", "layers.0", "norm", "rotary_emb")
+            where = dict.fromkeys([*(f"model.{part}" for part in parts), "lm_head"], "cpu")
+            more["device_map"] = where | {"model.layers.1": "disk"}
+            more["offload_folder"] = str(tmp_path / "disk")
         return load(*given, **more)
 
     monkeypatch.setattr(auto, "from_pretrained", loading)
@@ -81,7 +88,11 @@ def test_layers_spread_over_devices_give_the_same(
     spread = open_model(f"transformers:{folder}", ModelOptions(device="balanced"), Silent())
     assert isinstance(spread, Transformers)
     assert placed == [None, "balanced"]
+    kinds = {weights.device.type for weights in spread.loaded.model.parameters()}
+    assert ("meta" in kinds) == by_hand
     same(plain, spread, CONTINUATIONS, 1e-4)
+    bounds = [model.near(CONTINUATIONS[:1], Decoding(1, 0.8), 1, 3) for model in (plain, spread)]
+    assert bounds[0] == pytest.approx(bounds[1], abs=1e-4)
     prompts = [Prompt("the king"), Prompt("in", 2)]
     for decoding in (Decoding(5), Decoding(5, 0.8)):
         assert plain.generate(prompts, decoding) == spread.generate(prompts, decoding)

@@ -522,7 +522,8 @@ def search_near(
         return logits
 
     def step(parents: list[int], tokens: list[int]) -> Logits:
-        past.batch_select_indices(torch.tensor(parents, device=loaded.device))
+        # Places on the processor fit every layer, also where each has a device of its own.
+        past.batch_select_indices(torch.tensor(parents))
         return read(torch.tensor(tokens)[:, None])
 
     begin = read(torch.tensor([list(ids[:first])]))
