@@ -179,12 +179,12 @@ def _scores(choice: Mapping[str, Any]) -> Logprobs:
     for number, row in enumerate(_list(rows, "choices[0].prompt_logprobs")):
         here = f"choices[0].prompt_logprobs[{number}]"
         entries = [] if row is None else [*_object(row, here).values()]
-        found = [_ranked(entry, here) for entry in entries]
+        ranked = [_ranked(entry, here) for entry in entries]
         # The token of the prompt stands beside the likeliest one, unless it is the likeliest.
-        _, token, logprob = max(found, default=(0, "", None), key=lambda entry: entry[0])
+        _, token, logprob = max(ranked, default=(0, "", None), key=lambda entry: entry[0])
         tokens.append(token)
         logprobs.append(logprob)
-        tops.append({name: log for _, name, log in found if log is not None})
+        tops.append({name: log for _, name, log in ranked if log is not None})
     return Logprobs(tokens, logprobs, tops)
 
 
