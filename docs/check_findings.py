@@ -15,8 +15,8 @@ that is, the file that a command of the page writes with -o, the source in that 
 value. The value of a source is `unique`, the half-width of its interval `unique±`, at equal size
 `matched(unique)`, the corrected p-value of its test `p(unique)`, a column of another table in the
 row of this source with these cells `averages(rouge_2).mean`. The source `*` is the mean over all
-sources, or over all such rows. Two origins joined by ` - ` or ` / ` are a difference or a ratio. A
-number before % is 100 times the value.
+sources, or over all such rows; in a result without sources any name will do. Two origins joined by
+` - ` or ` / ` are a difference or a ratio. A number before % is 100 times the value.
 
 A comment above a table says the same of its columns:
 
@@ -307,10 +307,10 @@ def find_value(
         return _half_width(row, *ends) if half_width else _number(row.get(name))
     if source == EACH:
         return _mean(entry["values"].get(name) for entry in result["sources"].values())
-    entry = result["sources"].get(source)
+    entry = result["sources"].get(source) if "sources" in result else {"values": result}
     if entry is None:
         return math.nan
-    low, high = entry["intervals"].get(name, (math.nan, math.nan))
+    low, high = entry.get("intervals", {}).get(name, (math.nan, math.nan))
     return (_number(high) - _number(low)) / 2 if half_width else _number(entry["values"].get(name))
 
 
