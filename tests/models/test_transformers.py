@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.errors import InputError, MissingExtra, OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Drawing, Model, Prompt
 from rote.core.progress import Silent
 from rote.models.answers import score_all
@@ -255,6 +255,22 @@ def test_the_signature_names_precision_and_weights(tmp_path: Path) -> None:
     (found,) = half.score([Continuation("", "the and")])
     (exact,) = single.score([Continuation("", "the and")])
     assert found.logprobs == pytest.approx(exact.logprobs, abs=0.3)
+
+
+def test_numbers_too_large_for_half_precision_are_an_error(tmp_path: Path) -> None:
+    """As Gemma's are, whose layers give more than the 65,504 that float16 holds."""
+    torch = pytest.importorskip("torch")
+    half = opened(tiny.write_model(tmp_path / "a", tiny.PLAIN), dtype="float16")
+    with torch.no_grad():
+        half.loaded.model.model.embed_tokens.weight *= 1e4
+        half.loaded.model.model.layers[0].mlp.down_proj.weight *= 1e4
+    for ask in (
+        lambda: half.score([Continuation("", "the and")]),
+        lambda: half.drawn([Continuation("", "the and")], Decoding(1, 0.7)),
+        lambda: half.generate([Prompt("the")], Decoding(2)),
+    ):
+        with pytest.raises(RoteError, match="gives NaN: use --dtype float32"):
+            ask()
 
 
 def test_settings_that_cannot_be_had_are_refused(tmp_path: Path) -> None:

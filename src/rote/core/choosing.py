@@ -36,11 +36,16 @@ def generator(prompt: Prompt) -> np.random.Generator:
     return np.random.default_rng([prompt.seed % (1 << 64), text])
 
 
+def refuse_nan(numbers: Any) -> None:
+    """Of a model whose numbers are too large for float16, Gemma's say."""
+    if np.isnan(numbers).any():
+        raise RoteError("the model gives NaN: use --dtype float32")
+
+
 def choose(logits: Logits, decoding: Decoding, random: np.random.Generator) -> int:
     """One token. Equal logits go to the lower number, as argmax has it."""
     likeliest = int(np.argmax(logits))
-    if np.isnan(logits[likeliest]):  # argmax stops at the first nan
-        raise RoteError("the model gives NaN: use --dtype float32")
+    refuse_nan(logits[likeliest])  # argmax stops at the first nan
     if not decoding.sampled:
         return likeliest
     if decoding.constraint and random.random() < 1 / decoding.constraint:
@@ -98,8 +103,7 @@ def distribution(logits: Logits, decoding: Decoding) -> tuple[Ints, Floats]:
 def drawn_logs(logits: Logits, targets: Ints, decoding: Decoding) -> Floats:
     """For each row the log-probability with which `choose` takes the target; minus infinity where
     it never does."""
-    if np.isnan(logits).any():
-        raise RoteError("the model gives NaN: use --dtype float32")
+    refuse_nan(logits)
     rows = np.arange(len(targets))
     scores = logits[rows, targets][:, None]
     # Equal logits go by their number, as in `choose`.

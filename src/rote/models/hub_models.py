@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.core.choosing import Logits, drawn_logs
+from rote.core.choosing import Logits, drawn_logs, refuse_nan
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.files import open_regular
 from rote.core.model import Decoding, Floats
@@ -448,6 +448,7 @@ def _columns(logits: Any, targets: Any, decoding: Decoding | None) -> Floats:
         mean = (chances * exact).sum(-1)
         spread = (chances * (exact - mean[:, None]) ** 2).sum(-1).sqrt()
         rows = torch.stack([target_logs, greedy, mean, spread]).cpu().numpy().astype(np.float64)
+        refuse_nan(rows[0])
         if decoding is not None:
             plain = logits[first : first + step].float().cpu().numpy()
             rows[0] = drawn_logs(plain, wanted.cpu().numpy(), decoding)
