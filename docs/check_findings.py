@@ -3,8 +3,8 @@
     python docs/check_findings.py --data FOLDER [--work FOLDER] [--page templates] [--write]
 
 FOLDER holds the data under the names that the commands use; each page says what these files are.
-What is in its folder `sameness` is for that page alone. The work folder has a folder for each page
-with what its commands wrote: a command that is done is not run again, so a check that was stopped
+What is in its folder `sameness` is for that page alone. What the commands of a page write stays in
+`build/findings-sameness`: a command that is done is not run again, so a check that was stopped
 resumes. Commands that fail, for lack of data too, are listed.
 
 A number of the text has its origin right behind it, in a comment that readers do not see:
@@ -372,10 +372,10 @@ def run(command: Sequence[str], work: Path, timeout: int) -> str:
     return ""
 
 
-def link_data(data: Path, work: Path) -> Path:
+def link_data(data: Path, page: str, work: Path) -> Path:
     """The work folder of a page with links to the data, those of a folder of its name first."""
     work.mkdir(parents=True, exist_ok=True)
-    for folder in (data / work.name, data):
+    for folder in (data / page, data):
         for entry in folder.iterdir() if folder.is_dir() else ():
             link = work / entry.name
             if not link.exists():
@@ -433,7 +433,9 @@ def main() -> None:
     for path in sorted(PAGES.glob(f"{given.page or '*'}.md")):
         print(path.name, flush=True)
         page, outcome = path.read_text(encoding="utf-8"), Outcome()
-        work = link_data(given.data, given.work / path.stem)
+        work = link_data(
+            given.data, path.stem, given.work.with_name(f"{given.work.name}-{path.stem}")
+        )
         filled = check_page(page, work, given.timeout, outcome)
         if given.write:
             path.write_text(filled, encoding="utf-8")
