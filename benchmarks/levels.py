@@ -206,6 +206,8 @@ class Split:
     p: dict[str, float]
     at_equal_size: dict[str, dict[str, float]]
     """By ratio of length."""
+    matched: list[dict[str, tuple[float, float, float]]]
+    """The values at equal size of the two whole sources, with the ends of their intervals."""
     listed: float | None
     """The smallest corrected p of a list, where there is any."""
     seconds: float
@@ -217,7 +219,7 @@ def split(measured: Shared[Measure], seed: int) -> Split:
     metric, options, count = this.metric, this.options, this.asked.permutations
     if this.name in LISTS:
         count = max(count, LISTED)
-    settings = Settings(reference="other", permutations=count, seed=seed, matched=False)
+    settings = Settings(reference="other", permutations=count, seed=seed, matched=cuts(metric))
     result, tests = measure_facets(
         metric,
         options,
@@ -247,9 +249,18 @@ def split(measured: Shared[Measure], seed: int) -> Split:
         ],
         {value: p_of(test) for (_, _, value, _), test in tests.items()},
         equal,
+        matched_values(result.tables.get("matched", ())),
         float(np.nanmin(listed)) if listed and not np.isnan(listed).all() else None,
         time.process_time() - began,
     )
+
+
+def matched_values(rows: Sequence[dict[str, Any]]) -> list[dict[str, tuple[float, float, float]]]:
+    by_source: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for row in rows:
+        own = by_source.setdefault(row["source"], {})
+        own[row["value"]] = row["mean"], row["low"], row["high"]
+    return list(by_source.values())
 
 
 def at_equal_size(
@@ -274,28 +285,29 @@ def table(found: Sequence[Split]) -> Iterator[str]:
     """A line for every value of a measure."""
     name = found[0].measure
     for value in dict.fromkeys(value for s in found for own in s.estimates for value in own):
-        estimates = np.array([own.get(value, math.nan) for s in found for own in s.estimates])
-        target = float(np.nanmean(estimates)) if not np.isnan(estimates).all() else math.nan
-        held = [
-            own[value][0] <= target <= own[value][1]
-            for one in found
-            for own in one.intervals
-            if value in own
+        each = [
+            (own.get(value, math.nan), *ends[value])
+            for s in found
+            for own, ends in zip(s.estimates, s.intervals)
+            if value in ends
         ]
+        matched = [own[value] for s in found for own in s.matched if value in own]
+        held, held_at_equal_size = hits(each), hits(matched)
         equal = ([s.at_equal_size.get(str(r), {}) for s in found] for r in RATIOS)
         every = [s.p for s in found], *equal
         tests = [alarms([own.get(value, math.nan) for own in p]) for p in every]
         if held or any(tests):
-            columns = (name, f"`{value}`", len(found), percent(held), *tests)
+            shares = percent(held), percent(held_at_equal_size)
+            columns = (name, f"`{value}`", len(found), *shares, *tests)
             yield f"| {' | '.join(map(str, columns))} |"
     if name in LISTS:
         listed = percent([s.listed is not None and s.listed <= LEVEL for s in found])
-        columns = (name, f"anything in `{LISTS[name]}`", len(found), "", listed)
+        columns = (name, f"anything in `{LISTS[name]}`", len(found), "", "", listed)
         yield f"| {' | '.join(map(str, columns))} |{'  |' * len(RATIOS)}"
 
 
 def print_tables(found: Sequence[Split]) -> None:
-    heads = ("measure", "value", "splits", "intervals that hold", "p <= 0.05")
+    heads = ("measure", "value", "splits", "intervals that hold", "at equal size", "p <= 0.05")
     heads += tuple(f"equal size, ratio {ratio}" for ratio in RATIOS)
     print(f"| {' | '.join(heads)} |\n|{' --- |' * len(heads)}")
     for name in dict.fromkeys(split.measure for split in found):
@@ -316,6 +328,12 @@ def alarms(p: Sequence[float]) -> str:
     tests = [own <= LEVEL for own in defined if own <= 1]
     some = f" of {100 * len(tests) / len(p):.0f} %" if len(tests) < len(p) else ""
     return percent(tests) + some if defined else ""
+
+
+def hits(rows: Sequence[tuple[float, float, float]]) -> list[bool]:
+    """Whether the intervals hold the mean of the values."""
+    target = float(np.nanmean([row[0] for row in rows])) if rows else math.nan
+    return [low <= target <= high for _, low, high in rows if not math.isnan(low)]
 
 
 def percent(hits: Sequence[bool]) -> str:

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from rote.cli import _progress
 from rote.cli._output import LINES
 from rote.core import plugins
 from rote.core.errors import OptionError
-from rote.core.progress import Asking, Silent, Step
+from rote.core.progress import Asking, Silent, Step, Steps
 from rote.report.terminal import strip_controls
 from tests.cli.calls import NAMES, World, commands, make_once, measure_once, writing
 from tests.kit import invoke
@@ -316,12 +317,19 @@ def test_progress_names_the_step_and_how_many() -> None:
             titles.append(title)
             return super().stage(title, total, unit)
 
-    with Step(Listening(), 3, 13).stage("semantic", 1.0):
+    with Step(Listening(), 3, Steps(13, first=3)).stage("semantic", 1.0):
         pass
-    with Step(Listening(), 1, 1).stage("lexical", 1.0):
+    with Step(Listening(), 1, Steps(1)).stage("lexical", 1.0):
         pass
     assert titles == ["3 of 13, semantic", "lexical"]
-    step = Step(Listening(), 1, 1)
+    at_once = Steps(2)
+    with Step(Listening(), 2, at_once).stage("not the first", 1.0) as advance:
+        advance(0.5)
+        at_once.stopped = True
+        with pytest.raises(CancelledError):
+            advance(0.5)
+    assert titles == ["3 of 13, semantic", "lexical"]
+    step = Step(Listening(), 1, Steps(1))
     assert not isinstance(step, Asking), "a measure asks nobody"
     with pytest.raises(AttributeError, match="'Step' object has no attribute 'sai'"):
         step.sai("misspelt")  # type: ignore[attr-defined]

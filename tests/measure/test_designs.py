@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,10 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Metric
+from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.measure import Settings
+from rote.measure.driver import pipeline
 from rote.measure.driver.compute import compute
 from rote.measure.driver.resampling import BALANCED_NOTE, BORDERLINE_NOTE
 
@@ -197,6 +201,28 @@ def test_what_is_tested_depends_on_neither_order_nor_jobs() -> None:
     row = next(row for row in found[0].comparisons if row["value"] == "ttr")
     assert row["difference"] < row["difference"] - row["expected"]
     assert abs(row["difference"] - row["expected"]) < 0.3 * abs(row["difference"])
+
+
+def test_a_measure_that_fails_ends_the_one_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, ended = Event(), Event()
+
+    def measure(metric: Metric, *rest: Any, reporter: Reporter, **others: Any) -> Any:
+        if metric.name == "lexical":
+            assert begun.wait(30)
+            raise InputError("it cannot")
+        begun.set()
+        with reporter.stage("without end", None) as advance:
+            try:
+                while True:
+                    advance(1)
+            except CancelledError:
+                ended.set()
+
+    monkeypatch.setattr(pipeline, "measure_facets", measure)
+    panel = {name: metric_of(name).options() for name in ("lexical", "self-repetition")}
+    with pytest.raises(InputError, match="it cannot"):
+        compute(panel, answers({"a": [1], "b": [5]}, {}), settings=Settings(jobs=2))
+    assert ended.wait(30)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -48,19 +49,37 @@ class Silent:
         self.say(line)
 
 
+@dataclass(slots=True)
+class Steps:
+    """Steps of work, of which several go on at once: the first of them shows its stages."""
+
+    count: int
+    first: int = 1
+    """The first that has not ended."""
+    stopped: bool = False
+    """Whether nobody waits for them any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """Says of every stage which step of how many it belongs to: "3 of 13, semantic"."""
 
     reporter: Reporter
     number: int
-    steps: int
+    steps: Steps
 
-    def stage(
-        self, title: str, total: float | None, unit: str = ""
-    ) -> AbstractContextManager[Advance]:
-        place = f"{self.number} of {self.steps}, " if self.steps > 1 else ""
-        return self.reporter.stage(f"{place}{title}", total, unit)
+    @contextmanager
+    def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
+        place = f"{self.number} of {self.steps.count}, " if self.steps.count > 1 else ""
+        seen = self.reporter if self.number == self.steps.first else Silent()
+        with seen.stage(f"{place}{title}", total, unit) as advance:
+
+            def advance_or_stop(amount: float) -> None:
+                if self.steps.stopped:
+                    raise CancelledError
+                advance(amount)
+
+            yield advance_or_stop
 
     def say(self, line: str) -> None:
         self.reporter.say(line)

@@ -371,6 +371,12 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     return rows.texts
 
 
+def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
+    """To a mean its text's value; to the different words of a group a text's own share of them."""
+    columns = {name: column[take] for name, column in rows.texts.items()}
+    return columns | {"unique_1": columns["ttr"]} if "ttr" in columns else columns
+
+
 def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
     if options.variant == "package":  # all texts are read as one
         return {}
@@ -528,6 +534,7 @@ METRIC = Metric(
     # Fewer n-grams than Unique-n draws: a draw of windows then has no draw inside it.
     largest=20_000,
     per_text=per_text,
+    contributions=contributions,
     undefined=undefined,
     notes=notes,
     sizes=sizes,

@@ -7,7 +7,8 @@ one that cannot work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from rote.annotate.store import Store, is_store, open_store
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, facets, is_input
 from rote.core.metric import Metric
-from rote.core.progress import Reporter, Step
+from rote.core.progress import Reporter, Step, Steps
 from rote.core.result import Result
 from rote.core.sample import Need
 from rote.corpus import Corpus, Input, ReadOptions, open_corpus
@@ -34,9 +35,12 @@ from rote.measure.driver.settings import Settings
 
 MAX_SOURCES = 12
 """Of which every two are compared where no reference is named."""
+MEASURES_AT_ONCE = 2
+"""Each has steps that take one core alone, in which the other goes on."""
 _MANY_SOURCES = 20
 Chosen = tuple[Metric, Any]
 """A measure and its options."""
+MeasuredPart = tuple[Result, Tests, CollectedTexts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ def select_possible(
 def measure_all(
     chosen: Sequence[Chosen], texts: Corpus | Store, policy: Policy, *, inputs: str | None
 ) -> None:
-    """Read the texts for these measures and take them, one by one; `inputs` is the field of what
+    """Read the texts for these measures and take them, two at once; `inputs` is the field of what
     the texts were made from, where that is to be measured too."""
     settings, reporter = policy.settings, policy.reporter
     needs, source = _needs(chosen), _words(settings)
@@ -142,15 +146,17 @@ def measure_all(
     most = max(map(len, read.collected.groups.values()))
     tested = sum(count_tests(metric, options, settings) for metric, options in chosen)
     each = _pairs_are_compared(read.collected, policy)
-    for number, (metric, options) in enumerate(chosen, 1):
-        count = policy.count(metric)
-        settings = policy.settings
+    steps = Steps(len(chosen))
+
+    def begin(number: int, metric: Metric, options: Any) -> Callable[[], MeasuredPart]:
+        count, settings = policy.count(metric), policy.settings
         settings = replace(settings, reference=EACH) if each and metric.tested else settings
         # What nobody asked to be drawn at random is drawn alike every time.
         seed = settings.seed if settings.sample else 0
         part = read.part(count, inputs=metric.inputs, seed=seed)
         drawn = count if count is not None and (count < most or settings.sample) else None
-        try:
+
+        def measure() -> MeasuredPart:
             result, tests = measure_facets(
                 metric,
                 options,
@@ -158,13 +164,38 @@ def measure_all(
                 settings=replace(settings, sample=drawn),
                 words=source,
                 tokenizers=read.signatures,
-                reporter=Step(reporter, number, len(chosen)),
+                reporter=Step(reporter, number, steps),
                 tests_of_source=tested,
                 store=texts if isinstance(texts, Store) else None,
             )
-            policy.add_result(result, tests, part)
+            return result, tests, part
+
+        return measure
+
+    begun = [begin(number, *choice) for number, choice in enumerate(chosen, 1)]
+    for (metric, _), measured in zip(chosen, _measure_at_once(begun, settings.jobs, steps)):
+        steps.first += 1
+        try:
+            policy.add_result(*measured())
         except RoteError as problem:
             policy.failed(metric, problem)
+
+
+def _measure_at_once(
+    measures: Sequence[Callable[[], MeasuredPart]], jobs: int, steps: Steps
+) -> Iterator[Callable[[], MeasuredPart]]:
+    """What gives each result, as soon as it is there; others go on meanwhile."""
+    if min(jobs, len(measures)) == 1:
+        yield from measures
+        return
+    pool = ThreadPoolExecutor(MEASURES_AT_ONCE)
+    try:
+        for future in [pool.submit(measure) for measure in measures]:
+            future.exception()
+            yield future.result
+    finally:
+        steps.stopped = True
+        pool.shutdown(cancel_futures=True)
 
 
 def _pairs_are_compared(collected: CollectedTexts, policy: Policy) -> bool:
