@@ -71,8 +71,8 @@ class Step:
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         place = f"{self.number} of {self.steps.count}, " if self.steps.count > 1 else ""
-        seen = self.reporter if self.number == self.steps.first else Silent()
-        with seen.stage(f"{place}{title}", total, unit) as advance:
+        reporter = self.reporter if self.number == self.steps.first else Silent()
+        with reporter.stage(f"{place}{title}", total, unit) as advance:
 
             def advance_or_stop(amount: float) -> None:
                 if self.steps.stopped:
