@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rote.compare.resampling import scramble
 from rote.core.array_types import Array, Flags, Integers
 from rote.core.kernels import njit
+from rote.core.metric import number_texts
 from rote.core.sample import Cut, Take
 
 DRAWS = 20
@@ -187,7 +188,7 @@ class DrawOrder:
 
     def blocks_of_groups(self, takes: Sequence[Take], count: int, draws: int) -> list[Integers]:
         """`blocks` of many groups: by group and draw, those of equally many texts at once."""
-        every, places = np.unique(np.concatenate(takes), return_inverse=True)
+        every, places = number_texts(takes)
         orders = np.argsort(self.ranks[:, every], axis=1)
         blocks = every[draw_blocks(places, np.cumsum(list(map(len, takes))), orders, count, draws)]
         return [

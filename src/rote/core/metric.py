@@ -76,15 +76,21 @@ def owners(groups: Sequence[Take], texts: int) -> NDArray[np.int64]:
     return owner
 
 
-def members(takes: Sequence[Take]) -> tuple[Take, NDArray[np.float64]]:
-    """The texts that any of these groups holds; by text and group 1 where it holds it, else 0."""
+def number_texts(takes: Sequence[Take]) -> tuple[Take, NDArray[np.int64]]:
+    """The texts that any of these groups holds; the place there of each text of each group."""
     texts = np.concatenate(takes)
     place = np.zeros(texts.max(initial=-1) + 1, np.int64)
     place[texts] = 1
     every = np.flatnonzero(place)
     place[every] = np.arange(len(every))
+    return every, place[texts]
+
+
+def members(takes: Sequence[Take]) -> tuple[Take, NDArray[np.float64]]:
+    """The texts that any of these groups holds; by text and group 1 where it holds it, else 0."""
+    every, places = number_texts(takes)
     membership = np.zeros((len(every), len(takes)))
-    membership[place[texts], np.repeat(np.arange(len(takes)), list(map(len, takes)))] = 1
+    membership[places, np.repeat(np.arange(len(takes)), list(map(len, takes)))] = 1
     return every, membership
 
 
