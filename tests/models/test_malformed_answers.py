@@ -97,7 +97,7 @@ def test_a_wrong_type_anywhere_is_an_error_or_does_not_matter(answer: dict[str, 
                 refused.append(str(error))
                 continue
             assert isinstance(found.text, str), (place, value)
-            for count in (found.read, found.written):
+            for count in (found.prompt_tokens, found.output_tokens):
                 assert count is None or 0 <= count < 2**31, (place, value)
             tokens, held = found.logprobs.tokens, found.logprobs.logprobs or ()
             assert all(isinstance(token, str) for token in tokens), (place, value)

@@ -249,11 +249,11 @@ def test_progress_says_share_rate_and_time_left() -> None:
         "stage": "reading",
         "share": 0.25,
         "rate": "1.5 MB/s",
-        "left": 6.0,
+        "seconds_left": 6.0,
     }
     assert stage_progress("x", 0.5, 1, "", 2.0)["rate"] == "", "a share has no rate"
     unknown = stage_progress("y", 10, None, "", 2.0)
-    assert (unknown["share"], unknown["left"], unknown["rate"]) == (None, None, "5.0 /s")
+    assert (unknown["share"], unknown["seconds_left"], unknown["rate"]) == (None, None, "5.0 /s")
     assert stage_progress("z", 0, 0, "", 0.0)["share"] is None
 
 
@@ -283,8 +283,8 @@ def test_one_bar_and_one_time_left_are_those_of_the_whole_job() -> None:
     assert len(set(shares)) > 20
     assert told[0]["stage"] == "step 1 of 7: reading"
     assert told[half - 1]["stage"] == "step 4 of 7: nearest sentences"
-    assert told[0]["left"] is None, "nobody knows yet"
-    lefts = [one["left"] for one in told if one["left"] is not None]
+    assert told[0]["seconds_left"] is None, "nobody knows yet"
+    lefts = [one["seconds_left"] for one in told if one["seconds_left"] is not None]
     assert lefts[-1] < max(lefts)
     assert steps_of("run", {"name": "popularity"}) == []
     assert steps_of("run", {"name": "lexical"})[1] == "lexical"
@@ -300,7 +300,7 @@ def test_a_job_without_known_steps_tells_how_far_its_stage_is() -> None:
             for _ in range(4):
                 advance(1)
     assert {one["share"] for one in told} == {None}, "a bar of one stage is none of the job"
-    assert {one["left"] for one in told} == {None}
+    assert {one["seconds_left"] for one in told} == {None}
     assert "asking, 50 %" in [one["stage"] for one in told]
 
 

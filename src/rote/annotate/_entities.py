@@ -141,28 +141,28 @@ def name_tokens(ids: Ids, ends: Offsets, table: Hashes, tags: Ids, net: Any, out
     for before, last, label in product(range(len(LABELS)), range(2), range(len(LABELS))):
         if may_follow(before, label, last=last == 1):
             allowed[before, last, label] = output_bias[label]
-    seen = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
+    inputs = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
     scratch = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
-    _read(ids, ends, table, tags, net, allowed, seen, scratch, out)
+    _read(ids, ends, table, tags, net, allowed, inputs, scratch, out)
 
 
 @lean
-def _read(ids, ends, table, tags, net, allowed, seen, scratch, out):  # type: ignore[no-untyped-def]
+def _read(ids, ends, table, tags, net, allowed, inputs, scratch, out):  # type: ignore[no-untyped-def]
     sums, (rows, bias, output, _, base, bits) = net
-    (around, joined), (total, scores) = seen, scratch
+    (around, row_numbers), (total, scores) = inputs, scratch
     padding = len(table) - 2
     start = np.int64(0)
     for end in ends:
-        written = case(table, ids, start, end)
+        letter_case = case(table, ids, start, end)
         label_1, label_2 = np.uint64(0), np.uint64(0)
         before = 0
         for i in range(start, end):
             for role in range(ROLES):
                 around[role] = entry(ids, i, _OFFSETS[role], 1, start, end, padding)
-            labels = (written + np.uint64(4 if i == start else 0), label_1, label_2)
-            token_rows(table, around, (i, start, end, tags), labels, base, bits, joined)
+            labels = (letter_case + np.uint64(4 if i == start else 0), label_1, label_2)
+            token_rows(table, around, (i, start, end, tags), labels, base, bits, row_numbers)
             _add_sums(total, bias, sums, around)
-            _add_rows(total, rows, joined)
+            _add_rows(total, rows, row_numbers)
             last = 1 if i + 1 == end else 0
             best, _ = _choose(total, output, allowed[before, last], 0, scores)
             out[i] = before = best

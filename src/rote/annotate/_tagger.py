@@ -151,21 +151,25 @@ def tag_tokens(ids: Ids, ends: Offsets, table: Hashes, left: Any, right: Any, ou
     lanes = (first[:LANES].copy(), np.full(LANES, -1), rooms)
     # Of each lane, and one more for the left reader: entries, rows; how the sentence is written
     # and the two tags before.
-    seen = (np.empty((LANES + 1, ROLES), np.int64), np.empty((LANES + 1, TOKEN_ROWS), np.int64))
+    inputs = (np.empty((LANES + 1, ROLES), np.int64), np.empty((LANES + 1, TOKEN_ROWS), np.int64))
     history = np.zeros((LANES + 1, 3), np.uint64)
     scores = np.empty((rooms[LANES] + 1, _WIDTH), np.int32)
     scratch = (np.empty(HIDDEN, np.int16), scores, np.empty(rooms[LANES], np.bool_))
-    _read(ids, ends, table, left, right, first[1:], lanes, (*seen, history), scratch, out)
+    _read(ids, ends, table, left, right, first[1:], lanes, (*inputs, history), scratch, out)
 
 
 @lean
-def _read(ids, ends, table, left, right, last, lanes, seen, scratch, out):  # type: ignore[no-untyped-def]
+def _read(ids, ends, table, left, right, last, lanes, inputs, scratch, out):  # type: ignore[no-untyped-def]
     """Read the sentences of all lanes, token by token, from the right, and each at its end again.
 
     Between two tokens of a lane the others are scored; so long its rows may take to come.
     """
     sums, (rows, bias, output, output_bias, _, _) = right
-    (sentence, turn, rooms), (around, joined, history), (total, scores, sure) = lanes, seen, scratch
+    (sentence, turn, rooms), (around, row_numbers, history), (total, scores, sure) = (
+        lanes,
+        inputs,
+        scratch,
+    )
     left_over = last[LANES - 1]
     while left_over > 0:
         for lane in range(LANES):
@@ -176,13 +180,13 @@ def _read(ids, ends, table, left, right, last, lanes, seen, scratch, out):  # ty
                 i = end - 1 - turn[lane]
                 place = rooms[lane] + i - start
                 _add_sums(total, bias, sums, around[lane])
-                _add_rows(total, rows, joined[lane])
+                _add_rows(total, rows, row_numbers[lane])
                 best, near = _choose(total, output, output_bias, MARGIN, scores[place])
                 out[i], sure[place] = best, near == 1
                 history[lane, 2], history[lane, 1] = history[lane, 1], np.uint64(best + 1)
             turn[lane] += 1
             if turn[lane] == end - start:
-                _read_left(ids, start, end, table, left, rooms[lane], lane, seen, scratch, out)
+                _read_left(ids, start, end, table, left, rooms[lane], lane, inputs, scratch, out)
                 left_over -= 1
                 sentence[lane] += 1
                 turn[lane] = 0
@@ -192,16 +196,16 @@ def _read(ids, ends, table, left, right, last, lanes, seen, scratch, out):  # ty
             if turn[lane] == 0:
                 history[lane, 0] = case(table, ids, start, end)
                 history[lane, 1] = history[lane, 2] = np.uint64(0)
-            _look(ids, (start, end, turn[lane], -1), table, right, lane, seen)
+            _look(ids, (start, end, turn[lane], -1), table, right, lane, inputs)
 
 
 @part
-def _look(ids, spot, table, reader, lane, seen):  # type: ignore[no-untyped-def]
+def _look(ids, spot, table, reader, lane, inputs):  # type: ignore[no-untyped-def]
     """Find all that the token read at a turn is judged by, and ask memory for it.
 
     `spot`: the sentence's start and end, the turn, the step to the next token.
     """
-    (start, end, turn, step), (around, joined, history) = spot, seen
+    (start, end, turn, step), (around, row_numbers, history) = spot, inputs
     sums, (rows, _, _, _, base, bits) = reader
     padding = len(table) - 2
     i = start + turn if step > 0 else end - 1 - turn
@@ -211,28 +215,28 @@ def _look(ids, spot, table, reader, lane, seen):  # type: ignore[no-untyped-def]
         fetch(sums, (entry_number * ROLES + role) * HIDDEN, HIDDEN)
     style = history[lane, 0] + np.uint64(4 if turn == 0 else 0)
     tags = (style, history[lane, 1], history[lane, 2])
-    token_rows(table, around[lane], (i,), tags, base, bits, joined[lane])
+    token_rows(table, around[lane], (i,), tags, base, bits, row_numbers[lane])
     for number in range(TOKEN_ROWS):
-        fetch(rows, joined[lane, number] * HIDDEN, HIDDEN)
+        fetch(rows, row_numbers[lane, number] * HIDDEN, HIDDEN)
 
 
 @part
-def _read_left(ids, start, end, table, left, room, lane, seen, scratch, out):  # type: ignore[no-untyped-def]
+def _read_left(ids, start, end, table, left, room, lane, inputs, scratch, out):  # type: ignore[no-untyped-def]
     """Read one sentence from the left; where its tag is sure already nothing is scored."""
     sums, (rows, bias, output, output_bias, _, _) = left
-    (around, joined, history), (total, scores, sure) = seen, scratch
+    (around, row_numbers, history), (total, scores, sure) = inputs, scratch
     history[LANES, 0] = history[lane, 0]
     history[LANES, 1] = history[LANES, 2] = np.uint64(0)
     both = scores[len(scores) - 1]
     for i in range(start, end):
         place = room + i - start
         if not sure[place]:
-            _look(ids, (start, end, i - start, 1), table, left, LANES, seen)
+            _look(ids, (start, end, i - start, 1), table, left, LANES, inputs)
             least = scores[place, out[i]] - MARGIN
             for label in range(_WIDTH):
                 score = scores[place, label]
                 both[label] = score + output_bias[label] if score >= least else NEVER
             _add_sums(total, bias, sums, around[LANES])
-            _add_rows(total, rows, joined[LANES])
+            _add_rows(total, rows, row_numbers[LANES])
             out[i], _ = _choose(total, output, both, MARGIN, scores[place])
         history[LANES, 2], history[LANES, 1] = history[LANES, 1], np.uint64(out[i] + 1)

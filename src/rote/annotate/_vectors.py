@@ -228,14 +228,14 @@ def _cut(builder: Any, units: Any, first: int, size: int, ceiling: int) -> Any:
 
 def _each_bit(builder: Any, bits: Any, first: int) -> Iterator[Any]:
     """A loop over the bits that are set: what is built inside runs for each."""
-    left = cgutils.alloca_once_value(builder, bits)
+    remaining = cgutils.alloca_once_value(builder, bits)
     test, body, end = (builder.append_basic_block(name) for name in ("test", "unit", "end"))
     builder.branch(test)
     builder.position_at_end(test)
-    now = builder.load(left)
+    now = builder.load(remaining)
     builder.cbranch(builder.icmp_unsigned("!=", now, _LONG(0)), body, end)
     builder.position_at_end(body)
-    builder.store(builder.and_(now, builder.sub(now, _LONG(1))), left)
+    builder.store(builder.and_(now, builder.sub(now, _LONG(1))), remaining)
     yield builder.add(builder.cttz(now, _TRUE), _LONG(first))
     builder.branch(test)
     builder.position_at_end(end)

@@ -119,9 +119,9 @@ _PATTERNS = (
 def word_class(word: str) -> int:
     """What a word may be in a date; its tag decides with it."""
     low = word.lower()
-    named = _NAMED.get(low.rstrip(".") if low.rstrip(".") in _NAMED else low, PLAIN)
-    if named or not any(map(str.isdigit, word)):
-        return named
+    word_kind = _NAMED.get(low.rstrip(".") if low.rstrip(".") in _NAMED else low, PLAIN)
+    if word_kind or not any(map(str.isdigit, word)):
+        return word_kind
     for pattern, kind in _PATTERNS:
         if pattern.fullmatch(low):
             return kind

@@ -99,8 +99,8 @@ def fold_joined_words(layer: Layer) -> FoldedWords:
         rows, which = np.unique(
             words.ids[first[same_length, None] + np.arange(length)], axis=0, return_inverse=True
         )
-        joined = ("".join(vocabulary[i] for i in row) for row in rows.tolist())
-        table = [numbers.setdefault(entry, len(numbers)) for entry in joined]
+        entries = ("".join(vocabulary[i] for i in row) for row in rows.tolist())
+        table = [numbers.setdefault(entry, len(numbers)) for entry in entries]
         ids[same_length] = np.array(table, np.int32)[which.reshape(-1)]
     return FoldedWords(
         ids,
@@ -123,11 +123,11 @@ def _continues(layer: Layer, words: FoldedWords) -> NDArray[np.bool_]:
         [_traits(entry) for entry in layer.vocabulary] or [(False,) * 3], np.bool_
     ).T
     mark = connector[layer.ids[before]]
-    other = np.maximum(before - mark, 0)
+    neighbour = np.maximum(before - mark, 0)
     text = np.searchsorted(layer.text_ends, here, side="right")
-    joins = closes[layer.ids[other]] & opens[layer.ids[here]]
-    joins &= ~mark | (layer.ends[other] == layer.starts[before])
-    is_clitic[touching] |= joins & (other >= layer.text_starts[text])
+    joins = closes[layer.ids[neighbour]] & opens[layer.ids[here]]
+    joins &= ~mark | (layer.ends[neighbour] == layer.starts[before])
+    is_clitic[touching] |= joins & (neighbour >= layer.text_starts[text])
     return is_clitic
 
 

@@ -178,13 +178,13 @@ def glance(texts: Sequence[str]) -> Counter[str]:
     return Counter(look(text) or "" for text in texts[:: max(1, len(texts) // GLANCE)])
 
 
-def remarks(seen: Counter[str]) -> list[str]:
+def remarks(counts: Counter[str]) -> list[str]:
     """Lines for a person, the most frequent first; mostly none."""
-    total = sum(seen.values())
+    total = sum(counts.values())
     return [
         f"{count:,} of {total:,} texts looked at seem to be {what}, "
         "which the English models do not know"
-        for what, count in seen.most_common()
+        for what, count in counts.most_common()
         if what
     ]
 
@@ -210,13 +210,13 @@ def _looks_like(text: str) -> str | None:
     words = _WORD.findall(text)
     if len(words) < FEWEST:
         return None
-    seen: Counter[str] = Counter()
+    word_counts: Counter[str] = Counter()
     for word, count in Counter(words).items():
-        seen[word.lower()] += count
+        word_counts[word.lower()] += count
     english, best, what = 0, 0, ""
     for language, small in _small_words().items():
-        shared = small & seen.keys()
-        total = sum(seen[word] for word in shared)
+        shared = small & word_counts.keys()
+        total = sum(word_counts[word] for word in shared)
         if language == "English":
             english = total
         elif total > best and len(shared) >= KINDS:

@@ -86,8 +86,8 @@ def parse_with(
     from rote.annotate._network import MAX_TOKENS, Subbatch, split_subbatches
 
     tags = _tags(parser, pos, upos)
-    named, *rest = parser.grammar
-    grammar = (named, parser.biases, *rest)
+    relations, *rest = parser.grammar
+    grammar = (relations, parser.biases, *rest)
     heads = np.empty(len(word.ids), np.int32)
     labels = np.empty(len(word.ids), np.int32)
     for piece in split_subbatches(word, size or MAX_TOKENS):
@@ -143,8 +143,8 @@ def _tags(parser: Parser, pos: Layer, upos: Layer) -> Ids:
     universal = {tag: number for number, tag in enumerate(parser.about["universal"])}
     fine = np.array([penn.get(tag, -1) for tag in pos.vocabulary], np.int32)[pos.ids]
     coarse = np.array([universal.get(tag, -1) for tag in upos.vocabulary], np.int32)[upos.ids]
-    joined = 1 + fine * np.int32(len(universal)) + coarse
-    return np.where((fine >= 0) & (coarse >= 0), joined, 0).astype(np.int32)
+    pairs = 1 + fine * np.int32(len(universal)) + coarse
+    return np.where((fine >= 0) & (coarse >= 0), pairs, 0).astype(np.int32)
 
 
 HIDDEN, LABELS = 128, 86
@@ -548,30 +548,30 @@ def _look(partial, weights, count, lane, now, views, memory, sees):  # type: ign
     """Find what the next move depends on, and ask memory for what has changed."""
     (sums, _), (rows, _, _, _, base, bits) = partial, weights
     (view, between, state, sets), (stack, words, marks) = views, memory
-    at, entries, tagged, joined = sees[0][lane], sees[1][lane], sees[2][lane], sees[3][lane]
+    at, entries, tagged, row_numbers = sees[0][lane], sees[1][lane], sees[2][lane], sees[3][lane]
     positions(state, stack, now[_DEPTH], now[_FRONT], count, at)
     for role in range(TAG_ROLES):
         tagged[role] = np.int64(marks[at[role]]) * TAG_ROLES + role
     for role in range(WORD_ROLES):
         entries[role] = words[at[role]]
     number = base + 2 * TAG_ROLES
-    mixed_rows(view, between, state, sets, at, number, bits, joined)
-    _fetch_rows(rows, joined, _MIXED_JOINED)
+    mixed_rows(view, between, state, sets, at, number, bits, row_numbers)
+    _fetch_rows(rows, row_numbers, _MIXED_JOINED)
     _fetch_words(sums, entries, _MIXED_WORDS)
     if now[_NEW_STACK]:
-        stack_rows(view, between, state, sets, at, number, bits, joined)
-        _fetch_rows(rows, joined, _STACK_JOINED)
+        stack_rows(view, between, state, sets, at, number, bits, row_numbers)
+        _fetch_rows(rows, row_numbers, _STACK_JOINED)
         _fetch_words(sums, entries, _STACK_WORDS)
     if now[_NEW_FRONT]:
-        front_rows(view, at, number, bits, joined)
-        _fetch_rows(rows, joined, _FRONT_JOINED)
+        front_rows(view, at, number, bits, row_numbers)
+        _fetch_rows(rows, row_numbers, _FRONT_JOINED)
         _fetch_words(sums, entries, _FRONT_WORDS)
 
 
 @part
-def _fetch_rows(rows, joined, which):  # type: ignore[no-untyped-def]
+def _fetch_rows(rows, row_numbers, which):  # type: ignore[no-untyped-def]
     for number in which:
-        fetch(rows, joined[number] * HIDDEN, HIDDEN)
+        fetch(rows, row_numbers[number] * HIDDEN, HIDDEN)
 
 
 @part
@@ -584,23 +584,23 @@ def _fetch_words(sums, entries, which):  # type: ignore[no-untyped-def]
 def _judge(partial, weights, grammar, count, lane, now, sees, summed):  # type: ignore[no-untyped-def]
     """The best action."""
     (sums, tag_rows), (rows, bias, output, _, _, _) = partial, weights
-    entries, tagged, joined = sees[1][lane], sees[2][lane], sees[3][lane]
+    entries, tagged, row_numbers = sees[1][lane], sees[2][lane], sees[3][lane]
     fronts, stacks, depths, slot_number, nothing, total, scores = summed
     front, slot = fronts[lane], lane * _KEPT + now[_DEPTH] % _KEPT
     if now[_NEW_FRONT]:
         _front_words(front, bias, sums, entries)
         _front_tags(front, tag_rows, tagged)
-        _front_joined(front, rows, joined)
+        _front_joined(front, rows, row_numbers)
     if now[_NEW_STACK]:
         depths[slot] = now[_DEPTH]
         _stack_words(stacks[slot], nothing, sums, entries)
         _stack_tags(stacks[slot], tag_rows, tagged)
-        _stack_joined(stacks[slot], rows, joined)
+        _stack_joined(stacks[slot], rows, row_numbers)
     slot_number[0] = slot
     _add_kept(total, front, stacks, slot_number)
     _mixed_words(total, total, sums, entries)
     _mixed_tags(total, tag_rows, tagged)
-    _mixed_joined(total, rows, joined)
+    _mixed_joined(total, rows, row_numbers)
     which = ONLY_RIGHT if now[_FRONT] == count else NO_RIGHT if now[_DEPTH] == 1 else ANY
     action, _ = _choose(total, output, grammar[1][which], 0, scores)
     return action
@@ -611,14 +611,14 @@ def _move(action, grammar, lane, now, views, memory, summed):  # type: ignore[no
     if action == SHIFT:
         _shift(now, memory)
         return
-    named, _, lefts, _, _, _ = grammar
+    relations, _, lefts, _, _, _ = grammar
     stack, depths = memory[0], summed[2]
     depth = now[_DEPTH] - 1
-    left = action <= lefts
-    head = now[_FRONT] if left else np.int64(stack[depth - 1])
-    attach(views[2], views[3], stack[depth], head, named[action])
+    is_left = action <= lefts
+    head = now[_FRONT] if is_left else np.int64(stack[depth - 1])
+    attach(views[2], views[3], stack[depth], head, relations[action])
     now[_DEPTH] = depth
-    now[_NEW_STACK] = not left or depths[lane * _KEPT + depth % _KEPT] != depth
+    now[_NEW_STACK] = not is_left or depths[lane * _KEPT + depth % _KEPT] != depth
     now[_NEW_FRONT] = 0
 
 

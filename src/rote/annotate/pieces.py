@@ -181,8 +181,8 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        named = (self.signature, *self.layers, *(f"{layer}:" for layer, _ in self.subwords))
-        return blake2b("\n".join(named).encode(), digest_size=6).hexdigest()
+        parts = (self.signature, *self.layers, *(f"{layer}:" for layer, _ in self.subwords))
+        return blake2b("\n".join(parts).encode(), digest_size=6).hexdigest()
 
     def annotate(self, documents: list[Document]) -> Annotation:
         annotation = annotators.get(self.annotator)(documents, self.layers)
@@ -208,8 +208,8 @@ class AnnotatedShard:
     """What the main process needs to know of a piece: `batch` has ids and lines, but no texts.
 
     `content` is a hash of the documents alone, whoever annotates them. `items` says how many items
-    the layers have that do not align with the words; `seen` what the texts look like, where the
-    English models were used on them.
+    the layers have that do not align with the words; `guessed_languages` what the texts look like,
+    where the English models were used on them.
     """
 
     file: str
@@ -218,7 +218,7 @@ class AnnotatedShard:
     words: int
     size: int
     digests: list[bytes]
-    seen: Counter[str]
+    guessed_languages: Counter[str]
     items: tuple[tuple[str, int], ...] = ()
     batch: Batch = NOTHING
 
@@ -261,7 +261,7 @@ class AnnotateShard:
             words=about["words"],
             size=shard.size,
             digests=digests,
-            seen=glance([d.text for d in batch.documents]) if english else Counter(),
+            guessed_languages=glance([d.text for d in batch.documents]) if english else Counter(),
             items=tuple(sorted(about["items"].items())),
             batch=ids,
         )
@@ -353,12 +353,12 @@ def pieces(
 
 def left_of(piece: AnnotatedShard, path: Path, check: Callable[[Batch], Batch]) -> Batch:
     """What a check leaves of a piece's documents; the file goes if it holds others."""
-    left = None
+    checked = None
     try:
-        left = check(piece.batch)
-        return left
+        checked = check(piece.batch)
+        return checked
     finally:
-        if left is not piece.batch and piece.file:
+        if checked is not piece.batch and piece.file:
             (path / piece.file).unlink(missing_ok=True)
 
 

@@ -136,7 +136,7 @@ def _annotate(
     problems, fingerprint = Problems(), Fingerprint()
     recipe = Recipe(annotator.name, annotator.signature, layers)
     files, documents, words = [], 0, 0
-    seen: Counter[str] = Counter()
+    guessed_languages: Counter[str] = Counter()
     work = AnnotateShard(path.absolute(), recipe)
     with reporter.stage("annotating", corpus.size, unit="B") as advance:
         for _, piece in pieces(corpus, work, engine):
@@ -146,7 +146,7 @@ def _annotate(
             documents += piece.documents
             words += piece.words
             fingerprint.add(piece.digests)
-            seen += piece.seen
+            guessed_languages += piece.guessed_languages
             advance(piece.size)
     store = Store(
         path,
@@ -159,7 +159,7 @@ def _annotate(
         fingerprint.hexdigest(),
     )
     _finish(store)
-    for line in remarks(seen):
+    for line in remarks(guessed_languages):
         reporter.say(line)
     return store, problems
 
@@ -190,7 +190,7 @@ def _finish(store: Store) -> None:
         name: getattr(store, name) for name in Store.__dataclass_fields__ if name != "path"
     }
     write_atomically(store.path / MANIFEST, json.dumps(manifest, indent=1), durable=True)
-    named = {MANIFEST, LOCK, *store.files}
+    used = {MANIFEST, LOCK, *store.files}
     for place in store.path.iterdir():
-        if _is_ours(place) and place.name not in named:
+        if _is_ours(place) and place.name not in used:
             place.unlink(missing_ok=True)

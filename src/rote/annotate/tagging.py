@@ -210,15 +210,15 @@ _WIDTH = padded(LABELS)
 
 def upos_tokens(ids: Ids, ends: Offsets, table: Hashes, known: Any, net: Any, out: Ids) -> None:
     """The UPOS of every token; `known`: its Penn tags, the UPOS some tags always have, kinds."""
-    seen = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
+    inputs = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
     scratch = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
-    _read(ids, ends, table, known, net, seen, scratch, out)
+    _read(ids, ends, table, known, net, inputs, scratch, out)
 
 
 @lean
-def _read(ids, ends, table, known, net, seen, scratch, out):  # type: ignore[no-untyped-def]
+def _read(ids, ends, table, known, net, inputs, scratch, out):  # type: ignore[no-untyped-def]
     sums, (rows, bias, output, output_bias, base, bits) = net
-    (tags, fixed, kinds), (around, joined), (total, scores) = known, seen, scratch
+    (tags, fixed, kinds), (around, row_numbers), (total, scores) = known, inputs, scratch
     padding = len(table) - 2
     start = np.int64(0)
     for end in ends:
@@ -229,8 +229,8 @@ def _read(ids, ends, table, known, net, seen, scratch, out):  # type: ignore[no-
             for role in range(ROLES):
                 around[role] = entry(ids, i, _OFFSETS[role], 1, start, end, padding)
             context = (i, start, end, (tags, kinds))
-            token_rows(table, around, context, (), base, bits, joined)
+            token_rows(table, around, context, (), base, bits, row_numbers)
             _add_sums(total, bias, sums, around)
-            _add_rows(total, rows, joined)
+            _add_rows(total, rows, row_numbers)
             out[i], _ = _choose(total, output, output_bias, 0, scores)
         start = end

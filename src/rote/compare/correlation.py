@@ -149,11 +149,13 @@ def _leave_one_out(block: Floats, r: float) -> tuple[float, int | None]:
     sources = block.shape[1]
     if sources <= MIN_SOURCES:
         return math.nan, None
-    left = [_products(_scaled(np.delete(block, gone, axis=1)))[0] for gone in range(sources)]
-    towards = [value if r > 0 else -value for value in left]
+    correlations = [
+        _products(_scaled(np.delete(block, gone, axis=1)))[0] for gone in range(sources)
+    ]
+    towards = [value if r > 0 else -value for value in correlations]
     # A column that is constant without a source has no correlation left.
     place = int(np.argmin([-math.inf if math.isnan(value) else value for value in towards]))
-    return left[place], place
+    return correlations[place], place
 
 
 def _scaled(block: Floats) -> Floats:

@@ -397,10 +397,10 @@ def similarity_without(square: float, products: Floats, squares: Floats, counts:
     For each text: `products`, S times the sum of its own vectors; `squares`, the squared length
     of that sum; `counts`, how many vectors it has.
     """
-    left = counts.sum() - counts
+    remaining = counts.sum() - counts
     with np.errstate(divide="ignore", invalid="ignore"):
-        without = (square - 2 * products + squares - left) / (left * (left - 1))
-    return np.where((counts > 0) & (left > 1), without, math.nan)
+        without = (square - 2 * products + squares - remaining) / (remaining * (remaining - 1))
+    return np.where((counts > 0) & (remaining > 1), without, math.nan)
 
 
 def clustered_error(square: float, products: Floats, squares: Floats, counts: Floats) -> float:

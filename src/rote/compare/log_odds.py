@@ -91,8 +91,8 @@ def frequent_enough(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int
     prior, prior_total = pooled_prior(counts_a, counts_b, totals)
     none = np.zeros_like(both)
     frequent = np.zeros(len(both), np.bool_)
-    for counts, other in ((both, none), (none, both)):
-        z = log_odds(counts, other, prior, totals=totals, prior_total=prior_total).z
+    for counts, rest in ((both, none), (none, both)):
+        z = log_odds(counts, rest, prior, totals=totals, prior_total=prior_total).z
         frequent |= two_sided_p(z) <= _LEVEL
     return frequent
 

@@ -255,9 +255,9 @@ class MixedModel:
         for i in range(count):
             for j in range(i + 1):
                 corners = [
-                    sign * other * deviance(sign * steps[i] + other * steps[j])
+                    sign * other_sign * deviance(sign * steps[i] + other_sign * steps[j])
                     for sign in (1, -1)
-                    for other in (1, -1)
+                    for other_sign in (1, -1)
                 ]
                 curved[i, j] = curved[j, i] = sum(corners) / (4 * _STEP**2)
         return np.asarray(2 * np.linalg.inv(curved), np.float64)

@@ -34,8 +34,8 @@ POWER = 0.8
 CONFIDENCE = 0.999
 """How sure a p-value is on which side of the level it lies, given how few permutations were made,
 before a verdict rests on it."""
-FIRST_PERMUTATIONS, MAX_PERMUTATIONS = 199, 9_999
-"""Permutations that a verdict begins with, and at which it is left open."""
+MAX_PERMUTATIONS = 9_999
+"""Permutations at which a verdict is left open."""
 MAX_DIFFERENCES, MIN_LAST = 5 * 10_000, 1_999
 """Permuted differences of all tests that are still held against an open one: with more than five of
 them a verdict is left open at fewer permutations, but not below so many. A p that is open at 9,999

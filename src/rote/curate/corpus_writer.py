@@ -83,17 +83,17 @@ class WordCutter:
     def __call__(self, task: tuple[Shard, ShardEdits]) -> tuple[list[Any], ToldByPlace]:
         """The records that stay, and what is told."""
         (shard, edits), records, position = task, [], 0
-        told: ToldByPlace = {}
+        excerpts: ToldByPlace = {}
         for number, record in shard.records():
             if number not in edits.lines or isinstance(record, InputError):
                 continue
             position += 1
-            text, stays = self.edited(shard, number, record, edits, told)
+            text, stays = self.edited(shard, number, record, edits, excerpts)
             if stays:
                 records.append(record if text is None else replace_text(record, shard, text))
         if position != len(edits.lines):
             raise changed_file_error(shard.origin.file)
-        return records, told
+        return records, excerpts
 
     def edited(
         self,
@@ -101,13 +101,13 @@ class WordCutter:
         number: int,
         record: Any,
         edits: ShardEdits,
-        told: ToldByPlace | None = None,
+        excerpts: ToldByPlace | None = None,
     ) -> tuple[str | None, bool]:
         """The text after all stages, nothing if it is as it was, and whether it stays."""
         identity, text = "", None
         for place, stage in enumerate(edits.stages):
             cuts = stage.cuts.get(number, ())
-            wanted = stage.told.get(number, ()) if told is not None else ()
+            wanted = stage.told.get(number, ()) if excerpts is not None else ()
             if not cuts and not wanted and cuts is not None:
                 continue
             if text is None:
@@ -116,8 +116,8 @@ class WordCutter:
             starts, ends = layer.starts.tolist(), layer.ends.tolist()
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
-                assert told is not None
-                told[place, number, (first, last)] = ToldWords(
+                assert excerpts is not None
+                excerpts[place, number, (first, last)] = ToldWords(
                     identity,
                     shard.origin.file,
                     number,
@@ -283,7 +283,7 @@ class _WrittenShard:
     size: int
     contents: Any = None
     documents: int = 0
-    told: Any = None
+    report: Any = None
     problem: InputError | None = None
 
 
@@ -297,11 +297,11 @@ class _WriteTask:
     def __call__(self, task: Any) -> _WrittenShard:
         shard: Shard = task[0] if isinstance(task, tuple) else task
         try:
-            records, told = self.work(task)
+            records, report = self.work(task)
         except InputError as problem:  # for the file that it is of: those before it are whole
             return _WrittenShard(shard.part, shard.place, shard.size, problem=problem)
         contents = _FORMS[self.forms[shard.part]].piece(records)
-        return _WrittenShard(shard.part, shard.place, shard.size, contents, len(records), told)
+        return _WrittenShard(shard.part, shard.place, shard.size, contents, len(records), report)
 
 
 def write_corpus(
@@ -315,7 +315,7 @@ def write_corpus(
     finished: Path,
     extra_for: Callable[[int, int], Any] | None = None,
     shards: Sequence[int] = (),
-    keep: Callable[[int, int, Any], Any] = lambda part, place, told: told,
+    keep: Callable[[int, int, Any], Any] = lambda part, place, report: report,
 ) -> list[WrittenFile]:
     """Write every file of the corpus into the folder, without what `work` leaves out of its shards.
 
@@ -332,12 +332,12 @@ def write_corpus(
         forms.append(form)
         names.append(_free_name(name, stems))
     notes = [finished / f"{name}.json" for name in names]
-    written = {
+    finished_files = {
         number: before
         for number, (part, note) in enumerate(zip(corpus.parts, notes))
         if (before := _read_note(note, part))
     }
-    pending = [number for number in range(len(names)) if number not in written]
+    pending = [number for number in range(len(names)) if number not in finished_files]
     places = [(number, place) for number in pending if extra_for for place in range(shards[number])]
 
     def extra_of_shard(number: int) -> Any:
@@ -347,7 +347,7 @@ def write_corpus(
         return extra_for(*places[number])
 
     with reporter.stage(doing, corpus.size, unit="B") as advance:
-        advance(sum(corpus.parts[number].size for number in written))
+        advance(sum(corpus.parts[number].size for number in finished_files))
         pieces = map_shards(
             _WriteTask(work, [forms[number] for number in pending]),
             corpus.some(pending),
@@ -357,27 +357,27 @@ def write_corpus(
         )
         following = next(pieces, None)
 
-        def contents(position: int, told: list[Any], counts: list[int]) -> Iterator[Any]:
+        def contents(position: int, reports: list[Any], counts: list[int]) -> Iterator[Any]:
             nonlocal following
             while following is not None and following.part == position:
                 if following.problem is not None:
                     raise following.problem
-                told.append(keep(pending[position], following.place, following.told))
+                reports.append(keep(pending[position], following.place, following.report))
                 counts.append(following.documents)
                 advance(following.size)
                 yield following.contents
                 following = next(pieces, None)
 
         for position, number in enumerate(pending):
-            told: list[Any] = []
+            reports: list[Any] = []
             counts: list[int] = []
             place = folder / names[number]
             _remove_path(place)  # half a file of a run that was killed
-            _write_file(place, forms[number], contents(position, told, counts))
-            result = written[number] = WrittenFile(names[number], sum(counts), told)
+            _write_file(place, forms[number], contents(position, reports, counts))
+            result = finished_files[number] = WrittenFile(names[number], sum(counts), reports)
             told_of = {"input": part_identity(corpus.parts[number]), "written": asdict(result)}
             write_atomically(notes[number], json.dumps(told_of))
-    return [written[number] for number in range(len(names))]
+    return [finished_files[number] for number in range(len(names))]
 
 
 def _read_note(note: Path, part: Part) -> WrittenFile | None:

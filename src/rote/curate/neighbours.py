@@ -79,10 +79,10 @@ class ByLexicon:
                 for number, text in enumerate(some):
                     words = finder.words(Item("", "", text, ("",), None), annotation, number)[0]
                     choices = [
-                        (word.start, word.end, other)
+                        (word.start, word.end, form)
                         for word in words
                         if not word.why
-                        for other in _other_forms(word, lexicon)
+                        for form in _other_forms(word, lexicon)
                     ]
                     neighbours.append(_draw_texts(text, choices, self.count, self.seed))
                 advance(len(some))

@@ -121,7 +121,7 @@ class ShardCache:
 
 def _pack_shard(piece: TokenizedShard) -> bytes:
     batch, layer = piece.batch, piece.layer
-    told = {
+    header = {
         "file": batch.file,
         "label": batch.label,
         "size": piece.size,
@@ -135,7 +135,7 @@ def _pack_shard(piece: TokenizedShard) -> bytes:
         ],
     }
     arrays: dict[str, Any] = {
-        "told": np.frombuffer(json.dumps(told, default=str).encode(), np.uint8),
+        "told": np.frombuffer(json.dumps(header, default=str).encode(), np.uint8),
         "ids": layer.ids,
         "text_ends": layer.text_ends,
         "counts": piece.counts,

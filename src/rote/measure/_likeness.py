@@ -101,8 +101,8 @@ def within_sets(sets: Integers, texts: Integers) -> TextPairs:
     """All pairs of these texts that are in the same set; `sets` is by text, -1 for none."""
     firsts, seconds = [], []
     for members in _members(sets, texts):
-        left, second = np.triu_indices(len(members), 1)
-        firsts.append(members[left])
+        first, second = np.triu_indices(len(members), 1)
+        firsts.append(members[first])
         seconds.append(members[second])
     first = _joined(firsts)
     return TextPairs(first, _joined(seconds), sets[first])

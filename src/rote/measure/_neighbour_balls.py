@@ -105,29 +105,29 @@ class BallCounts:
 
 @dataclass(frozen=True, slots=True)
 class Balls:
-    """Around every point of `centres` the points of `other`, by how many neighbours they are away.
+    """Around each of `centres` the points of `reached`, by how many neighbours they are away.
 
     `points[ends[c-1, -1]:ends[c, t]]` are those within the distance of neighbour t of centre c.
     """
 
     space: Points
     centres: Integers
-    other: Integers
+    reached: Integers
     places: NDArray[np.int32]
     points: NDArray[np.int32]
     ends: Integers
     strict: bool
 
-    def count_held(self, ours: Integers, other: Integers, k: int) -> BallCounts:
-        """Where `ours` and `other` say how often each point is there; more than k of `ours`."""
+    def count_held(self, ours: Integers, theirs: Integers, k: int) -> BallCounts:
+        """Where `ours` and `theirs` say how often each point is there; more than k of `ours`."""
         from rote.measure._neighbour_points import count_balls
 
-        times, holds, unknown = count_balls(self.places, self.points, self.ends, ours, other, k)
+        times, holds, unknown = count_balls(self.places, self.points, self.ends, ours, theirs, k)
         centres = np.flatnonzero(unknown)
         if len(centres):
-            there, others = np.flatnonzero(ours), np.flatnonzero(other)
+            there, others = np.flatnonzero(ours), np.flatnonzero(theirs)
             to_own = self.space.chosen(self.centres[there])
-            to_other = self.space.chosen(self.other[others])
+            to_other = self.space.chosen(self.reached[others])
         for first in range(0, len(centres), _ROWS):
             block = centres[first : first + _ROWS]
             far, away = to_own(self.centres[block]), to_other(self.centres[block])

@@ -165,18 +165,18 @@ class _Paired:
     """The scores of a source and of another on the items that both have: means over its texts."""
 
     ours: Floats
-    other: Floats
+    theirs: Floats
     overlap: Floats
     bin: Integers
 
     @property
     def excess(self) -> Floats:
-        return self.ours - self.other
+        return self.ours - self.theirs
 
     def within(self, bin: int | None) -> _Paired:
         chosen = self.bin != NO_BIN if bin is None else self.bin == bin
         return _Paired(
-            self.ours[chosen], self.other[chosen], self.overlap[chosen], self.bin[chosen]
+            self.ours[chosen], self.theirs[chosen], self.overlap[chosen], self.bin[chosen]
         )
 
 
@@ -328,8 +328,8 @@ def _normalized(table: TableInput, source: str, column: Floats, bin: int | None)
     if (baseline := table.rows.others.get("normalize_to")) is None:
         return {}
     both = _paired(table, source, baseline, column).within(bin)
-    logs = paired_log_ratio(both.ours, both.other)
-    return _on_the_log("normalized", logs, table.level, ratio(both.other, both.ours))
+    logs = paired_log_ratio(both.ours, both.theirs)
+    return _on_the_log("normalized", logs, table.level, ratio(both.theirs, both.ours))
 
 
 def _excess(table: TableInput, source: str, column: Floats, bin: int | None) -> dict[str, Any]:
@@ -351,7 +351,7 @@ def _rise_over_control(table: TableInput, source: str, column: Floats) -> dict[s
         clusters.mean_by_cluster(both.excess[both.bin == bin], items[both.bin == bin], len(items))
         for bin in (0, last)
     )
-    ours, theirs = (log_ratio(c, both.bin, items, last) for c in (both.ours, both.other))
+    ours, theirs = (log_ratio(c, both.bin, items, last) for c in (both.ours, both.theirs))
     rho, p, n = rank_test(both.overlap, both.excess)
     low, high = rank_interval(rho, n, table.level)
     return {
@@ -375,7 +375,7 @@ def _paired(table: TableInput, source: str, other: str, column: Floats) -> _Pair
     texts = np.array([ours[item][1] for item in shared], np.int64)
     return _Paired(
         ours=np.array([ours[item][0] for item in shared], np.float64),
-        other=np.array([theirs[item][0] for item in shared], np.float64),
+        theirs=np.array([theirs[item][0] for item in shared], np.float64),
         overlap=rows.overlap[texts],
         bin=rows.bin[texts],
     )

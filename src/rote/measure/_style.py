@@ -497,8 +497,8 @@ def _lengths(tokens: StyleTokens) -> Floats:
 
 def count_features(t: StyleTokens) -> Mapping[str, Integers]:
     """How often each text has each feature that is counted."""
-    shown = {**_lists(t), **_verbs(t), **_clauses(t), **_phrases(t)}
-    counts = {name: t.count(flags) for name, flags in shown.items()}
+    flags_by_name = {**_lists(t), **_verbs(t), **_clauses(t), **_phrases(t)}
+    counts = {name: t.count(flags) for name, flags in flags_by_name.items()}
     nouns, counted = (
         t.count(t.pos("NOUN PROPN") & ~_hyphened(t)),
         t.count(_gerunds(t) & t.pos("NOUN")),

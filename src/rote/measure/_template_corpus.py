@@ -491,13 +491,12 @@ TEMPLATE, OTHER = "template", "other"
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
-    """Stretches of one text: character offsets, those of templates and others."""
+    """Stretches of one text, of templates and others, in character offsets."""
 
     text: str
     cluster: int
     """Texts with the same number belong together."""
-    template: list[tuple[int, int]]
-    other: list[tuple[int, int]]
+    by_kind: Mapping[str, list[tuple[int, int]]]
 
 
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
@@ -537,8 +536,10 @@ def _stretches(
         yield Stretches(
             rows.raw.string(number),
             cluster,
-            _spans(layer, places, windows.n),
-            _spans(layer, drawn, windows.n),
+            {
+                kind: _spans(layer, at, windows.n)
+                for kind, at in ((TEMPLATE, places), (OTHER, drawn))
+            },
         )
 
 
@@ -592,10 +593,7 @@ def _bits(
 
     kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
     spans = [
-        (stretch, span)
-        for kind in kinds
-        for stretch in stretches
-        for span in getattr(stretch, kind)
+        (stretch, span) for kind in kinds for stretch in stretches for span in stretch.by_kind[kind]
     ]
     texts = (
         [stretch.text for stretch in stretches]
@@ -610,7 +608,7 @@ def _bits(
     else:
         bits = iter([-_mean(answer.logprobs) / math.log(2) for answer in scored])
     return {
-        kind: [np.array([next(bits) for _ in getattr(stretch, kind)]) for stretch in stretches]
+        kind: [np.array([next(bits) for _ in stretch.by_kind[kind]]) for stretch in stretches]
         for kind in kinds
     }
 

@@ -288,7 +288,7 @@ class TextSums:
 
     counts: Integers
     squares: Floats
-    own: Floats
+    unshared: Floats
     shared: Ids
     weights: Floats
     ends: Offsets
@@ -299,11 +299,11 @@ class TextSums:
         factors = np.ones(len(take)) if factors is None else factors
         total = self.total(take, factors)
         # Not by BLAS, whose last digit may depend on how many threads are at work.
-        return float((factors**2 * self.own[take]).sum() + np.square(total).sum())
+        return float((factors**2 * self.unshared[take]).sum() + np.square(total).sum())
 
     def squares_of_groups(self, take: Integers, factors: Floats) -> Floats:
         """`square` of many groups of the same texts: of text i, group g takes `factors[i, g]`."""
-        squares = (factors**2 * self.own[take][:, None]).sum(axis=0)
+        squares = (factors**2 * self.unshared[take][:, None]).sum(axis=0)
         return np.asarray(
             squares + group_squares(self.shared, self.weights, self.ends, self.kinds, take, factors)
         )
@@ -315,7 +315,9 @@ class TextSums:
     def products(self, take: Integers) -> Floats:
         """The sum over the group times that over each of its texts."""
         total = self.total(take, np.ones(len(take)))
-        return self.own[take] + text_products(self.shared, self.weights, self.ends, total, take)
+        return self.unshared[take] + text_products(
+            self.shared, self.weights, self.ends, total, take
+        )
 
 
 def text_sums(histograms: Histograms, sentences: Sentences, texts: int) -> TextSums:
@@ -623,7 +625,7 @@ def squares_without(sums: TextSums, take: Take, weights: Floats) -> Floats:
     `weights[i]` are those of the bands when the i-th text is left out.
     """
     parts = _parts(take)
-    squares = sums.own[parts].reshape(-1, BANDS)
+    squares = sums.unshared[parts].reshape(-1, BANDS)
     ones = np.ones(len(take))
     totals = np.stack([sums.total(parts[band::BANDS], ones) for band in range(BANDS)], axis=1)
     # Not by BLAS, whose last digit may depend on how many threads are at work.

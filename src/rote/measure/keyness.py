@@ -288,7 +288,7 @@ class Counted:
     patterns: Items | None
     groups: Mapping[str, Take]
     others: Mapping[str, Take | None]
-    named: Mapping[str, str]
+    opposites: Mapping[str, str]
     contrasts: Mapping[str, SourceContrast] = field(default_factory=dict)
     pattern_contrasts: Mapping[str, SourceContrast] = field(default_factory=dict)
 
@@ -413,13 +413,13 @@ def resample(rows: Counted, take: Take, options: Options, rng: np.random.Generat
 
 def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     source = _source(rows, take)
-    if source not in rows.named:
+    if source not in rows.opposites:
         if len(rows.groups) > 1:
             return ["this is the reference: nothing to compare it with"]
         return ["nothing to compare with: name a --reference, a --corpus, or give several sources"]
     if source not in rows.contrasts:
         return [f"no item occurs {several(options.min_count, 'time')}"]
-    lines = [f"compared with {rows.named[source]}"]
+    lines = [f"compared with {rows.opposites[source]}"]
     contrast, others = rows.contrasts[source], rows.others[source]
     if others is None:
         lines.append("the texts of a corpus cannot be permuted: p is that of independent words")
@@ -500,8 +500,8 @@ def _row(
     column = counts.column(gram)
     return {
         "source": source,
-        "other": rows.named[source],
-        "used_more_by": source if more else rows.named[source],
+        "other": rows.opposites[source],
+        "used_more_by": source if more else rows.opposites[source],
         "count": a,
         "other_count": b,
         "rate": 1000 * a / size if size else np.nan,

@@ -415,7 +415,7 @@ class NearestIndex:
     sources: Integers
     reporter: Reporter = field(default_factory=Silent)
     lists: dict[tuple[int, int], NearestLists] = field(default_factory=dict)
-    joined: dict[tuple[int, ...], MergedLists] = field(default_factory=dict)
+    merged: dict[tuple[int, ...], MergedLists] = field(default_factory=dict)
     lock: Any = field(default_factory=Lock)
 
     @property
@@ -431,9 +431,9 @@ class NearestIndex:
         if (len(chosen) <= FEW and _PART * len(chosen) < every) or len(chosen) == every <= _ALL:
             return nearest_among(self.vectors, chosen, chosen)
         with self.lock:
-            if present not in self.joined:
-                self.joined[present] = self._joined(present)
-        lists = self.joined[present]
+            if present not in self.merged:
+                self.merged[present] = self._joined(present)
+        lists = self.merged[present]
         inside = np.zeros(len(self.vectors) + 1, np.bool_)
         inside[chosen] = True
         nearest = first_inside(lists.rows[chosen], lists.numbers, lists.distances, inside)

@@ -45,7 +45,7 @@ class _QuestionKind(Generic[Question, Answer]):
     key: Callable[[Question], bytes]
     length: Callable[[Question], int]
     """Tokens to read."""
-    written: int
+    max_tokens: int
     """Tokens that may be written for each."""
     ask: Callable[[Sequence[Question]], list[Answer]]
     to_bytes: Callable[[Answer], bytes]
@@ -170,16 +170,19 @@ def _ask_model(
     with Kept("answers", model.signature, reporter) as cache:
         before = cache.read(list(questions))
         answers = {key: way.from_bytes(data) for key, data in before.items()}
-        left = [(key, question) for key, question in questions.items() if key not in answers]
-        if answers and left:
+        unanswered = [(key, question) for key, question in questions.items() if key not in answers]
+        if answers and unanswered:
             reporter.say(f"{way.title}: {len(answers):,} of {len(questions):,} were done before")
-        if left:
-            names, pending = [name for name, _ in left], [question for _, question in left]
+        if unanswered:
+            names, pending = (
+                [name for name, _ in unanswered],
+                [question for _, question in unanswered],
+            )
             lengths = [way.length(question) for question in pending]
             if isinstance(model, Charging):
-                model.about_to(len(left), sum(lengths), len(left) * way.written)
-            lengths = [length + way.written for length in lengths]
-            with reporter.stage(way.title, len(left), "texts") as advance:
+                model.about_to(len(unanswered), sum(lengths), len(unanswered) * way.max_tokens)
+            lengths = [length + way.max_tokens for length in lengths]
+            with reporter.stage(way.title, len(unanswered), "texts") as advance:
                 for places, replies in _answer_batches(
                     way.ask, pending, lengths, model.batch, reporter
                 ):

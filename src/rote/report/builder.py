@@ -376,7 +376,7 @@ def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Repo
     report_reading(collected, settings, reporter)
     check_read(collected, settings)
     takes = {source: take for source, take in collected.groups.items() if not is_input(source)}
-    notes = [*remarks(collected.seen)]
+    notes = [*remarks(collected.guessed_languages)]
     if skipped := collected.problems.listed(_MAX_SKIPPED):
         notes.insert(0, " ".join(line.strip() for line in skipped))
     for source, copies in collected.copies.items():

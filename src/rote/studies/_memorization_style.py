@@ -63,7 +63,7 @@ class Completion:
     """The words that should follow and those that the model wrote, with their tags."""
 
     cut: CompletionPrompt
-    written: str
+    text: str
     words: tuple[str, ...]
     tags: tuple[str, ...]
     own_words: tuple[str, ...]
@@ -175,7 +175,7 @@ TITLES = {
 }
 _SHARES = ("exact", "style", "style_only")
 _KINDS = {"exact": "word for word", "style": "in style (tags)"}
-_TOLD = ("exact", "style", "words_agree", "tags_agree", "written")
+_TOLD = ("exact", "style", "words_agree", "tags_agree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +331,7 @@ def _text_rows(recall: Recall) -> Iterator[Row]:
                 "id": completion.cut.document.id,
                 "frequency": recall.frequency.get(completion.cut.key),
                 **{name: getattr(completion, name) for name in _TOLD},
+                "written": completion.text,
             }
 
 

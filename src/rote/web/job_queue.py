@@ -71,7 +71,7 @@ class JobProgress:
     stage: str = ""
     share: float | None = None
     rate: str = ""
-    left: float | None = None
+    seconds_left: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +226,7 @@ def _from_row(row: Any) -> Job:
     values = {f.name: row["made" if f.name == "created" else f.name] for f in fields(Job)}
     parsed = {name: parse_json(values[name]) for name in _JSON}
     parsed["remarks"] = tuple(parsed["remarks"])
+    parsed["progress"].setdefault("seconds_left", parsed["progress"].pop("left", None))
     job = Job(**{**values, **parsed, "progress": JobProgress(**parsed["progress"])})
     gone = job.state == "done" and row["gone"]
     return replace(job, state="deleted", result=None) if gone else job

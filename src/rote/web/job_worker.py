@@ -140,7 +140,7 @@ class PipeReporter:
         if share is None:
             stage = f"{stage}, {100 * inside:.0f} %" if inside and inside < 1 else stage
         progress = {"stage": self._steps.name_step(stage), "share": share}
-        progress |= {"rate": told.get("rate", ""), "left": self._steps.seconds_left()}
+        progress |= {"rate": told.get("rate", ""), "seconds_left": self._steps.seconds_left()}
         self._tell({"progress": progress})
 
     def say(self, line: str) -> None:
@@ -173,7 +173,7 @@ def stage_progress(
         "stage": title,
         "share": share,
         "rate": f"{_format_amount(pace)}{unit}/s" if has_rate else "",
-        "left": seconds_left,
+        "seconds_left": seconds_left,
     }
 
 

@@ -77,7 +77,7 @@ class RequestGuard:
         elif problem := self._foreign(scope, headers):
             await _drain_short_body(headers, receive)
             await answer.refuse(403, problem)
-        elif self._opened.token and not self._knows(scope, headers, self._opened.token):
+        elif self._opened.token and not self._knows(headers, self._opened.token):
             if self._brings(scope, self._opened.token):
                 await answer.welcome(headers.port, self._opened.token)
             else:
@@ -145,7 +145,7 @@ class RequestGuard:
     def _is_ours(self, name: str) -> bool:
         return "*" in self._opened.hosts or name in (host.lower() for host in self._opened.hosts)
 
-    def _knows(self, scope: Any, headers: _RequestHeaders, token: str) -> bool:
+    def _knows(self, headers: _RequestHeaders, token: str) -> bool:
         bearer = headers.one("authorization") or ""
         presented = bearer[7:] if bearer[:7].lower() == "bearer " else ""
         return _is_same_token(presented, token) or _is_same_token(

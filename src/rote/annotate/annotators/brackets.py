@@ -76,17 +76,17 @@ class BracketsAnnotator:
         for word in (word for tree in trees for word in tree.words):
             place = _skip(text, place)
             plain = word.translate(_PLAIN)
-            for written in (plain, *_OTHERS.get(plain, ())):
-                if text.startswith(written, place):
+            for form in (plain, *_OTHERS.get(plain, ())):
+                if text.startswith(form, place):
                     break
             else:
                 there = document.text[place : place + _SHOWN] or "nothing"
                 raise self._problem(document, f"has '{there}' where its trees have '{word}'")
-            spans.append((place, place + len(written)))
-            place += len(written)
+            spans.append((place, place + len(form)))
+            place += len(form)
         if (place := _skip(text, place)) < len(text):
-            left = document.text[place : place + _SHOWN]
-            raise self._problem(document, f"has '{left}' behind the last word of its trees")
+            rest = document.text[place : place + _SHOWN]
+            raise self._problem(document, f"has '{rest}' behind the last word of its trees")
         return [(document.text[start:end], start, end) for start, end in spans]
 
     def _problem(self, document: Document, what: str) -> InputError:

@@ -231,12 +231,14 @@ def entries() -> list[Entry]:
     for model in util.get_installed_models():
         meta = util.load_meta(next(util.get_package_path(model).rglob("meta.json")))
         scores = {"xpos": "tag_acc", "uas": "dep_uas", "las": "dep_las", "entity F": "ents_f"}
-        told = meta.get("performance", {})
-        accuracy = [f"{n} {100 * told[key]:.1f}" for n, key in scores.items() if told.get(key)]
+        performance = meta.get("performance", {})
+        accuracy = [
+            f"{n} {100 * performance[key]:.1f}" for n, key in scores.items() if performance.get(key)
+        ]
         layers = tuple(meta.get("pipeline", ()))
         licence = meta.get("license") or "not stated"
-        shown = f"{', '.join(accuracy)} (its own test set)" if accuracy else "not stated"
-        listed.append(Entry(f"spacy:{model}", layers, licence, shown))
+        quality = f"{', '.join(accuracy)} (its own test set)" if accuracy else "not stated"
+        listed.append(Entry(f"spacy:{model}", layers, licence, quality))
     return listed or [Entry("spacy:MODEL", (), "", "", "an installed pipeline")]
 
 

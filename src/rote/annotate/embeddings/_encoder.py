@@ -225,7 +225,7 @@ def attend(
     keys = np.empty((padded, width), np.float32)
     values = np.empty((heads, padded, size), np.float32)
     near = np.empty((padded, padded), np.float32)
-    seen = np.empty((padded, size), np.float32)
+    sums = np.empty((padded, size), np.float32)
     out = np.empty((longest, width), np.float32)
     total = np.empty(padded, np.float32)
     root = _ONE / np.sqrt(np.float32(size))
@@ -250,10 +250,10 @@ def attend(
             begin = head * size
             _compare(keys, queries, begin, size, length, filled, near)
             _shares(near, length, filled, total)
-            _gather(near, values[head], length, filled, seen)
+            _gather(near, values[head], length, filled, sums)
             for piece in range(length):
                 for column in range(size):
-                    out[piece, begin + column] = seen[piece, column] / total[piece]
+                    out[piece, begin + column] = sums[piece, column] / total[piece]
         for piece in range(length):
             at = first + piece
             units[at] = _write(out[piece], digits[at], digits[count + at], lanes)

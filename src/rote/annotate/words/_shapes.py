@@ -433,8 +433,8 @@ def number_end(data: Data, p: int, kinds: Kinds, keys: Keys, bits: Bits) -> int:
     while (data[q] == DOT or data[q] == COMMA or data[q] == COLON) and DIGITS[data[q + 1]]:
         q = digits_end(data, q + 1)
     mark = data[q]
-    joined = data[p - 1] == HYPHEN or data[p - 1] == SLASH
-    if mark in (HYPHEN, SLASH) and DIGITS[data[q + 1]] and not joined:
+    after_joiner = data[p - 1] == HYPHEN or data[p - 1] == SLASH
+    if mark in (HYPHEN, SLASH) and DIGITS[data[q + 1]] and not after_joiner:
         groups, s, first, last = 1, q, q - p, 0
         while (data[s] == HYPHEN or data[s] == SLASH) and DIGITS[data[s + 1]]:
             r = digits_end(data, s + 1)

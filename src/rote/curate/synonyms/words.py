@@ -199,7 +199,7 @@ _OPENS_CLAUSE = ("that", "if", "whether", "how", "why", "what", "who", "where", 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word as it was annotated; `joined` says that one space parts it from the word before,
+    """A word as it was annotated; `spaced` says that one space parts it from the word before,
     `dep` is its label in the tree and `takes` are those of its dependents."""
 
     form: str
@@ -209,7 +209,7 @@ class Token:
     start: int
     end: int
     first: bool
-    joined: bool
+    spaced: bool
     particle: bool
     frame: Frame | None
     dep: str
@@ -250,12 +250,12 @@ def _is_hyphenated(token: Token, before: Token | None) -> bool:
 
 def _noun_reason(token: Token, before: Token | None, after: Token | None, as_a: bool) -> str:
     kinds = ("NOUN", "PROPN")
-    if (after is not None and after.joined and after.upos in kinds) or (
-        before is not None and token.joined and before.upos in kinds
+    if (after is not None and after.spaced and after.upos in kinds) or (
+        before is not None and token.spaced and before.upos in kinds
     ):
         return COMPOUND
     # in search of, at risk, take care: no article, no plural. As a result has one.
-    bare = before is None or not token.joined or before.upos not in _BEFORE_NOUNS
+    bare = before is None or not token.spaced or before.upos not in _BEFORE_NOUNS
     bare = bare or (before is not None and before.form.lower() in _QUANTITIES)
     return PHRASE if token.tag == "NN" and (bare or as_a) else ""
 
@@ -268,7 +268,7 @@ def _verb_reason(tokens: Sequence[Token], at: int, length: int) -> str:
         return ADJECTIVE
     if at and (tokens[at - 1].form.lower(), token.lemma) == ("could", "use"):  # would like
         return PHRASE
-    follows = tokens[last] if last < len(tokens) and tokens[last].joined else None
+    follows = tokens[last] if last < len(tokens) and tokens[last].spaced else None
     forms = [each.form.lower() for each in tokens[last : last + 1]]
     if (
         token.takes & {"xcomp", "ccomp", "iobj"}
@@ -409,7 +409,7 @@ class WordFinder:
         """How many tokens are one word, and the word if it is a noun or a verb."""
         for length in range(min(_LONGEST, len(tokens) - at), 1, -1):
             run = tokens[at : at + length]
-            if all(t.joined for t in run[1:]) and self.lexicon.is_fixed(
+            if all(t.spaced for t in run[1:]) and self.lexicon.is_fixed(
                 " ".join(token.form.lower() for token in run)
             ):
                 return length, None
@@ -421,7 +421,7 @@ class WordFinder:
         return 1, self._one(tokens, at)
 
     def _several(self, run: Sequence[Token]) -> Word | None:
-        if not all(token.joined and token.upos in _INSIDE for token in run[1:]):
+        if not all(token.spaced and token.upos in _INSIDE for token in run[1:]):
             return None
         first, last = run[0], run[-1]
         if any(token.form[0].isupper() and not token.first for token in run):
@@ -520,7 +520,7 @@ def _annotated_tokens(annotation: Annotation, number: int) -> Iterator[Token]:
         label = deps[at - place.start]
         yield Token(
             *(form, tag, upos, lemma, start, end, first),
-            joined=start == before + 1,
+            spaced=start == before + 1,
             particle=at in apart,
             frame=_verb_frame(label, takes),
             dep=label,

@@ -266,7 +266,7 @@ def _write_segments(
                     places = count_positions(piece, manifest.layers)
                     file, temporary = home.absolute() / piece.file, home == path / PIECES
                     writer.add(QueuedPiece(file, piece.content, piece.words, places, temporary))
-                    scripts += piece.seen
+                    scripts += piece.guessed_languages
                 elif each.note == IN_INDEX:
                     already += 1
                 elif each.note:
@@ -497,7 +497,7 @@ def _open_stored(path: Path, order: tuple[str, NextPiece]) -> NextPiece:
         words=len(annotation.word.ids),
         size=following.size,
         digests=[],
-        seen=Counter(),
+        guessed_languages=Counter(),
         items=tuple((name, len(layer.ids)) for name, layer in annotation.trees.items()),
         batch=batch.bare(),
     )

@@ -37,7 +37,7 @@ _SMALL = 6 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class CollectedTexts:
-    """A sample, which texts belong to which source, and what was seen on the way.
+    """A sample, which texts belong to which source, and what was learned on the way.
 
     `strata` holds each text's number in `doc_ids` (-1: none), `sets` the same for what the field
     of `--within` holds; `fields` are those of the first record.
@@ -55,7 +55,7 @@ class CollectedTexts:
     fingerprint: str
     problems: Problems
     fields: frozenset[str]
-    seen: Counter[str]
+    guessed_languages: Counter[str]
     copies: Counter[str]
     """How many of the `read` texts of a source occur there already."""
     read: Mapping[str, int]
@@ -155,7 +155,7 @@ def collect_texts(
     files: list[str] = []
     problems, fingerprint = Problems(), Fingerprint()
     seen_fields: frozenset[str] = frozenset()
-    seen: Counter[str] = Counter()
+    guessed_languages: Counter[str] = Counter()
     known_inputs: set[bytes] = set()
     known_texts: dict[str, set[bytes]] = {}
     copies: Counter[str] = Counter()
@@ -190,7 +190,7 @@ def collect_texts(
                 add(piece.inputs, np.array(new, np.int64))
                 known_inputs.update(piece.inputs.digests)
             seen_fields = seen_fields or piece.fields
-            seen += piece.seen
+            guessed_languages += piece.guessed_languages
             advance(piece.size)
     return CollectedTexts(
         sample=builder.finish(),
@@ -204,7 +204,7 @@ def collect_texts(
         fingerprint=fingerprint.hexdigest(),
         problems=problems,
         fields=seen_fields,
-        seen=seen,
+        guessed_languages=guessed_languages,
         copies=copies,
         read={name: len(numbers) for name, numbers in members.items()},
         files=files if len(set(files)) > 1 else [],

@@ -117,7 +117,7 @@ def compute(
     first, *others = correct_results(
         policy.results, settings.correction, most=most, reporter=policy.reporter
     )
-    notes = (*first.notes, *policy.left_out, *remarks(policy.collected.seen))
+    notes = (*first.notes, *policy.left_out, *remarks(policy.collected.guessed_languages))
     return [replace(_with_copies(first, policy.collected), notes=notes), *others]
 
 

@@ -73,11 +73,11 @@ def measure_facets(
             notes.append(f"{metric.name} leaves out {', '.join(part.collected.groups)}: {problem}")
         else:
             notes += _read_apart(metric, part) if place else []
-    joined = _join_results(results, list(collected.groups), settings)
-    signature = joined.signature
+    combined = _join_results(results, list(collected.groups), settings)
+    signature = combined.signature
     if languages := language_signatures(metric, options, collected, words):
         signature = signature.with_setting("languages", languages)
-    return replace(joined, notes=(*joined.notes, *notes), signature=signature), tests
+    return replace(combined, notes=(*combined.notes, *notes), signature=signature), tests
 
 
 def _measure_part(
@@ -156,7 +156,7 @@ def _join_results(results: Sequence[Result], order: Sequence[str], settings: Set
             # What is said of the corpus rather than of a source is the same in every facet.
             if name != "values" and (result is first or rows != first.tables.get(name)):
                 tables.setdefault(name, []).extend(rows)
-    joined = replace(
+    combined = replace(
         first,
         reference=settings.reference,
         by_source=sources,
@@ -164,7 +164,7 @@ def _join_results(results: Sequence[Result], order: Sequence[str], settings: Set
         tables={"values": first.tables["values"], **tables},
         notes=tuple(dict.fromkeys(note for result in results for note in result.notes)),
     )
-    return replace(joined, tables={**joined.tables, **_sweep(joined)})
+    return replace(combined, tables={**combined.tables, **_sweep(combined)})
 
 
 def _sweep(result: Result) -> dict[str, list[dict[str, Any]]]:

@@ -205,12 +205,12 @@ def _fill_rows(
 
 def _join_facets(families: Sequence[_Family]) -> list[_Family]:
     """Verdicts and details of a facet as one."""
-    joined: dict[str, _Family] = {}
+    families_by_facet: dict[str, _Family] = {}
     for family in families:
-        before = joined.get(family.facet)
+        before = families_by_facet.get(family.facet)
         members = [*(before.members if before else ()), *family.members]
-        joined[family.facet] = replace(family, members=members)
-    return list(joined.values())
+        families_by_facet[family.facet] = replace(family, members=members)
+    return list(families_by_facet.values())
 
 
 def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]:

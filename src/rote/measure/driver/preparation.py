@@ -41,7 +41,7 @@ class PreparedShard:
     texts: list[bytes]
     """A hash of each text alone, by which copies are known."""
     fields: frozenset[str]
-    seen: Counter[str]
+    guessed_languages: Counter[str]
     """What the texts look like, where the English models were used on them."""
     languages: Mapping[str | None, list[str]]
     """By field (None: the text itself) the code of each language, "" where it is not known."""
@@ -118,10 +118,10 @@ class Preparation:
         documents = batch.documents
         groups = [_group(document, self.fields.by, batch.label) for document in documents]
         codes = self._languages(documents, groups)
-        languagesuages_here: Counter[str] = Counter()
+        guessed: Counter[str] = Counter()
         if annotation is None and self.words.annotates(self.needs):
             if self.words.annotator == annotators.DEFAULT:
-                languagesuages_here = glance([document.text for document in documents])
+                guessed = glance([document.text for document in documents])
             settled = [
                 replace(document, meta={**document.meta, SETTLED: code})
                 for document, code in zip(documents, codes[None])
@@ -137,7 +137,7 @@ class Preparation:
             digests=[self._digest(document) for document in documents],
             texts=[hash_id(document.text, 0) for document in documents],
             fields=_record_fields(documents[0], batch.label) if documents else frozenset(),
-            seen=languagesuages_here,
+            guessed_languages=guessed,
             languages=codes,
             inputs=self._inputs(batch),
         )

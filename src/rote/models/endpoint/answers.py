@@ -71,9 +71,9 @@ class EndpointAnswer:
     ended_itself: bool
     """Whether it says that no stop string ended the text."""
     model: str | None
-    read: int | None
+    prompt_tokens: int | None
     """Tokens of the prompt, as far as they are counted."""
-    written: int | None
+    output_tokens: int | None
     truncated: bool
     logprobs: Logprobs
 
@@ -416,7 +416,7 @@ def generated_text(
 ) -> Generated:
     """The text of an answer; `length` guesses its tokens where the endpoint does not count."""
     guessed = length(answer.text) if answer.text or not answer.filtered else 0
-    tokens = guessed if answer.written is None else answer.written
+    tokens = guessed if answer.output_tokens is None else answer.output_tokens
     return Generated(answer.text, tokens, _end_reason(answer, decoding), sent)
 
 
@@ -511,7 +511,7 @@ class PromptLengths:
 
     def check(self, answer: EndpointAnswer, text: str, where: str) -> None:
         """Refuse an answer to a part of the text."""
-        read = answer.read
+        read = answer.prompt_tokens
         # Blanks in a row may be one token, whatever their number.
         size = len(" ".join(text.split()))
         if answer.truncated:

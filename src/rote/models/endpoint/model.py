@@ -79,8 +79,8 @@ class CostEstimate:
     """Tokens that are read and written at most, and their price where one was given."""
 
     requests: int
-    read: int
-    written: int
+    prompt_tokens: int
+    output_tokens: int
     price: tuple[float, float] | None
 
     @property
@@ -88,11 +88,11 @@ class CostEstimate:
         """In the currency of the price."""
         if self.price is None:
             return None
-        return (self.read * self.price[0] + self.written * self.price[1]) / _MILLION
+        return (self.prompt_tokens * self.price[0] + self.output_tokens * self.price[1]) / _MILLION
 
     def __str__(self) -> str:
-        requests, read = several(self.requests, "request"), several(self.read, "token")
-        amount = f"{requests}, about {read} read and at most {self.written:,} written"
+        requests, read = several(self.requests, "request"), several(self.prompt_tokens, "token")
+        amount = f"{requests}, about {read} read and at most {self.output_tokens:,} written"
         if self.cost is None:
             return amount
         cents = self.cost >= 0.01 or not self.cost

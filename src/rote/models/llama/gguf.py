@@ -94,8 +94,8 @@ class GgufFile:
                 remedy="Put all parts beside each other",
             )
         before = _PART.fullmatch(ordered[0].name)
-        named = before["before"].removesuffix(".gguf") if before else ""
-        return cls(tuple(ordered), stem or named or ordered[0].stem)
+        file_stem = before["before"].removesuffix(".gguf") if before else ""
+        return cls(tuple(ordered), stem or file_stem or ordered[0].stem)
 
     def __str__(self) -> str:
         if len(self.paths) == 1:

@@ -224,7 +224,7 @@ def _train(
             torch.manual_seed((seed << 32) + state.step)
             assert state.losses is not None
             assert state.looks is not None
-            state.losses.append(_update(model, adam, objective, rows, state, options, reporter))
+            state.losses.append(_update(model, adam, objective, rows, state, reporter))
             rate.step()
             state.step += 1
             advance(1)
@@ -273,7 +273,6 @@ def _update(
     objective: Objective,
     rows: Integers,
     state: TrainingState,
-    options: TrainOptions,
     reporter: Reporter,
 ) -> float:
     """One step; a batch that does not fit into memory is cut, and its gradients are added up. Where

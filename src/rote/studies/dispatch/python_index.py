@@ -14,7 +14,7 @@ from rote.index.index import Index as ShellIndex
 from rote.studies.dispatch.functions import IMPLIED, command_function, translate_errors
 
 
-class Index(ShellIndex):
+class PythonIndex(ShellIndex):
     __doc__ = ShellIndex.__doc__
 
     def trace(self, texts: Input, /, **keywords: Any) -> Result:
@@ -23,7 +23,7 @@ class Index(ShellIndex):
         return result
 
 
-def _translate_methods(kind: type[Index]) -> None:
+def _translate_methods(kind: type[PythonIndex]) -> None:
     for name, method in inspect.getmembers(ShellIndex, inspect.isfunction):
         if not name.startswith("_"):
             setattr(kind, name, translate_errors(method))
@@ -35,4 +35,5 @@ def _translate_methods(kind: type[Index]) -> None:
     kind.trace.__signature__ = traced.replace(parameters=parameters)  # type: ignore[attr-defined]
 
 
-_translate_methods(Index)
+_translate_methods(PythonIndex)
+Index = PythonIndex

@@ -63,7 +63,7 @@ function inTime(seconds) {
 }
 
 function show(box, job) {
-  const { stage, share, rate, left } = job.progress;
+  const { stage, share, rate, seconds_left: left } = job.progress;
   const waiting = job.before ? `Waiting, ${job.before} before it` : "Waiting";
   const name = job.state === "waiting" ? waiting : stage || "starting";
   const title = name.charAt(0).toUpperCase() + name.slice(1);
