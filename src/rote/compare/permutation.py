@@ -246,12 +246,12 @@ def draw_permuted(
     exchange = make_exchange(*pair, strata, among)
     texts = sum(map(len, pair))
     takes = (*pair, strata, *(among or ()))
-    kept = _kept_groups(seed, purpose, tuple(take.tobytes() for take in takes))
+    groups_by_draw = _kept_groups(seed, purpose, tuple(take.tobytes() for take in takes))
 
     def drawn(number: int) -> Groups:
-        groups = kept.get(number) or exchange(generator(seed, purpose, number))
+        groups = groups_by_draw.get(number) or exchange(generator(seed, purpose, number))
         if (number + 1) * texts <= _MOST_KEPT:
-            kept[number] = groups
+            groups_by_draw[number] = groups
         return groups
 
     return draw_group_values(many, drawn, numbers=numbers, jobs=jobs, advance=advance)
