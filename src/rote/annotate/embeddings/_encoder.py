@@ -71,7 +71,12 @@ class Encoder:
 
     def __call__(self, pieces: NDArray[np.int64], ends: NDArray[np.int64]) -> Vectors:
         """One vector for each text; the pieces of text t end at `ends[t]`."""
+        starts = starts_of(ends)
+        sums = np.add.reduceat(self.read_pieces(pieces, ends), starts)
+        return unit(sums / (ends - starts)[:, None])
 
+    def read_pieces(self, pieces: NDArray[np.int64], ends: NDArray[np.int64]) -> Vectors:
+        """What the last layer says of each piece in its text."""
         count, width, widest = len(pieces), len(self.norm[0]), len(self.layers[0].up.bias)
         starts = starts_of(ends)
         places = np.arange(count) - np.repeat(starts, ends - starts)
@@ -93,7 +98,7 @@ class Encoder:
             add(*after(layer.output, narrow), layer.output_norm, states, narrow)
             activate(*after(layer.up, narrow), wide)
             add(*after(layer.down, wide), layer.norm, states, narrow)
-        return unit(np.add.reduceat(states, starts) / (ends - starts)[:, None])
+        return states
 
 
 def encoder(weights: Mapping[str, Array], heads: int) -> Encoder:

@@ -22,8 +22,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rote.annotate.embeddings._batches import Batches, Flags, Vectors, check_installed, collect
+from rote.annotate.embeddings._batches import (
+    Batches,
+    Flags,
+    Vectors,
+    check_installed,
+    collect,
+    unit,
+)
 from rote.annotate.embeddings._encoder import Encoder, encoder
 from rote.annotate.embeddings._onnx import arrays
 from rote.core.errors import InputError, MissingExtra, OptionError
@@ -134,6 +142,32 @@ class MiniLM:
             for block, vectors in zip(blocks, pool.map(some, blocks)):
                 yield list(block), vectors
                 advance(len(block))
+
+
+PIECE_UNIT = 512
+"""The length of a piece's vector in whole numbers, which are cut at 127."""
+
+
+def read_pieces(texts: Sequence[str]) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """A vector for each word piece of texts, in whole numbers, and where each text's end; the two
+    marks at the ends of a text are left out."""
+    ids = [encoding.ids for encoding in _encoded(texts)] if texts else []
+    encode = _model()
+
+    def some(block: range) -> NDArray[np.int8]:
+        sizes = [len(ids[number]) for number in block]
+        ends = np.cumsum(sizes)
+        states = encode.read_pieces(np.concatenate([ids[number] for number in block]), ends)
+        inside = np.ones(len(states), np.bool_)
+        inside[ends - 1] = inside[ends - sizes] = False
+        scaled = np.rint(unit(states[inside]) * PIECE_UNIT)
+        return np.clip(scaled, -127, 127).astype(np.int8)
+
+    blocks = _blocks([len(each) for each in ids], BATCH) if ids else []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        parts = list(pool.map(some, blocks))
+    rows = np.concatenate([np.empty((0, MiniLM().dimensions), np.int8), *parts])
+    return rows, np.cumsum([len(each) - 2 for each in ids], dtype=np.int64)
 
 
 def embedder(rest: str) -> MiniLM:

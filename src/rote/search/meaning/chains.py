@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -122,10 +122,6 @@ class Chain:
     cosines: tuple[int, ...]
     """In thousandths."""
 
-    def move(self, by: int) -> Chain:
-        """The same of sentences that are counted from elsewhere."""
-        return replace(self, sentences=tuple(sentence + by for sentence in self.sentences))
-
     @property
     def similarity(self) -> float:
         """The mean cosine."""
@@ -183,23 +179,6 @@ def find_candidates(
     rows, there, near, gains = rows[keep], there[keep], near[keep], gains[keep]
     starts = np.searchsorted(rows, np.arange(len(sentences) + 1)).astype(np.int64)
     return Candidates(starts, there, source.documents(there), near, gains)
-
-
-def take_rows(candidates: Candidates, first: int, last: int) -> Candidates:
-    """The candidates of the sentences from `first` to `last`, the last one not included."""
-    starts = candidates.starts[first : last + 1]
-    some = slice(int(starts[0]), int(starts[-1]))
-    columns = (candidates.numbers, candidates.documents, candidates.cosines, candidates.gains)
-    return Candidates(starts - starts[0], *(column[some] for column in columns))
-
-
-def leave_out(candidates: Candidates, documents: set[int]) -> Candidates:
-    """The candidates that are not of these documents of the corpus."""
-    keep = ~np.isin(candidates.documents, list(documents))
-    before: Integers = np.concatenate((np.zeros(1, np.int64), np.cumsum(keep)))
-    columns = (candidates.numbers, candidates.documents, candidates.cosines, candidates.gains)
-    starts = np.asarray(before[candidates.starts], np.int64)
-    return Candidates(starts, *(column[keep] for column in columns))
 
 
 def select_sentences(

@@ -133,18 +133,12 @@ class Chance:
         return cls(*tails)
 
 
-def draw_blocks(
-    texts: Integers, without: NDArray[np.bool_] | None = None
-) -> tuple[Integers, Integers]:
-    """Sentences of whole blocks from all over the texts that they are of, and the block of each;
-    no block has a sentence of those `without`."""
+def draw_blocks(texts: Integers) -> tuple[Integers, Integers]:
+    """Sentences of whole blocks from all over the texts that they are of, and the block of each."""
     first = np.searchsorted(texts, texts)
     length = np.searchsorted(texts, texts, side="right") - first
     place = np.arange(len(texts)) - first
     begins = np.flatnonzero((place % BLOCK == 0) & (length - place >= BLOCK))
-    if without is not None:
-        sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(without)))
-        begins = begins[sums[begins + BLOCK] == sums[begins]]
     count = min(BLOCKS, len(begins))
     chosen = begins[np.arange(count) * len(begins) // max(1, count)]
     rows = (chosen[:, None] + np.arange(BLOCK)).ravel()

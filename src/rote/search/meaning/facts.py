@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rote.annotate import sentences, tagging, words
 from rote.core.layer import Layer
 
-VERSION = "2"
+VERSION = "3"
 NUMBERS, NAMES, NEGATION = "numbers", "names", "negation"
 
 _UNITS = (
@@ -206,14 +206,56 @@ def _lacking_names(one: TextFacts, other: TextFacts) -> set[str]:
 
 
 def is_same_name(first: str, second: str) -> bool:
-    """Whether two names in lower case may be one: equal but for a letter, or one shortened."""
+    """Whether two names in lower case may be one: spelled nearly alike, or one shortened.
+
+    >>> is_same_name("zelenskyy", "selensky"), is_same_name("kiev", "kyiv")
+    (True, True)
+    >>> is_same_name("london", "linden"), is_same_name("austria", "australia")
+    (False, False)
+    """
     first, second = (name.removesuffix("'s").strip(".'") for name in (first, second))
     if first == second:
         return True
     short, long = sorted((first, second), key=len)
     if len(short) >= 3 and long.startswith(short) and len(long) - len(short) <= 3:
         return True
-    return len(short) >= 5 and first[0] == second[0] and _is_one_edit(short, long)
+    if len(short) >= 5 and first[0] == second[0] and _is_one_edit(short, long):
+        return True
+    return len(short) >= 4 and _sounds_alike(short, long)
+
+
+_SOUNDS = (("ph", "f"), ("tz", "s"), ("ck", "k"), ("x", "ks"), ("th", "t"), ("kh", "k"), ("h", ""))
+_LETTERS = str.maketrans("yjwzcq", "iivskk")
+_REPEATED = re.compile(r"(.)\1+")
+_VOWELS = re.compile("[aeiou]+")
+
+
+def _sounds_alike(first: str, second: str) -> bool:
+    """Whether names have the same consonants as they are transcribed from other languages, and at
+    most a quarter of their letters differs."""
+    sounds = []
+    for name in (first, second):
+        for spelled, sound in _SOUNDS:
+            name = name.replace(spelled, sound)
+        sounds.append(_REPEATED.sub(r"\1", name.translate(_LETTERS)))
+    one, other = sounds
+    if _VOWELS.sub("", one) != _VOWELS.sub("", other) or one[:1] != other[:1]:
+        return False
+    if len(second) <= 5 and len(one) == len(other):
+        return one == other  # Leeds is not Lodz
+    return _count_edits(one, other) <= max(1, len(second) // 4)
+
+
+def _count_edits(first: str, second: str) -> int:
+    """Letters that are exchanged, added or left out."""
+    before = list(range(len(second) + 1))
+    for row, letter in enumerate(first, 1):
+        now = [row]
+        for column, other in enumerate(second, 1):
+            best = min(before[column], now[-1]) + 1
+            now.append(min(best, before[column - 1] + (letter != other)))
+        before = now
+    return before[-1]
 
 
 def _is_one_edit(short: str, long: str) -> bool:

@@ -1,62 +1,89 @@
 """Which texts say in other words what a part of a test item says; texts may be a stream.
 
-A sieve comes first: the cosine of static vectors, and how rare the words are that two sentences
-share. Of all sentences those go on that score more than all but `_PASS` of a sample's sentences of
-their size, with the sentence before and behind each. Only these meet the encoder. Their chains
-(`chains.py`) lead to the sentences of a part; a chain counts that holds half of the part's words,
-and that chance reaches seldom enough (`chance.py`, from the sample's own sentences). Products of
-static vectors are whole numbers that single precision adds exactly, so the sieve lets the same
-sentences pass on every machine.
+A part is compared as a whole (a long one in pieces) with windows of one to three sentences, because
+whoever rewords joins sentences and turns them around. Three steps, each for what the step before
+let pass:
+
+1. The cosine of static vectors, and the share of words in common by weight: all windows.
+2. Alignment of words: each word of one side with the most similar word of the other by static
+   vectors, weighted by rarity. The worse of both directions counts, since a window that says the
+   same leaves nothing out and adds nothing.
+3. The same with the encoder's vectors of word pieces in their sentences. A match is what chance
+   reaches seldom enough; that is counted on the sample's own sentences.
+
+Products of static vectors are whole numbers that single precision adds exactly, so the same windows
+pass on every machine.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import glyphs, sentences, words
-from rote.annotate.embeddings import Embedder, static
-from rote.core.array_types import Integers
+from rote.annotate.embeddings import static
+from rote.annotate.embeddings.minilm import PIECE_UNIT, read_pieces
+from rote.annotate.folded_words import fold_word
+from rote.core.array_types import Array, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, starts_of
-from rote.search.meaning import chains, chance, facts
-from rote.search.meaning.chains import (
-    Chain,
-    SentenceTable,
-    TextSentences,
-    Vectors,
-    find_candidates,
-    leave_out,
-    link_candidates,
-    split_sentences,
-    take_rows,
-    word_sets,
-    word_weight,
-)
-from rote.search.meaning.chance import Chance, draw_blocks, estimate_chance
+from rote.core.numbers import format_number
+from rote.search.meaning import facts
+from rote.search.meaning.chains import UNIT, Vectors, word_sets, word_weight
 from rote.search.meaning.facts import compare_facts, read_facts
 
-VERSION = f"parts/1+{chains.VERSION}+{chance.VERSION}+facts/{facts.VERSION}"
-_PASS = 0.003
-"""The share of a sample's sentences that passes the sieve."""
+VERSION = f"parts/2+facts/{facts.VERSION}"
+_SENTENCES, _LONGEST = 3, 100
+"""Sentences of a window or a piece, and words that several of them have at most."""
 _SAMPLED = 20_000
-"""Sentences of the sample that are compared for that."""
-_SURE = 900
-"""A sentence with this score passes in any case."""
-_NEAR = 0.35
+"""Sentences of the sample that tell how rare words are."""
+_BLOCKS = 250
+"""Blocks of `_ROWS` sentences of the sample that tell what chance does."""
+_PASS, _ALIGNED = 0.15, 0.01
+"""The shares of a sample's windows that pass the first and the second step."""
+_SURE, _SURELY_ALIGNED = 750, 700
+"""With this score a window passes in any case."""
+_NEAR = 0.4
 """The cosine from which on shared words are looked at."""
+_MOST = 8
+"""Pieces that a window is compared with, the nearest ones."""
+_COPY = 1400
+"""Windows of the sample with this score in the first step may be copies of a piece, and tell
+nothing about chance."""
+_SLACK = 30
+"""Of overlapping windows those go on that align so much worse than the best at most."""
 _ROWS = 256
-_SIZES = np.array([4, 8, 16, 32])
-"""Words of sentences that are compared with their like."""
-_WEIGHTY = 0.2
-"""Sentences with a smaller share of a part's words are not in the sieve."""
+_SQUARE = static.UNIT**2
+_SCALE, _LONG = 128, 2000
+"""Sums of sentences are divided, and cut, so that products stay below 2**24."""
+_WORDS_SHARE = 18
+"""A thousandth for so much weight in the second step: the more two texts say, the less is
+similarity chance."""
+_COVERED, _WORSE, _WEIGHT, _SIZE, _UNEQUAL = 1.0, 1.1, 0.09, 45.0, -175.0
+"""Of the third step's score: how much of the piece the window has, the worse of both directions,
+the weight, the logarithm of the window's word pieces, and how much longer one is than the other.
+Fitted by logistic regression on 150 reworded items and windows of novels; other items and novels
+tested it (docs/curate.md)."""
+_COMMON, _MOST_LOWERED = 900, 200
+"""Pieces of which the sample has the like (*he looked at the clock*) must be met more closely: half
+of what the sample reaches above this is taken from their scores."""
+_SHARES = (1e-2, 3e-3, 1e-3, 3e-4)
+_USUAL = (880.0, 1075.0, 1215.0, 1340.0)
+"""The scores that these shares of sentences of novels reach with `_USUAL_PIECES` pieces."""
+_USUAL_PIECES = 3_500
+_ENOUGH = 10
+"""So many sentences must have reached a score for it to be counted."""
+_SMALLEST = 1e-12
 HELD = 0.5
-"""The share of a part's words that the sentences of a match hold at least."""
+"""The share of a part's words that the pieces of a match hold at least."""
+_APART = 100
+"""Words that may stand between the pieces of a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +103,251 @@ class PartMeaning:
 
 
 @dataclass(frozen=True, slots=True)
-class MeaningMatcher:
-    """The sentences of parts, and what is a match with them; travels to worker processes."""
+class Windows:
+    """Sentences in a row: words `first[w]` to `last[w]` of a layer, `counts[w]` sentences from
+    `sentences[w]` on, of text `texts[w]`."""
 
-    embedder: Embedder
+    first: Integers
+    last: Integers
+    sentences: Integers
+    counts: Integers
+    texts: Integers
+
+    @classmethod
+    def of(cls, layer: Layer) -> Windows:
+        """All of one to three sentences; of more than one only if they are not too long."""
+        first, last = sentence_bounds(layer)
+        texts = np.searchsorted(layer.text_ends, first, side="right")
+        begins = np.repeat(np.arange(len(first)), _SENTENCES)
+        ends = begins + np.tile(np.arange(_SENTENCES), len(first))
+        inside = np.minimum(ends, len(first) - 1)
+        fits = (ends < len(first)) & (texts[begins] == texts[inside])
+        fits &= (begins == ends) | (last[inside] - first[begins] <= _LONGEST)
+        begins, ends = begins[fits], ends[fits]
+        return cls(first[begins], last[ends], begins, ends - begins + 1, texts[begins])
+
+    def __getitem__(self, rows: Integers | NDArray[np.bool_] | slice) -> Windows:
+        columns = (self.first, self.last, self.sentences, self.counts, self.texts)
+        return Windows(*(column[rows] for column in columns))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def _cut_pieces(layer: Layer) -> Windows:
+    """Texts in as few pieces as window size allows, one after the other."""
+    first, last = sentence_bounds(layer)
+    texts = np.searchsorted(layer.text_ends, first, side="right")
+    begins: list[int] = []
+    for number in range(len(first)):
+        begin = begins[-1] if begins else 0
+        if (
+            not begins
+            or texts[number] != texts[begin]
+            or number - begin >= _SENTENCES
+            or last[number] - first[begin] > _LONGEST
+        ):
+            begins.append(number)
+    rows = np.array(begins, np.int64)
+    ends = np.append(rows[1:], len(first))[: len(rows)] - 1
+    return Windows(first[rows], last[ends], rows, ends - rows + 1, texts[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Windows and the pieces that they may say."""
+
+    windows: Integers
+    pieces: Integers
+    scores: Integers
+    """In thousandths."""
+    weights: Integers
+    """The weight of the words of the one that says less."""
+
+    def __getitem__(self, rows: NDArray[np.bool_] | Integers) -> Candidates:
+        columns = (self.windows, self.pieces, self.scores, self.weights)
+        return Candidates(*(column[rows] for column in columns))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWords:
+    """The different words of a layer in lower case; marks are none (-1)."""
+
+    ids: Integers
+    """The number of each word of the layer."""
+    known: Integers
+    """The number that a sieve has for each word, -1 for none."""
+    weights: Integers
+    rows: NDArray[np.int8]
+    """Static vectors in whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sieve:
+    """The pieces, as windows are quickly compared with them."""
+
+    vectors: Vectors
+    """Static vectors in whole numbers, see `embeddings/static.py`."""
+    numbers: dict[str, int]
+    """The different words of the pieces."""
+    starts: Integers
+    """Where the words of each piece begin in `words`."""
+    words: Integers
+    weights: Integers
+    """How rare each word is, ten for each nat."""
+    totals: Integers
+    """The weights of the different words of each piece."""
+    rows: NDArray[np.int8]
+    """Static vectors of words."""
+    counts: dict[str, int]
+    """How many sentences of a sample have a word, and how many there are."""
+    sampled: int
+
+    @classmethod
+    def build(cls, layer: Layer, pieces: Windows, among: Sequence[frozenset[str]]) -> Sieve:
+        """Rare is a word `among` others."""
+        own_words = word_sets(layer.ids, layer.vocabulary, pieces.first, pieces.last)
+        numbers = {word: n for n, word in enumerate(sorted(frozenset().union(*own_words)))}
+        counts = dict(Counter(word for each in among for word in each))
+        ids = [sorted(numbers[word] for word in each) for each in own_words]
+        weights = _weigh_words(list(numbers), counts, len(among))
+        rows = static.weighted_rows(layer.vocabulary)
+        sums = static.sum_spans(rows, layer.ids, pieces.first, pieces.last)
+        return cls(
+            static.quantize(sums).astype(np.float32),
+            numbers,
+            np.cumsum([0, *map(len, ids)]),
+            np.array([number for each in ids for number in each], np.int64),
+            weights,
+            np.array([weights[each].sum() for each in ids], np.int64),
+            _word_rows(list(numbers)),
+            counts,
+            len(among),
+        )
+
+    def read_words(self, layer: Layer) -> LayerWords:
+        """The words of texts, as the pieces' words are numbered and weighed."""
+        strings = [
+            glyphs.fold(word).lower() if fold_word(word) else "" for word in layer.vocabulary
+        ]
+        different = [word for word in dict.fromkeys(strings) if word]
+        codes = {word: number for number, word in enumerate(different)}
+        code_of = np.array([codes.get(word, -1) for word in strings], np.int64)
+        return LayerWords(
+            code_of[layer.ids] if len(strings) else np.empty(0, np.int64),
+            np.array([self.numbers.get(word, -1) for word in different], np.int64),
+            _weigh_words(different, self.counts, self.sampled),
+            _word_rows(different),
+        )
+
+    def find_near(self, layer: Layer, own: LayerWords, windows: Windows) -> Candidates:
+        """The first step: the nearest pieces of each window, and how near they are."""
+        pieces = np.full((len(windows), _MOST), -1, np.int64)
+        scores = np.zeros((len(windows), _MOST), np.int64)
+        weights = np.zeros((len(windows), _MOST), np.int64)
+        sums = _sum_sentences(layer, *sentence_bounds(layer))
+        lengths = _window_lengths(sums, windows)
+        columns = self.starts, self.words, self.weights, self.totals
+        for begin in range(0, len(sums) if len(self.vectors) else 0, _ROWS):
+            low, high = np.searchsorted(windows.sentences, (begin, begin + _ROWS))
+            if low == high:
+                continue
+            some = slice(low, high)
+            products = sums[begin : begin + _ROWS + _SENTENCES - 1] @ self.vectors.T
+            rows = windows.sentences[some] - begin, windows.counts[some], lengths[some]
+            spans = own.ids, own.known, own.weights, windows.first[some], windows.last[some]
+            out = pieces[some], scores[some], weights[some]
+            _near_pieces(products, _NEAR, static.UNIT, *rows, *spans, *columns, *out)
+        rows, places = np.nonzero(pieces >= 0)
+        found = pieces[rows, places], scores[rows, places], weights[rows, places]
+        return Candidates(rows, *found)
+
+    def align(self, own: LayerWords, windows: Windows, near: Candidates) -> Candidates:
+        """The second step: what is near, scored by the words that are alike; of overlapping
+        windows the best."""
+        covered = np.zeros((len(near.windows), 2), np.int64)
+        first, last = windows.first[near.windows], windows.last[near.windows]
+        ours = own.rows, own.ids, own.weights, first, last
+        pieces = self.starts[near.pieces], self.starts[near.pieces + 1]
+        _cover(*ours, self.rows, self.words, self.weights, *pieces, _SQUARE, covered)
+        scores = covered.min(axis=1, initial=UNIT) + near.weights // _WORDS_SHARE
+        aligned = Candidates(near.windows, near.pieces, scores, near.weights)
+        aligned = aligned[np.lexsort((aligned.windows, aligned.pieces))]
+        keep = np.zeros(len(scores), np.bool_)
+        spans = windows.first[aligned.windows], windows.last[aligned.windows]
+        _keep_local_best(aligned.pieces, *spans, aligned.scores, _SLACK, keep)
+        return aligned[keep]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowChance:
+    """How often the best window from a sentence on reaches a score by chance; above the counted
+    levels the tail is exponential."""
+
+    levels: tuple[float, ...]
+    """The scores that `_SHARES` of sentences reach, falling shares."""
+    scale: float
+
+    @classmethod
+    def count(cls, scores: Integers, pieces: int) -> WindowChance:
+        """From the best scores of sentences; shares that too few of them reach are as usual."""
+        ordered = np.sort(scores)[::-1]
+        shift = 80.0 * float(np.log(max(1, pieces) / _USUAL_PIECES))
+        levels: list[float] = []
+        for share, usual in zip(_SHARES, _USUAL):
+            place = int(share * len(ordered))
+            if place >= _ENOUGH:
+                levels.append(float(ordered[place]))
+            else:
+                before = _USUAL[len(levels) - 1] if levels else usual
+                levels.append(usual - before + levels[-1] if levels else usual + shift)
+        usual_scale, scale = (
+            (each[-1] - each[-2]) / float(np.log(_SHARES[-2] / _SHARES[-1]))
+            for each in (_USUAL, levels)
+        )
+        return cls(tuple(levels), round(max(scale, usual_scale / 2), 1))
+
+    def probability(self, score: float) -> float:
+        """That a sentence reaches the score; never above the largest counted share."""
+        log = np.interp(score, np.array(self.levels) + 1e-6 * np.arange(4), np.log(_SHARES))
+        share = float(np.exp(log - max(0.0, score - self.levels[-1]) / self.scale))
+        return float(format_number(max(_SMALLEST, share), ".2g"))
+
+
+@dataclass(frozen=True, slots=True)
+class _PieceMatch:
+    """A window of the texts that says a piece."""
+
+    text: int
+    part: int
+    piece: int
+    first: int
+    last: int
+    similarity: int
+    score: int
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeaningMatcher:
+    """The pieces of parts, and what is a match with them; travels to worker processes."""
+
     parts: tuple[str, ...]
     part_of: Integers
-    """The part of each sentence."""
+    """The part of each piece."""
     sizes: Integers
-    """Words of each sentence."""
+    """Words of each piece."""
     totals: Integers
     """Words of each part."""
-    table: SentenceTable
+    vectors: NDArray[np.int8]
+    """The encoder's of the word pieces of each piece, which end at `ends`."""
+    ends: Integers
     sieve: Sieve
-    least: Integers
-    """The score from which on a sentence passes, by its size."""
-    chance: Chance
+    least: tuple[int, int]
+    """The scores from which on a window passes the first two steps."""
+    chance: WindowChance
+    offsets: Integers
+    """By how much the scores of each piece are lowered, because the sample has the like of it."""
     most: float
 
     @classmethod
@@ -100,104 +356,141 @@ class MeaningMatcher:
         parts: Sequence[str],
         judged: NDArray[np.bool_],
         sample: Sequence[str],
-        embedder: Embedder,
         most: float,
     ) -> MeaningMatcher:
         """`judged`: the parts that are looked for. `sample`: texts that tell what chance does."""
         looked_for = [part if is_judged else "" for part, is_judged in zip(parts, judged)]
         layer = split_layer(looked_for)
-        of_parts = split_sentences(looked_for, layer, embedder)
-        totals = np.bincount(of_parts.texts, of_parts.sizes, minlength=len(parts)).astype(np.int64)
-        # A short sentence is near to many; a part with longer ones is found by those.
-        weighty = np.flatnonzero(of_parts.sizes >= _WEIGHTY * totals[of_parts.texts])
+        pieces = _cut_pieces(layer)
+        sizes = pieces.last - pieces.first
         sample_layer = split_layer(sample)
         first, last = sentence_bounds(sample_layer)
         step = max(1, len(first) // _SAMPLED)
-        some = first[::step], last[::step]
-        among = word_sets(sample_layer.ids, sample_layer.vocabulary, *some)
-        bounds = of_parts.first[weighty], of_parts.last[weighty]
-        sieve = Sieve.build(
-            layer, *bounds, [of_parts.words[row] for row in weighty.tolist()], among
-        )
-        scores, classes = sieve.score(sample_layer, *some), _size_class(some[1] - some[0])
-        least = np.array([_border(scores[classes == n]) for n in range(len(_SIZES) + 1)], np.int64)
-        table = SentenceTable(of_parts.words, of_parts.texts, of_parts.vectors, among)
-        # A sample may hold parts: what the sieve is sure of tells nothing about chance.
-        suspect = np.zeros(len(first), np.bool_)
-        suspect[::step] = scores >= _SURE
-        rows, blocks = draw_blocks(
-            np.searchsorted(sample_layer.text_ends, first, side="right"), without=suspect
-        )
-        held_out = _sentences(sample, sample_layer, first[rows], last[rows], blocks, embedder)
-        return cls(
-            embedder,
+        among = word_sets(sample_layer.ids, sample_layer.vocabulary, first[::step], last[::step])
+        matcher = cls(
             tuple(parts),
-            of_parts.texts,
-            of_parts.sizes,
-            totals,
-            table,
-            sieve,
-            least,
-            estimate_chance(held_out, table, None),
+            pieces.texts,
+            sizes,
+            np.bincount(pieces.texts, sizes, minlength=len(parts)).astype(np.int64),
+            *read_pieces(_join_strings(looked_for, layer, pieces)),
+            Sieve.build(layer, pieces, among),
+            (0, 0),
+            WindowChance.count(np.empty(0, np.int64), len(pieces)),
+            np.zeros(len(pieces), np.int64),
             most,
+        )
+        windows = Windows.of(sample_layer)
+        every = max(1, len(first) // _ROWS // _BLOCKS)
+        blocks = windows.sentences // _ROWS
+        chosen = blocks % every == 0
+        return matcher._learn_chance(
+            sample, sample_layer, windows[chosen], blocks[chosen] // every % 2 == 1
+        )
+
+    def _learn_chance(
+        self, texts: Sequence[str], layer: Layer, windows: Windows, is_odd: NDArray[np.bool_]
+    ) -> MeaningMatcher:
+        """From windows of a sample, each in one of two halves."""
+        own = self.sieve.read_words(layer)
+        near = self.sieve.find_near(layer, own, windows)
+        passing = _border(near, len(windows), _PASS, _SURE)
+        aligned = self.sieve.align(own, windows, near[near.scores >= passing])
+        border = _border(aligned, len(windows), _ALIGNED, _SURELY_ALIGNED)
+        matcher = replace(self, least=(passing, border))
+        passed = aligned[aligned.scores >= border]
+        scored, _ = matcher._encode(texts, layer, windows, passed)
+        copies = windows.sentences[near.windows[near.scores >= _COPY]]
+        suspect = np.concatenate([copies - back for back in range(_SENTENCES)])
+        scored = scored[~np.isin(windows.sentences[scored.windows], suspect)]
+        sentences = windows.sentences[scored.windows]
+        # What a half tells of a piece may not lower the scores of that half.
+        is_odd = is_odd[scored.windows]
+        count = len(self.sizes)
+        folds = [_offsets(scored, sentences, rows, count) for rows in (~is_odd, is_odd)]
+        lowered = scored.scores - np.where(is_odd, *(fold[scored.pieces] for fold in folds))
+        best = np.zeros(int(windows.sentences.max(initial=-1)) + 1, np.int64)
+        np.maximum.at(best, sentences, lowered)
+        honest = np.setdiff1d(windows.sentences, suspect)
+        return replace(
+            matcher,
+            offsets=_offsets(scored, sentences, np.ones(len(sentences), np.bool_), count),
+            chance=WindowChance.count(best[honest], count),
         )
 
     def find(self, texts: Sequence[str]) -> list[PartMeaning]:
         """All matches, by text and place; several parts may have the same."""
         layer = split_layer(texts)
-        first, last = sentence_bounds(layer)
-        scores = self.sieve.score(layer, first, last)
-        passed = scores >= self.least[_size_class(last - first)]
-        of_text = np.searchsorted(layer.text_ends, first, side="right")
-        rows = np.flatnonzero(_with_neighbours(passed, of_text))
-        if not len(rows):
-            return []
-        # Sentences in a row are a text of their own, so that no chain leaps over others.
-        breaks = (np.diff(rows) > 1) | (np.diff(of_text[rows]) > 0)
-        runs: Integers = np.concatenate((np.zeros(1, np.int64), np.cumsum(breaks)))
-        places = _sentences(texts, layer, first[rows], last[rows], runs, self.embedder)
-        matches = []
-        for chain in self._chains(places):
-            start, end = places.first[chain.sentences[0]], places.last[chain.sentences[-1]]
-            matches.append(
-                PartMeaning(
-                    text=int(of_text[rows[chain.sentences[0]]]),
-                    part=int(self.part_of[chain.numbers[0]]),
-                    start=int(layer.starts[start]),
-                    end=int(layer.ends[end - 1]),
-                    words=int(end - start),
-                    similarity=chain.similarity,
-                    p=self._probability(places, chain),
-                    differing=(),
-                )
+        windows = Windows.of(layer)
+        scored, similar = self._encode(texts, layer, windows, self.pass_sieve(layer, windows))
+        likely = []
+        columns = (scored.windows, scored.pieces, similar, scored.scores)
+        for window, piece, similarity, score in zip(*(column.tolist() for column in columns)):
+            p = self.chance.probability(score - self.offsets[piece])
+            if p <= self.most:
+                place = int(windows.first[window]), int(windows.last[window])
+                text, part = int(windows.texts[window]), int(self.part_of[piece])
+                likely.append(_PieceMatch(text, part, piece, *place, similarity, score, p))
+        matches = [
+            PartMeaning(
+                text=group[0].text,
+                part=group[0].part,
+                start=int(layer.starts[group[0].first]),
+                end=int(layer.ends[max(match.last for match in group) - 1]),
+                words=max(match.last for match in group) - group[0].first,
+                similarity=round(float(np.mean([match.similarity for match in group])) / UNIT, 3),
+                p=min(match.p for match in group),
+                differing=(),
             )
+            for group in self._join_pieces(likely)
+        ]
         return self._compare(texts, matches)
 
-    def _chains(self, places: TextSentences) -> list[Chain]:
-        """The chains that count; several parts that one passage says are found in turn."""
-        counted: list[Chain] = []
-        every = find_candidates(places, self.table)
-        bounds = np.flatnonzero(np.diff(places.texts, prepend=-1, append=-1)).tolist()
-        for first, last in pairwise(bounds):
-            candidates, texts = take_rows(every, first, last), places.texts[first:last]
-            while len(candidates.numbers):
-                now = (chain.move(first) for chain in link_candidates(candidates, texts))
-                likely = [chain for chain in now if self._probability(places, chain) <= self.most]
-                if not likely:
-                    break
-                counted += [chain for chain in likely if self._holds(chain)]
-                answered = {int(self.part_of[chain.numbers[0]]) for chain in likely}
-                candidates = leave_out(candidates, answered)
-        return counted
+    def pass_sieve(self, layer: Layer, windows: Windows) -> Candidates:
+        """The first two steps."""
+        own = self.sieve.read_words(layer)
+        near = self.sieve.find_near(layer, own, windows)
+        aligned = self.sieve.align(own, windows, near[near.scores >= self.least[0]])
+        return aligned[aligned.scores >= self.least[1]]
 
-    def _probability(self, places: TextSentences, chain: Chain) -> float:
-        size = places.last[chain.sentences[-1]] - places.first[chain.sentences[0]]
-        return self.chance.probability(chain, int(size))
+    def _encode(
+        self, texts: Sequence[str], layer: Layer, windows: Windows, aligned: Candidates
+    ) -> tuple[Candidates, Integers]:
+        """The third step: what passes the second, scored by the encoder, and how similar it is."""
+        used, places = np.unique(aligned.windows, return_inverse=True)
+        rows, ends = read_pieces(_join_strings(texts, layer, windows[used]))
+        starts = starts_of(ends)[places], starts_of(self.ends)[aligned.pieces]
+        last = ends[places], self.ends[aligned.pieces]
+        items, even = np.arange(len(rows)), np.zeros(len(rows), np.int64)
+        others, as_even = np.arange(len(self.vectors)), np.zeros(len(self.vectors), np.int64)
+        covered = np.zeros((len(places), 2), np.int64)
+        theirs = self.vectors, others, as_even, starts[1], last[1]
+        _cover(rows, items, even, starts[0], last[0], *theirs, PIECE_UNIT**2, covered)
+        worse = covered.min(axis=1, initial=UNIT)
+        sizes, their_sizes = (np.log(np.maximum(1, b - a)) for a, b in zip(starts, last))
+        scores = _COVERED * covered[:, 1] + _WORSE * worse + _WEIGHT * aligned.weights
+        scores += _SIZE * sizes + _UNEQUAL * np.abs(sizes - their_sizes)
+        scored = np.rint(scores).astype(np.int64)
+        return Candidates(aligned.windows, aligned.pieces, scored, aligned.weights), worse
 
-    def _holds(self, chain: Chain) -> bool:
-        numbers = np.unique(np.array(chain.numbers))
-        part = self.part_of[numbers[0]]
-        return bool(self.sizes[numbers].sum() >= HELD * self.totals[part])
+    def _join_pieces(self, matches: Sequence[_PieceMatch]) -> Iterator[list[_PieceMatch]]:
+        """Of each part the best windows that do not overlap, if those that stand together hold
+        half of it; by place."""
+        by_part = attrgetter("text", "part")
+        for _, several in groupby(sorted(matches, key=by_part), key=by_part):
+            best: list[_PieceMatch] = []
+            for match in sorted(several, key=lambda m: (-m.score, m.first, m.last, m.piece)):
+                if all(match.first >= m.last or m.first >= match.last for m in best):
+                    best.append(match)
+            group: list[_PieceMatch] = []
+            for match in [*sorted(best, key=attrgetter("first")), None]:
+                begins = match is None or match.piece in {m.piece for m in group}
+                if group and (begins or match.first - group[-1].last > _APART):
+                    held = sum(self.sizes[m.piece] for m in group)
+                    if held >= HELD * self.totals[group[0].part]:
+                        yield group
+                    group = []
+                if match is not None:
+                    group.append(match)
 
     def _compare(self, texts: Sequence[str], matches: Sequence[PartMeaning]) -> list[PartMeaning]:
         pairs = [(texts[m.text][m.start : m.end], self.parts[m.part]) for m in matches]
@@ -207,6 +500,25 @@ class MeaningMatcher:
             for number, m in enumerate(matches)
         ]
         return sorted(compared, key=lambda m: (m.text, m.start, m.part))
+
+
+def _offsets(
+    scored: Candidates, sentences: Integers, rows: NDArray[np.bool_], count: int
+) -> Integers:
+    """By how much the scores of each piece are lowered: half of what the second of the sample's
+    passages that are near it has above `_COMMON`. One may be the piece itself."""
+    nearest: dict[int, list[int]] = {}
+    offsets = np.zeros(count, np.int64)
+    chosen = np.flatnonzero(rows)
+    order = chosen[np.lexsort((chosen, -scored.scores[chosen]))]
+    columns = (scored.pieces[order], sentences[order], scored.scores[order])
+    for piece, sentence, score in zip(*(column.tolist() for column in columns)):
+        places = nearest.setdefault(piece, [])
+        if len(places) < 2 and all(abs(sentence - place) >= _SENTENCES for place in places):
+            places.append(sentence)
+            if len(places) == 2:
+                offsets[piece] = min(max(0, score - _COMMON) // 2, _MOST_LOWERED)
+    return offsets
 
 
 def split_layer(texts: Sequence[str]) -> Layer:
@@ -221,128 +533,179 @@ def sentence_bounds(layer: Layer) -> tuple[Integers, Integers]:
     return first[last > first], last[last > first]
 
 
-def sum_sentences(layer: Layer, first: Integers, last: Integers) -> Vectors:
-    """Static vectors of sentences in whole numbers."""
-    rows = static.weighted_rows(layer.vocabulary)
-    sums = static.sum_spans(rows, layer.ids, first, last)
-    return static.quantize(sums).astype(np.float32)
+def _sum_sentences(layer: Layer, first: Integers, last: Integers) -> Vectors:
+    """Static vectors of sentences in whole numbers, not of one length, so that they add up."""
+    sums = static.sum_spans(static.weighted_rows(layer.vocabulary), layer.ids, first, last)
+    return np.clip(np.rint(sums / _SCALE), -_LONG, _LONG).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True)
-class Sieve:
-    """Sentences that others are quickly compared with."""
+def _window_lengths(sums: Vectors, windows: Windows) -> NDArray[np.float64]:
+    """The length of the sum of each window's sentences."""
+    squares = np.einsum("ij,ij->i", sums, sums, dtype=np.float64)
+    total = np.zeros(len(windows))
+    for back in range(_SENTENCES):
+        rows = np.minimum(windows.sentences + back, len(sums) - 1)
+        total += np.where(windows.counts > back, squares[rows], 0)
+        for apart in range(1, back + 1):
+            products = np.einsum("ij,ij->i", sums[apart:], sums[:-apart], dtype=np.float64)
+            earlier = np.minimum(rows - apart, len(products) - 1)
+            total += (
+                np.where(windows.counts > back, 2 * products[earlier], 0) if len(products) else 0
+            )
+    return np.sqrt(total)
 
-    vectors: Vectors
-    """Static vectors in whole numbers, see `embeddings/static.py`."""
-    numbers: dict[str, int]
-    """The different words."""
-    starts: Integers
-    """Where the words of each sentence begin in `words`."""
-    words: Integers
-    weights: Integers
-    """What a shared word adds to a score, in thousandths."""
 
-    @classmethod
-    def build(
-        cls,
-        layer: Layer,
-        first: Integers,
-        last: Integers,
-        own_words: Sequence[frozenset[str]],
-        among: Sequence[frozenset[str]],
-    ) -> Sieve:
-        """Of sentences `first` to `last` with these words; rare is a word `among` others."""
-        numbers = {word: n for n, word in enumerate(sorted(frozenset().union(*own_words)))}
-        counts = Counter(word for each in among for word in each)
-        shares = ((counts[word] + 0.5) / (len(among) + 1) for word in numbers)
-        ids = [sorted(numbers[word] for word in each) for each in own_words]
-        return cls(
-            sum_sentences(layer, first, last),
-            numbers,
-            np.cumsum([0, *map(len, ids)]),
-            np.array([number for each in ids for number in each], np.int64),
-            np.fromiter(map(word_weight, shares), np.int64, len(numbers)),
-        )
+def _join_strings(texts: Sequence[str], layer: Layer, windows: Windows) -> list[str]:
+    starts, ends = layer.starts[windows.first].tolist(), layer.ends[windows.last - 1].tolist()
+    spans = zip(windows.texts.tolist(), starts, ends)
+    return [" ".join(texts[text][start:end].split()) for text, start, end in spans]
 
-    def score(self, layer: Layer, first: Integers, last: Integers) -> Integers:
-        """The best score of each sentence `first` to `last` of a layer with any of these."""
-        best = np.zeros(len(first), np.int64)
-        if not len(self.vectors):
-            return best
-        vectors = sum_sentences(layer, first, last)
-        known = [self.numbers.get(glyphs.fold(word).lower(), -1) for word in layer.vocabulary]
-        ids = np.array(known, np.int64)[layer.ids]
-        for begin in range(0, len(first), _ROWS):
-            some = slice(begin, begin + _ROWS)
-            products = vectors[some] @ self.vectors.T
-            spans = first[some], last[some]
-            least = _NEAR * static.UNIT**2
-            columns = self.starts, self.words, self.weights
-            _best_scores(products, least, static.UNIT**2, ids, *spans, *columns, best[some])
-        return best
+
+def _weigh_words(strings: Sequence[str], counts: dict[str, int], sampled: int) -> Integers:
+    shares = ((counts.get(word, 0) + 0.5) / (sampled + 1) for word in strings)
+    return np.fromiter(map(word_weight, shares), np.int64, len(strings))
+
+
+def _word_rows(strings: Sequence[str]) -> NDArray[np.int8]:
+    return static.quantize(static.weighted_rows(strings).astype(np.int64))
+
+
+def _border(candidates: Candidates, windows: int, share: float, sure: int) -> int:
+    """The score that this share of windows exceeds; ties at the border stay out."""
+    best = np.zeros(windows, np.int64)
+    np.maximum.at(best, candidates.windows, candidates.scores)
+    if not windows:
+        return sure
+    return min(int(np.sort(best)[int((1 - share) * (windows - 1))]) + 1, sure)
 
 
 @njit(cache=True, nogil=True)
-def _best_scores(
+def _near_pieces(
     products: Vectors,
     least: float,
     unit: int,
+    sentences: Integers,
+    counts: Integers,
+    lengths: Array,
     ids: Integers,
+    known: Integers,
+    own_weights: Integers,
     first: Integers,
     last: Integers,
     starts: Integers,
     words: Integers,
     weights: Integers,
-    best: Integers,
+    totals: Integers,
+    pieces: Integers,
+    scores: Integers,
+    least_weights: Integers,
 ) -> None:
-    """Cosines in thousandths and the weights of shared words; products below `least` are none."""
+    """For each window the pieces with the highest scores: cosines and shares of words in common,
+    in thousandths; cosines below `least` are none. Of equal ones the first stay."""
     stamps = np.full(len(weights), -1, np.int64)
-    for row in range(len(products)):
+    counted = np.full(len(known), -1, np.int64)
+    sums = np.zeros(products.shape[1], np.float32)
+    for row in range(len(sentences)):
+        total = np.int64(0)
         for place in range(first[row], last[row]):
-            if ids[place] >= 0:
-                stamps[ids[place]] = row
-        for column in range(products.shape[1]):
-            if products[row, column] < least:
+            code = ids[place]
+            if code >= 0 and counted[code] != row:
+                counted[code] = row
+                total += own_weights[code]
+                if known[code] >= 0:
+                    stamps[known[code]] = row
+        # Windows from one sentence on come in a row, each a sentence longer than the one before.
+        if counts[row] == 1:
+            sums[:] = products[sentences[row]]
+        else:
+            sums += products[sentences[row] + counts[row] - 1]
+        length = lengths[row] * unit
+        if length == 0:
+            continue
+        border = np.float32(least * length)
+        for column in range(len(sums)):
+            product = sums[column]
+            if product < border:
                 continue
-            score = np.int64(products[row, column]) * 1000 // unit
+            shared = np.int64(0)
             for place in range(starts[column], starts[column + 1]):
                 if stamps[words[place]] == row:
-                    score += weights[words[place]]
-            best[row] = max(best[row], score)
+                    shared += weights[words[place]]
+            score = np.int64(np.float64(product) * 1000 / length)
+            score += shared * 1000 // max(total, totals[column], 1)
+            lowest = 0
+            for place in range(1, pieces.shape[1]):
+                if scores[row, place] < scores[row, lowest]:
+                    lowest = place
+            if score > scores[row, lowest]:
+                pieces[row, lowest], scores[row, lowest] = column, score
+                least_weights[row, lowest] = min(total, totals[column])
 
 
-def _size_class(sizes: Integers) -> Integers:
-    return np.searchsorted(_SIZES, sizes)
+@njit(cache=True, nogil=True)
+def _cover(
+    own_rows: Array,
+    own_items: Array,
+    own_weights: Array,
+    own_first: Array,
+    own_last: Array,
+    rows: Array,
+    items: Array,
+    weights: Array,
+    first: Array,
+    last: Array,
+    square: int,
+    covered: Array,
+) -> None:
+    """Of each pair of spans how much of the first the second has in similar items, and the other
+    way round, in thousandths; items below 0 are none. An item weighs its weight and one."""
+    room = 1
+    for pair in range(len(first)):
+        room = max(room, last[pair] - first[pair])
+    reached = np.empty(room, np.int64)
+    for pair in range(len(first)):
+        begin, end = first[pair], last[pair]
+        reached[: end - begin] = 0
+        total, held = np.int64(0), np.int64(0)
+        for place in range(own_first[pair], own_last[pair]):
+            item = own_items[place]
+            if item < 0:
+                continue
+            best = np.int64(0)
+            for other in range(begin, end):
+                product = np.int32(0)
+                for column in range(rows.shape[1]):
+                    product += np.int32(own_rows[item, column]) * np.int32(
+                        rows[items[other], column]
+                    )
+                near = min(np.int64(product) * 1000 // square, 1000)
+                best = max(best, near)
+                reached[other - begin] = max(reached[other - begin], near)
+            total += own_weights[item] + 1
+            held += (own_weights[item] + 1) * best
+        covered[pair, 0] = held // total if total else 0
+        total, held = np.int64(0), np.int64(0)
+        for other in range(begin, end):
+            total += weights[items[other]] + 1
+            held += (weights[items[other]] + 1) * reached[other - begin]
+        covered[pair, 1] = held // total if total else 0
 
 
-def _border(reached: Integers) -> int:
-    """The score that few of the sample's sentences exceed; ties at the border stay out."""
-    if not len(reached):
-        return _SURE
-    ordered = np.sort(reached)
-    return min(max(0, int(ordered[int((1 - _PASS) * (len(ordered) - 1))])) + 1, _SURE)
-
-
-def _with_neighbours(passed: NDArray[np.bool_], texts: Integers) -> NDArray[np.bool_]:
-    """Also the sentences before and behind each in its text."""
-    beside = passed.copy()
-    inside = np.diff(texts) == 0
-    beside[1:] |= passed[:-1] & inside
-    beside[:-1] |= passed[1:] & inside
-    return beside
-
-
-def _sentences(
-    texts: Sequence[str],
-    layer: Layer,
-    first: Integers,
-    last: Integers,
-    runs: Integers,
-    embedder: Embedder,
-) -> TextSentences:
-    """Some sentences of texts, in `runs`, with the encoder's vectors."""
-    of_text = np.searchsorted(layer.text_ends, first, side="right").tolist()
-    spans = zip(of_text, layer.starts[first].tolist(), layer.ends[last - 1].tolist())
-    strings = [" ".join(texts[text][start:end].split()) for text, start, end in spans]
-    own_words = word_sets(layer.ids, layer.vocabulary, first, last)
-    return TextSentences(strings, own_words, runs, first, last, embedder(strings))
+@njit(cache=True, nogil=True)
+def _keep_local_best(
+    pieces: Integers, first: Integers, last: Integers, scores: Integers, slack: int, keep: Array
+) -> None:
+    """Of spans sorted by piece and beginning those that no overlapping one of the same piece
+    exceeds by more than `slack`."""
+    for row in range(len(pieces)):
+        best = scores[row]
+        for step in (-1, 1):
+            other = row + step
+            # Windows from as many sentences back may still overlap.
+            while 0 <= other < len(pieces) and abs(other - row) <= 9:
+                if pieces[other] != pieces[row]:
+                    break
+                if first[other] < last[row] and first[row] < last[other]:
+                    best = max(best, scores[other])
+                other += step
+        keep[row] = best - scores[row] <= slack
