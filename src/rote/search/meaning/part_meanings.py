@@ -240,7 +240,7 @@ class Sieve:
             _word_rows(different),
         )
 
-    def find_near(self, layer: Layer, own: LayerWords, windows: Windows) -> Candidates:
+    def find_near(self, layer: Layer, text_words: LayerWords, windows: Windows) -> Candidates:
         """The first step: the nearest pieces of each window, and how near they are."""
         pieces = np.full((len(windows), _MOST), -1, np.int64)
         scores = np.zeros((len(windows), _MOST), np.int64)
@@ -255,19 +255,25 @@ class Sieve:
             some = slice(low, high)
             products = sums[begin : begin + _ROWS + _SENTENCES - 1] @ self.vectors.T
             rows = windows.sentences[some] - begin, windows.counts[some], lengths[some]
-            spans = own.ids, own.known, own.weights, windows.first[some], windows.last[some]
+            spans = (
+                text_words.ids,
+                text_words.known,
+                text_words.weights,
+                windows.first[some],
+                windows.last[some],
+            )
             out = pieces[some], scores[some], weights[some]
             _near_pieces(products, _NEAR, static.UNIT, *rows, *spans, *columns, *out)
         rows, places = np.nonzero(pieces >= 0)
-        found = pieces[rows, places], scores[rows, places], weights[rows, places]
-        return Candidates(rows, *found)
+        columns_of_best = pieces[rows, places], scores[rows, places], weights[rows, places]
+        return Candidates(rows, *columns_of_best)
 
-    def align(self, own: LayerWords, windows: Windows, near: Candidates) -> Candidates:
+    def align(self, text_words: LayerWords, windows: Windows, near: Candidates) -> Candidates:
         """The second step: what is near, scored by the words that are alike; of overlapping
         windows the best."""
         covered = np.zeros((len(near.windows), 2), np.int64)
         first, last = windows.first[near.windows], windows.last[near.windows]
-        ours = own.rows, own.ids, own.weights, first, last
+        ours = text_words.rows, text_words.ids, text_words.weights, first, last
         pieces = self.starts[near.pieces], self.starts[near.pieces + 1]
         _cover(*ours, self.rows, self.words, self.weights, *pieces, _SQUARE, covered)
         scores = covered.min(axis=1, initial=UNIT) + near.weights // _WORDS_SHARE
@@ -391,10 +397,10 @@ class MeaningMatcher:
         self, texts: Sequence[str], layer: Layer, windows: Windows, is_odd: NDArray[np.bool_]
     ) -> MeaningMatcher:
         """From windows of a sample, each in one of two halves."""
-        own = self.sieve.read_words(layer)
-        near = self.sieve.find_near(layer, own, windows)
+        text_words = self.sieve.read_words(layer)
+        near = self.sieve.find_near(layer, text_words, windows)
         passing = _border(near, len(windows), _PASS, _SURE)
-        aligned = self.sieve.align(own, windows, near[near.scores >= passing])
+        aligned = self.sieve.align(text_words, windows, near[near.scores >= passing])
         border = _border(aligned, len(windows), _ALIGNED, _SURELY_ALIGNED)
         matcher = replace(self, least=(passing, border))
         passed = aligned[aligned.scores >= border]
@@ -447,9 +453,9 @@ class MeaningMatcher:
 
     def pass_sieve(self, layer: Layer, windows: Windows) -> Candidates:
         """The first two steps."""
-        own = self.sieve.read_words(layer)
-        near = self.sieve.find_near(layer, own, windows)
-        aligned = self.sieve.align(own, windows, near[near.scores >= self.least[0]])
+        text_words = self.sieve.read_words(layer)
+        near = self.sieve.find_near(layer, text_words, windows)
+        aligned = self.sieve.align(text_words, windows, near[near.scores >= self.least[0]])
         return aligned[aligned.scores >= self.least[1]]
 
     def _encode(
@@ -485,8 +491,8 @@ class MeaningMatcher:
             for match in [*sorted(best, key=attrgetter("first")), None]:
                 begins = match is None or match.piece in {m.piece for m in group}
                 if group and (begins or match.first - group[-1].last > _APART):
-                    held = sum(self.sizes[m.piece] for m in group)
-                    if held >= HELD * self.totals[group[0].part]:
+                    sum_covered = sum(self.sizes[m.piece] for m in group)
+                    if sum_covered >= HELD * self.totals[group[0].part]:
                         yield group
                     group = []
                 if match is not None:
@@ -666,7 +672,7 @@ def _cover(
     for pair in range(len(first)):
         begin, end = first[pair], last[pair]
         reached[: end - begin] = 0
-        total, held = np.int64(0), np.int64(0)
+        total, sum_covered = np.int64(0), np.int64(0)
         for place in range(own_first[pair], own_last[pair]):
             item = own_items[place]
             if item < 0:
@@ -682,13 +688,13 @@ def _cover(
                 best = max(best, near)
                 reached[other - begin] = max(reached[other - begin], near)
             total += own_weights[item] + 1
-            held += (own_weights[item] + 1) * best
-        covered[pair, 0] = held // total if total else 0
-        total, held = np.int64(0), np.int64(0)
+            sum_covered += (own_weights[item] + 1) * best
+        covered[pair, 0] = sum_covered // total if total else 0
+        total, sum_covered = np.int64(0), np.int64(0)
         for other in range(begin, end):
             total += weights[items[other]] + 1
-            held += (weights[items[other]] + 1) * reached[other - begin]
-        covered[pair, 1] = held // total if total else 0
+            sum_covered += (weights[items[other]] + 1) * reached[other - begin]
+        covered[pair, 1] = sum_covered // total if total else 0
 
 
 @njit(cache=True, nogil=True)
