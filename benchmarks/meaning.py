@@ -53,7 +53,7 @@ from rote.search.meaning.chains import (
 from rote.search.meaning.chance import BLOCK, estimate_chance
 from rote.search.meaning.facts import compare_facts, read_facts
 from rote.search.meaning.paraphrases import find_pairs
-from rote.search.meaning.part_meanings import Windows, sentence_bounds, split_layer
+from rote.search.meaning.part_meanings import SentenceWindows, sentence_bounds, split_layer
 from rote.search.part_matcher import MatchOptions
 
 RATES = (0.05, 0.02, 0.01, 0.001)
@@ -342,7 +342,7 @@ def pass_sieve(texts: Sequence[str], options: argparse.Namespace) -> None:
     begin = time.process_time()
     layer = split_layer(texts)
     cut = time.process_time()
-    meanings.pass_sieve(layer, Windows.of(layer))
+    meanings.pass_sieve(layer, SentenceWindows.of(layer))
     end = time.process_time()
     size = len(layer.ids)
     print(f"{size:,} words, {len(meanings.sieve.vectors):,} pieces of items in the sieve")

@@ -7,7 +7,7 @@ import pytest
 
 from rote.search.meaning import part_meanings
 from rote.search.meaning.chance import BLOCK, draw_blocks
-from rote.search.meaning.part_meanings import MeaningMatcher, Windows, split_layer
+from rote.search.meaning.part_meanings import MeaningMatcher, SentenceWindows, split_layer
 
 FILLER = (
     "It was a dark night. The rain fell in sheets upon the road. We went home. Nobody spoke. "
@@ -145,7 +145,7 @@ def test_of_overlapping_windows_the_best_stay(seed):
 
 def test_windows_are_one_to_three_sentences_of_one_text():
     layer = split_layer(["One. Two two. Three.", "Four. " + "word " * 99 + "end. Six."])
-    windows = Windows.of(layer)
+    windows = SentenceWindows.of(layer)
     spans = list(zip(windows.texts.tolist(), windows.sentences.tolist(), windows.counts.tolist()))
     assert spans == [
         *((0, 0, 1), (0, 0, 2), (0, 0, 3), (0, 1, 1), (0, 1, 2), (0, 2, 1)),

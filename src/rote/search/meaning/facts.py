@@ -238,12 +238,12 @@ def _sounds_alike(first: str, second: str) -> bool:
         for spelled, sound in _SOUNDS:
             name = name.replace(spelled, sound)
         sounds.append(_REPEATED.sub(r"\1", name.translate(_LETTERS)))
-    one, other = sounds
-    if _VOWELS.sub("", one) != _VOWELS.sub("", other) or one[:1] != other[:1]:
+    plain, second_plain = sounds
+    if _VOWELS.sub("", plain) != _VOWELS.sub("", second_plain) or plain[:1] != second_plain[:1]:
         return False
-    if len(second) <= 5 and len(one) == len(other):
-        return one == other  # Leeds is not Lodz
-    return _count_edits(one, other) <= max(1, len(second) // 4)
+    if len(second) <= 5 and len(plain) == len(second_plain):
+        return plain == second_plain  # Leeds is not Lodz
+    return _count_edits(plain, second_plain) <= max(1, len(second) // 4)
 
 
 def _count_edits(first: str, second: str) -> int:
@@ -251,9 +251,9 @@ def _count_edits(first: str, second: str) -> int:
     before = list(range(len(second) + 1))
     for row, letter in enumerate(first, 1):
         now = [row]
-        for column, other in enumerate(second, 1):
+        for column, rival in enumerate(second, 1):
             best = min(before[column], now[-1]) + 1
-            now.append(min(best, before[column - 1] + (letter != other)))
+            now.append(min(best, before[column - 1] + (letter != rival)))
         before = now
     return before[-1]
 

@@ -103,7 +103,7 @@ class PartMeaning:
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class SentenceWindows:
     """Sentences in a row: words `first[w]` to `last[w]` of a layer, `counts[w]` sentences from
     `sentences[w]` on, of text `texts[w]`."""
 
@@ -114,7 +114,7 @@ class Windows:
     texts: Integers
 
     @classmethod
-    def of(cls, layer: Layer) -> Windows:
+    def of(cls, layer: Layer) -> SentenceWindows:
         """All of one to three sentences; of more than one only if they are not too long."""
         first, last = sentence_bounds(layer)
         texts = np.searchsorted(layer.text_ends, first, side="right")
@@ -126,15 +126,15 @@ class Windows:
         begins, ends = begins[fits], ends[fits]
         return cls(first[begins], last[ends], begins, ends - begins + 1, texts[begins])
 
-    def __getitem__(self, rows: Integers | NDArray[np.bool_] | slice) -> Windows:
+    def __getitem__(self, rows: Integers | NDArray[np.bool_] | slice) -> SentenceWindows:
         columns = (self.first, self.last, self.sentences, self.counts, self.texts)
-        return Windows(*(column[rows] for column in columns))
+        return SentenceWindows(*(column[rows] for column in columns))
 
     def __len__(self) -> int:
         return len(self.first)
 
 
-def _cut_pieces(layer: Layer) -> Windows:
+def _cut_pieces(layer: Layer) -> SentenceWindows:
     """Texts in as few pieces as window size allows, one after the other."""
     first, last = sentence_bounds(layer)
     texts = np.searchsorted(layer.text_ends, first, side="right")
@@ -150,11 +150,11 @@ def _cut_pieces(layer: Layer) -> Windows:
             begins.append(number)
     rows = np.array(begins, np.int64)
     ends = np.append(rows[1:], len(first))[: len(rows)] - 1
-    return Windows(first[rows], last[ends], rows, ends - rows + 1, texts[rows])
+    return SentenceWindows(first[rows], last[ends], rows, ends - rows + 1, texts[rows])
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class PieceCandidates:
     """Windows and the pieces that they may say."""
 
     windows: Integers
@@ -164,9 +164,9 @@ class Candidates:
     weights: Integers
     """The weight of the words of the one that says less."""
 
-    def __getitem__(self, rows: NDArray[np.bool_] | Integers) -> Candidates:
+    def __getitem__(self, rows: NDArray[np.bool_] | Integers) -> PieceCandidates:
         columns = (self.windows, self.pieces, self.scores, self.weights)
-        return Candidates(*(column[rows] for column in columns))
+        return PieceCandidates(*(column[rows] for column in columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class Sieve:
     sampled: int
 
     @classmethod
-    def build(cls, layer: Layer, pieces: Windows, among: Sequence[frozenset[str]]) -> Sieve:
+    def build(cls, layer: Layer, pieces: SentenceWindows, among: Sequence[frozenset[str]]) -> Sieve:
         """Rare is a word `among` others."""
         own_words = word_sets(layer.ids, layer.vocabulary, pieces.first, pieces.last)
         numbers = {word: n for n, word in enumerate(sorted(frozenset().union(*own_words)))}
@@ -240,7 +240,9 @@ class Sieve:
             _word_rows(different),
         )
 
-    def find_near(self, layer: Layer, text_words: LayerWords, windows: Windows) -> Candidates:
+    def find_near(
+        self, layer: Layer, text_words: LayerWords, windows: SentenceWindows
+    ) -> PieceCandidates:
         """The first step: the nearest pieces of each window, and how near they are."""
         pieces = np.full((len(windows), _MOST), -1, np.int64)
         scores = np.zeros((len(windows), _MOST), np.int64)
@@ -266,9 +268,11 @@ class Sieve:
             _near_pieces(products, _NEAR, static.UNIT, *rows, *spans, *columns, *out)
         rows, places = np.nonzero(pieces >= 0)
         columns_of_best = pieces[rows, places], scores[rows, places], weights[rows, places]
-        return Candidates(rows, *columns_of_best)
+        return PieceCandidates(rows, *columns_of_best)
 
-    def align(self, text_words: LayerWords, windows: Windows, near: Candidates) -> Candidates:
+    def align(
+        self, text_words: LayerWords, windows: SentenceWindows, near: PieceCandidates
+    ) -> PieceCandidates:
         """The second step: what is near, scored by the words that are alike; of overlapping
         windows the best."""
         covered = np.zeros((len(near.windows), 2), np.int64)
@@ -277,7 +281,7 @@ class Sieve:
         pieces = self.starts[near.pieces], self.starts[near.pieces + 1]
         _cover(*ours, self.rows, self.words, self.weights, *pieces, _SQUARE, covered)
         scores = covered.min(axis=1, initial=UNIT) + near.weights // _WORDS_SHARE
-        aligned = Candidates(near.windows, near.pieces, scores, near.weights)
+        aligned = PieceCandidates(near.windows, near.pieces, scores, near.weights)
         aligned = aligned[np.lexsort((aligned.windows, aligned.pieces))]
         keep = np.zeros(len(scores), np.bool_)
         spans = windows.first[aligned.windows], windows.last[aligned.windows]
@@ -385,7 +389,7 @@ class MeaningMatcher:
             np.zeros(len(pieces), np.int64),
             most,
         )
-        windows = Windows.of(sample_layer)
+        windows = SentenceWindows.of(sample_layer)
         every = max(1, len(first) // _ROWS // _BLOCKS)
         blocks = windows.sentences // _ROWS
         chosen = blocks % every == 0
@@ -394,7 +398,11 @@ class MeaningMatcher:
         )
 
     def _learn_chance(
-        self, texts: Sequence[str], layer: Layer, windows: Windows, is_odd: NDArray[np.bool_]
+        self,
+        texts: Sequence[str],
+        layer: Layer,
+        windows: SentenceWindows,
+        is_odd: NDArray[np.bool_],
     ) -> MeaningMatcher:
         """From windows of a sample, each in one of two halves."""
         text_words = self.sieve.read_words(layer)
@@ -426,7 +434,7 @@ class MeaningMatcher:
     def find(self, texts: Sequence[str]) -> list[PartMeaning]:
         """All matches, by text and place; several parts may have the same."""
         layer = split_layer(texts)
-        windows = Windows.of(layer)
+        windows = SentenceWindows.of(layer)
         scored, similar = self._encode(texts, layer, windows, self.pass_sieve(layer, windows))
         likely = []
         columns = (scored.windows, scored.pieces, similar, scored.scores)
@@ -451,7 +459,7 @@ class MeaningMatcher:
         ]
         return self._compare(texts, matches)
 
-    def pass_sieve(self, layer: Layer, windows: Windows) -> Candidates:
+    def pass_sieve(self, layer: Layer, windows: SentenceWindows) -> PieceCandidates:
         """The first two steps."""
         text_words = self.sieve.read_words(layer)
         near = self.sieve.find_near(layer, text_words, windows)
@@ -459,8 +467,8 @@ class MeaningMatcher:
         return aligned[aligned.scores >= self.least[1]]
 
     def _encode(
-        self, texts: Sequence[str], layer: Layer, windows: Windows, aligned: Candidates
-    ) -> tuple[Candidates, Integers]:
+        self, texts: Sequence[str], layer: Layer, windows: SentenceWindows, aligned: PieceCandidates
+    ) -> tuple[PieceCandidates, Integers]:
         """The third step: what passes the second, scored by the encoder, and how similar it is."""
         used, places = np.unique(aligned.windows, return_inverse=True)
         rows, ends = read_pieces(_join_strings(texts, layer, windows[used]))
@@ -476,7 +484,7 @@ class MeaningMatcher:
         scores = _COVERED * covered[:, 1] + _WORSE * worse + _WEIGHT * aligned.weights
         scores += _SIZE * sizes + _UNEQUAL * np.abs(sizes - their_sizes)
         scored = np.rint(scores).astype(np.int64)
-        return Candidates(aligned.windows, aligned.pieces, scored, aligned.weights), worse
+        return PieceCandidates(aligned.windows, aligned.pieces, scored, aligned.weights), worse
 
     def _join_pieces(self, matches: Sequence[_PieceMatch]) -> Iterator[list[_PieceMatch]]:
         """Of each part the best windows that do not overlap, if those that stand together hold
@@ -509,7 +517,7 @@ class MeaningMatcher:
 
 
 def _offsets(
-    scored: Candidates, sentences: Integers, rows: NDArray[np.bool_], count: int
+    scored: PieceCandidates, sentences: Integers, rows: NDArray[np.bool_], count: int
 ) -> Integers:
     """By how much the scores of each piece are lowered: half of what the second of the sample's
     passages that are near it has above `_COMMON`. One may be the piece itself."""
@@ -545,7 +553,7 @@ def _sum_sentences(layer: Layer, first: Integers, last: Integers) -> Vectors:
     return np.clip(np.rint(sums / _SCALE), -_LONG, _LONG).astype(np.float32)
 
 
-def _window_lengths(sums: Vectors, windows: Windows) -> NDArray[np.float64]:
+def _window_lengths(sums: Vectors, windows: SentenceWindows) -> NDArray[np.float64]:
     """The length of the sum of each window's sentences."""
     squares = np.einsum("ij,ij->i", sums, sums, dtype=np.float64)
     total = np.zeros(len(windows))
@@ -561,7 +569,7 @@ def _window_lengths(sums: Vectors, windows: Windows) -> NDArray[np.float64]:
     return np.sqrt(total)
 
 
-def _join_strings(texts: Sequence[str], layer: Layer, windows: Windows) -> list[str]:
+def _join_strings(texts: Sequence[str], layer: Layer, windows: SentenceWindows) -> list[str]:
     starts, ends = layer.starts[windows.first].tolist(), layer.ends[windows.last - 1].tolist()
     spans = zip(windows.texts.tolist(), starts, ends)
     return [" ".join(texts[text][start:end].split()) for text, start, end in spans]
@@ -576,7 +584,7 @@ def _word_rows(strings: Sequence[str]) -> NDArray[np.int8]:
     return static.quantize(static.weighted_rows(strings).astype(np.int64))
 
 
-def _border(candidates: Candidates, windows: int, share: float, sure: int) -> int:
+def _border(candidates: PieceCandidates, windows: int, share: float, sure: int) -> int:
     """The score that this share of windows exceeds; ties at the border stay out."""
     best = np.zeros(windows, np.int64)
     np.maximum.at(best, candidates.windows, candidates.scores)
@@ -678,22 +686,22 @@ def _cover(
             if item < 0:
                 continue
             best = np.int64(0)
-            for other in range(begin, end):
+            for place_there in range(begin, end):
                 product = np.int32(0)
                 for column in range(rows.shape[1]):
                     product += np.int32(own_rows[item, column]) * np.int32(
-                        rows[items[other], column]
+                        rows[items[place_there], column]
                     )
                 near = min(np.int64(product) * 1000 // square, 1000)
                 best = max(best, near)
-                reached[other - begin] = max(reached[other - begin], near)
+                reached[place_there - begin] = max(reached[place_there - begin], near)
             total += own_weights[item] + 1
             sum_covered += (own_weights[item] + 1) * best
         covered[pair, 0] = sum_covered // total if total else 0
         total, sum_covered = np.int64(0), np.int64(0)
-        for other in range(begin, end):
-            total += weights[items[other]] + 1
-            sum_covered += (weights[items[other]] + 1) * reached[other - begin]
+        for place_there in range(begin, end):
+            total += weights[items[place_there]] + 1
+            sum_covered += (weights[items[place_there]] + 1) * reached[place_there - begin]
         covered[pair, 1] = sum_covered // total if total else 0
 
 
@@ -706,12 +714,12 @@ def _keep_local_best(
     for row in range(len(pieces)):
         best = scores[row]
         for step in (-1, 1):
-            other = row + step
+            rival = row + step
             # Windows from as many sentences back may still overlap.
-            while 0 <= other < len(pieces) and abs(other - row) <= 9:
-                if pieces[other] != pieces[row]:
+            while 0 <= rival < len(pieces) and abs(rival - row) <= 9:
+                if pieces[rival] != pieces[row]:
                     break
-                if first[other] < last[row] and first[row] < last[other]:
-                    best = max(best, scores[other])
-                other += step
+                if first[rival] < last[row] and first[row] < last[rival]:
+                    best = max(best, scores[rival])
+                rival += step
         keep[row] = best - scores[row] <= slack
