@@ -266,9 +266,8 @@ class Sieve:
             )
             out = pieces[some], scores[some], weights[some]
             _near_pieces(products, _NEAR, static.UNIT, *rows, *spans, *columns, *out)
-        rows, places = np.nonzero(pieces >= 0)
-        columns_of_best = pieces[rows, places], scores[rows, places], weights[rows, places]
-        return PieceCandidates(rows, *columns_of_best)
+        best = np.nonzero(pieces >= 0)
+        return PieceCandidates(best[0], pieces[best], scores[best], weights[best])
 
     def align(
         self, text_words: LayerWords, windows: SentenceWindows, near: PieceCandidates
@@ -496,15 +495,18 @@ class MeaningMatcher:
                 if all(match.first >= m.last or m.first >= match.last for m in best):
                     best.append(match)
             group: list[_PieceMatch] = []
-            for match in [*sorted(best, key=attrgetter("first")), None]:
-                begins = match is None or match.piece in {m.piece for m in group}
-                if group and (begins or match.first - group[-1].last > _APART):
+            for after in [*sorted(best, key=attrgetter("first")), None]:
+                if group and (
+                    after is None
+                    or after.piece in {m.piece for m in group}
+                    or after.first - group[-1].last > _APART
+                ):
                     sum_covered = sum(self.sizes[m.piece] for m in group)
                     if sum_covered >= HELD * self.totals[group[0].part]:
                         yield group
                     group = []
-                if match is not None:
-                    group.append(match)
+                if after is not None:
+                    group.append(after)
 
     def _compare(self, texts: Sequence[str], matches: Sequence[PartMeaning]) -> list[PartMeaning]:
         pairs = [(texts[m.text][m.start : m.end], self.parts[m.part]) for m in matches]
@@ -692,7 +694,7 @@ def _cover(
                     product += np.int32(own_rows[item, column]) * np.int32(
                         rows[items[place_there], column]
                     )
-                near = min(np.int64(product) * 1000 // square, 1000)
+                near = min(np.int64(product) * 1000 // square, np.int64(1000))
                 best = max(best, near)
                 reached[place_there - begin] = max(reached[place_there - begin], near)
             total += own_weights[item] + 1
