@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 if TYPE_CHECKING:
     from rote.core.result import Result
@@ -74,6 +74,23 @@ class Column:
         """All fields whose numbers are in a cell."""
         spread = (self.spread,) if self.spread else ()
         return (self.field, *(self.ends or ()), *spread, *(self.also.fields if self.also else ()))
+
+
+def make_columns(fields: str) -> tuple[Column, ...]:
+    """Columns written as `field=heading:kind`, with `_` for blanks; `field?` is optional.
+
+    >>> [(c.heading, c.kind) for c in make_columns("group items:count p_drawn?=p_(drawn):p")]
+    [('group', 'name'), ('items', 'count'), ('p (drawn)', 'p')]
+    """
+    columns = []
+    for entry in fields.split():
+        name, _, kind = entry.partition(":")
+        field, _, title = name.partition("=")
+        if kind and kind not in get_args(Kind):
+            raise ValueError(f"{entry}: no kind of column")
+        what, title = cast("Kind", kind or "name"), title.replace("_", " ")
+        columns.append(Column(field.rstrip("?"), title, what, optional=field.endswith("?")))
+    return tuple(columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
 from rote.core.sample import RawText
-from rote.core.table import Column, Pivot, Table
+from rote.core.table import Column, Pivot, Table, make_columns
 from rote.index.grams import Grams
 from rote.measure._sentences import Sentences, drawn
 
@@ -347,8 +347,7 @@ LAYOUT = (
         "counts",
         "Sentences that need a citation",
         (
-            *(Column("source"), Column("sentences", kind="count")),
-            Column("failing", "need a citation", kind="count"),
+            *make_columns("source sentences:count failing=need_a_citation:count"),
             Column("failing_by_chance", "by chance", kind="number", decimals=1, optional=True),
         ),
         note="By chance: so many sentences of texts of this length would be flagged whoever wrote "
@@ -372,12 +371,7 @@ LAYOUT = (
     Table(
         "citations",
         "Fragments that need a citation",
-        (
-            *(Column("source"), Column("id", "text")),
-            Column("words", kind="count"),
-            Column("fragment", kind="text"),
-            *(Column("document"), Column("author", optional=True)),
-        ),
+        make_columns("source id=text words:count fragment:text document author?"),
         rows=lambda rows, result: sorted(rows, key=lambda row: -(row.get("words") or 0)),
         by="source",
         # The terminal shows them in their sentences.

@@ -8,7 +8,7 @@ from typing import Any
 from rote.compare.permutation import LEVEL
 from rote.core.chart import Chart, Colour
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct
+from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct, make_columns
 
 EXAMPLES = 3
 _LISTED = 5
@@ -51,9 +51,7 @@ def _both_ways(rows: Rows, count: int) -> Rows:
 
 def _reference(rows: Rows, result: Result) -> list[Column]:
     return [
-        Column("source"),
-        Column("template", kind="code"),
-        Column("count", kind="count"),
+        *make_columns("source template:code count:count"),
         Column("reference_count", f"in {result.reference or 'the reference'}", "count"),
         Column("z", kind="number", decimals=1, mark="sign", note="of the log-odds"),
         Column("p_corrected", "p", "p", note="corrected"),
@@ -129,9 +127,7 @@ LAYOUT = (
         "templates",
         "The most frequent templates",
         (
-            Column("source"),
-            Column("template", kind="code"),
-            Column("count", kind="count"),
+            *make_columns("source template:code count:count"),
             Column("texts", kind="count", note="that hold it"),
             Column("commonest", "commonest texts", "text"),
         ),
@@ -153,7 +149,7 @@ LAYOUT = (
     Table(
         "overlap",
         "Templates shared",
-        (Column("number", " "), Column("source")),
+        make_columns("number=_ source"),
         note="by both of two sources, of those that either has",
         rows=_matrix,
         by="source",
@@ -184,11 +180,8 @@ LAYOUT = (
         "rank_tests",
         lambda rows, result: f"Ranks in {rows[0]['corpus']}",
         (
-            Column("source"),
-            Column("median", "median rank", "number"),
-            Column("median_others", "of others", "number"),
-            Column("u", "U", "number"),
-            Column("p", kind="p"),
+            *make_columns("source median=median_rank:number median_others=of_others:number"),
+            *make_columns("u=U:number p:p"),
         ),
         note="1 is the most frequent n-gram; Mann-Whitney U, two-sided",
         split=("corpus",),
@@ -197,11 +190,7 @@ LAYOUT = (
     Table(
         "in_corpus",
         "Warning: texts that occur in the corpus",
-        (
-            *(Column("source"), Column("corpus"), Column("why")),
-            Column("texts", kind="count"),
-            Column("ids", kind="text"),
-        ),
+        make_columns("source corpus why texts:count ids:text"),
         rows=_in_corpus,
     ),
     Table(
@@ -212,9 +201,7 @@ LAYOUT = (
             Column("model"),
             Column("perplexity", "templates", "number", ends=("low", "high")),
             Column("other_perplexity", "others", "number", ends=("other_low", "other_high")),
-            Column("texts", kind="count"),
-            Column("spans", "occurrences", "count"),
-            Column("p", kind="p"),
+            *make_columns("texts:count spans=occurrences:count p:p"),
         ),
         note="of templates, and of other stretches of the same texts; p: Wilcoxon, on bits",
         rows=_models,

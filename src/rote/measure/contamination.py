@@ -45,7 +45,7 @@ from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.result import Result
 from rote.core.sample import SEVERAL, Need, Sample, Take
-from rote.core.table import Column, Pivot, Table
+from rote.core.table import Column, Pivot, Table, make_columns
 from rote.corpus import read_option
 from rote.measure._text_means import count_note
 from rote.search.part_matcher import SCORE, MatchOptions
@@ -493,10 +493,8 @@ _LAYOUT = (
         "items",
         "Items that the corpus holds",
         (
-            *(Column("source"), Column("id", "item"), Column("verdict")),
-            Column("found", optional=True),
-            *(Column("longest", kind="count"), Column("words", kind="count")),
-            *(Column("document"), Column("author", optional=True), Column("match", kind="text")),
+            *make_columns("source id=item verdict found? longest:count words:count document"),
+            *make_columns("author? match:text"),
         ),
         note=_explained,
         rows=_evidence,

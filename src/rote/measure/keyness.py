@@ -53,7 +53,7 @@ from rote.core.progress import several
 from rote.core.record import Asked
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, make_columns
 from rote.corpus import read_option
 from rote.measure import _keyness_patterns as grammar
 from rote.measure._keyness import (
@@ -125,12 +125,7 @@ LAYOUT = (
     Table(
         "phrases",
         "Words and phrases that set a source apart",
-        lambda rows, result: (
-            Column("pair", "between"),
-            Column("used_more_by", "used more by"),
-            Column("phrase"),
-            *_NUMBERS,
-        ),
+        lambda rows, result: (*make_columns("pair=between used_more_by phrase"), *_NUMBERS),
         note="in 1,000 items of its length (count); windows of one phrase are one row",
         rows=lambda rows, result: [
             {**row, "pair": f"{row['source']} and {row['other']}"} for row in rows

@@ -40,7 +40,7 @@ from rote.core.progress import several
 from rote.core.record import Chapter, Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Table, defined
+from rote.core.table import Column, Table, defined, make_columns
 from rote.core.table import Rows as TableRows
 from rote.corpus import read_option
 from rote.measure._text_means import count_note
@@ -486,10 +486,9 @@ _LAYOUT = (
         "copied",
         "The longest copied runs",
         (
-            *(Column("source"), Column("id", "text")),
-            Column("words", kind="count"),
+            *make_columns("source id=text words:count"),
             Column("count", "times", "count", note="in the corpus"),
-            *(Column("document"), Column("author", optional=True), Column("match", kind="text")),
+            *make_columns("document author? match:text"),
         ),
         rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
         by="source",
@@ -498,11 +497,9 @@ _LAYOUT = (
         NEAR,
         "The longest near-verbatim spans",
         (
-            *(Column("source"), Column("id", "text")),
-            Column("words", kind="count"),
+            *make_columns("source id=text words:count"),
             Column("similarity", kind="number", decimals=2),
-            *(Column("document"), Column("text", "the span", kind="text")),
-            Column("match", kind="text"),
+            *make_columns("document text=the_span:text match:text"),
         ),
         rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
         by="source",

@@ -43,7 +43,7 @@ from rote.core.metric import (
 from rote.core.progress import several
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Rows, Table, defined, distinct, ends
+from rote.core.table import Column, Rows, Table, defined, distinct, ends, make_columns
 from rote.measure import _sentences as meaning
 from rote.measure._likeness import (
     ABOVE,
@@ -277,9 +277,7 @@ LAYOUT = (
         "tree",
         "Sources joined by their likeness",
         (
-            Column("title", "by"),
-            Column("one", "these", "text"),
-            Column("other", "and these", "text"),
+            *make_columns("title=by one=these:text other=and_these:text"),
             Column("likeness", "alike", "number", 3),
             Column("support", kind="share", note="draws of prompts with this branch"),
         ),

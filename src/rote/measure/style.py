@@ -36,7 +36,7 @@ from rote.core.metric import Comparison, Metric, Value, Work, check_options, mem
 from rote.core.record import Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Pivot, Rows, Table, defined, distinct
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, make_columns
 from rote.measure._style import DIMENSIONS, FEATURES, TYPES_AMONG, Feature, dimensions
 from rote.measure._text_means import count_note, per_text, reduce, standard_errors
 
@@ -241,11 +241,7 @@ _LAYOUT = (
     Table(
         "features",
         "Features",
-        (
-            Column("number", "", "count"),
-            Column("title", "feature"),
-            Column("example", "for example", "text"),
-        ),
+        make_columns("number:count title=feature example=for_example:text"),
         note="in 1,000 words, means over texts",
         pivot=Pivot("source", Column("rate", kind="number", decimals=2, ends=("low", "high"))),
         limit=0,

@@ -11,7 +11,7 @@ from rote.core.facets import EACH
 from rote.core.numbers import name_some
 from rote.core.progress import several
 from rote.core.result import Result
-from rote.core.table import Column, Row, defined
+from rote.core.table import Column, Row, defined, make_columns
 from rote.report.cells import Cell, Sheet, make_sheets, rows_sheet, text_cell
 from rote.report.grid import (
     BORDERLINE,
@@ -389,10 +389,11 @@ def verdict_sheet(shown: Verdicts) -> Sheet:
         for comparison in aspect.comparisons
     ]
     columns = [
-        *(Column("aspect"), Column("source")),
+        Column("aspect"),
+        Column("source"),
         *(Column(name, kind="text") for name in ("difference", "interval")),
         Column("effect", kind="number", ends=("effect_low", "effect_high"), decimals=2),
-        *(Column("p", kind="p"), Column("detectable", kind="text"), Column("verdict")),
+        *make_columns("p:p detectable:text verdict"),
     ]
     return rows_sheet(shown.id, shown.title, columns, rows, note=shown.reading_note, terminal=99)
 

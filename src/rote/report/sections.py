@@ -18,7 +18,7 @@ from rote.core.record import Chapter
 from rote.core.record import Section as Place
 from rote.core.registry import find, main_values, of_result, title_of
 from rote.core.result import Result, Row
-from rote.core.table import Column
+from rote.core.table import Column, make_columns
 from rote.report.cells import Sheet, infer_columns, rows_sheet, shorten_name
 from rote.report.charts import CURVE, VALUES, draw_chart, list_charts
 from rote.report.grid import GridRow, make_grid, result_key
@@ -95,7 +95,7 @@ def _make_ids_unique(blocks: Sequence[Block], taken: Counter[str]) -> list[Block
     return unique
 
 
-_TOOL_COLUMNS = [Column("name"), Column("version"), Column("licence"), Column("use", "used for")]
+_TOOL_COLUMNS = [*make_columns("name version licence use=used_for")]
 _ROLES = {"texts": "texts", "corpus": "corpus", "train": "training text"}
 
 
@@ -184,7 +184,7 @@ def omitted_section(study: Report) -> Section | None:
         return None
 
     rows = [{"part": omission.section, "why": omission.reason} for omission in study.omitted]
-    columns = [Column("part"), Column("why")]
+    columns = [*make_columns("part why")]
     return Section(
         "omitted", "Left out", [rows_sheet("omitted-parts", "What, and why", columns, rows)]
     )
@@ -240,7 +240,7 @@ def _data_sheet(study: Report) -> Sheet:
         }
         for material in study.materials
     ]
-    columns = [Column("role"), Column("name"), Column("holds", "what it holds")]
+    columns = [*make_columns("role name holds=what_it_holds")]
     return rows_sheet("data", "Data", [*columns, Column("fingerprint", kind="code")], rows)
 
 

@@ -13,7 +13,7 @@ from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.registry import main_values, title_of
 from rote.core.result import Result
-from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined
+from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined, make_columns
 from rote.measure.driver.multiple_testing import FAMILY
 from rote.report.cells import (
     EXPORT_COMMAND,
@@ -98,7 +98,7 @@ def _declared_tables(measure: str) -> Sequence[Table]:
 
 
 def _text_columns(rows: Rows, result: Result) -> list[Column]:
-    first = (Column("source"), Column("id"))
+    first = make_columns("source id")
     return [*first, *(c for c in infer_columns(rows) if c.field not in ("source", "id"))]
 
 
@@ -407,7 +407,7 @@ def comparisons_sheet(
 
     columns = [
         *([Column("task")] if faceted else []),
-        *(Column("source"), Column("measure"), Column("value")),
+        *make_columns("source measure value"),
         Column(
             "difference",
             kind="number",

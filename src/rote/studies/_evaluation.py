@@ -28,7 +28,7 @@ from rote.core.facets import JOINT
 from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, source_rows, value_ends
+from rote.core.table import VALUES, Column, Rows, Table, make_columns, source_rows, value_ends
 from rote.corpus.items import Item, ItemRecord
 from rote.corpus.items.lm_eval import requests as logged
 from rote.models.answers import score_all
@@ -479,20 +479,15 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
         *(Column(name) for name in sorted(result.by, key=lambda name: name != SOURCE)),
         Column("texts", "items", "count"),
         Column("accuracy", kind="share", ends=value_ends("accuracy"), optional=True),
-        Column("accuracy_norm", "norm.", "share", optional=True),
-        Column("perplexity", kind="number", optional=True),
-        Column("chance", kind="share", optional=True),
-        Column("majority", kind="share", optional=True),
-        Column("unanswered", kind="count", optional=True),
+        *make_columns("accuracy_norm?=norm.:share perplexity?:number chance?:share"),
+        *make_columns("majority?:share unanswered?:count"),
     ]
 
 
 def _test_columns(rows: Rows, result: Result) -> list[Column]:
     return [
         *(Column(name) for name in result.by if name in rows[0]),
-        *(Column("one"), Column("other")),
-        *(Column("only_one", kind="count"), Column("only_other", kind="count")),
-        *(Column("p", kind="p"), Column("p_corrected", "p (Holm)", "p")),
+        *make_columns("one other only_one:count only_other:count p:p p_corrected=p_(Holm):p"),
     ]
 
 
@@ -517,7 +512,7 @@ LAYOUT = (
     Table(
         "unanswered",
         "Unanswered",
-        (Column("source"), Column("task"), Column("id"), Column("why")),
+        make_columns("source task id why"),
         note=lambda rows, result: f"{several(len(rows), 'item')}",
         limit=_LISTED,
     ),

@@ -31,7 +31,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.result import Result
-from rote.core.table import Column, Row, Rows, Table, estimate
+from rote.core.table import Column, Row, Rows, Table, estimate, make_columns
 from rote.studies._source_table import SourceColumn, SourceTable, reorder_source, short_name
 
 Scale = Literal["auto", "linear", "log"]
@@ -511,7 +511,7 @@ def _shorten_columns(rows: Rows, result: Result) -> list[Row]:
     ]
 
 
-_FACET_COLUMNS = (Column("facet", optional=True), Column("column", "value"))
+_FACET_COLUMNS = make_columns("facet? column=value")
 MIXED_TABLES = (
     Table(
         "mixed",
@@ -541,12 +541,7 @@ MIXED_TABLES = (
     Table(
         "random",
         "Random effects",
-        (
-            *_FACET_COLUMNS,
-            Column("effect"),
-            Column("sd", kind="number"),
-            Column("levels", kind="count"),
-        ),
+        (*_FACET_COLUMNS, *make_columns("effect sd:number levels:count")),
         note="sd: how far texts of one level are from those of another, all else equal",
         rows=_shorten_columns,
         limit=1000,

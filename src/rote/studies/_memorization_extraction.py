@@ -39,7 +39,18 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt, StepwiseModel
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct, ends, estimate
+from rote.core.table import (
+    Column,
+    Pivot,
+    Row,
+    Rows,
+    Table,
+    defined,
+    distinct,
+    ends,
+    estimate,
+    make_columns,
+)
 from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.models.answers import generate_all, score_draws
@@ -248,8 +259,7 @@ EXTRACTION_LAYOUT = (
         "extraction",
         "Windows that so many draws extract",
         (
-            *(Column("model"), Column("group")),
-            *(Column("windows", kind="count"), Column("passages", kind="count")),
+            *make_columns("model group windows:count passages:count"),
             Column("greedy", kind="share", ends=_ends("greedy")),
         ),
         limit=40,
@@ -258,7 +268,7 @@ EXTRACTION_LAYOUT = (
     Table(
         "extraction",
         "Windows that so many draws write nearly, at least",
-        (Column("model"), Column("group")),
+        make_columns("model group"),
         note="lower bounds by a beam search: within --near edits of what follows",
         rows=lambda rows, result: [row for row in rows if "near" in row],
         limit=40,
@@ -557,9 +567,7 @@ SAMPLES_LAYOUT = (
         "samples",
         "What is drawn after the prefixes, against what follows there",
         (
-            *(Column("model"), Column("group")),
-            *(Column("windows", kind="count"), Column("passages", kind="count")),
-            Column("draws", kind="count"),
+            *make_columns("model group windows:count passages:count draws:count"),
             _share_column("best", "longest run"),
             _share_column("covered", "covered by n-grams"),
             _share_column("held", "in the corpus", optional=True),
@@ -572,10 +580,7 @@ SAMPLES_LAYOUT = (
     Table(
         "drawn_membership",
         "Members against non-members by their draws alone: AUC",
-        (
-            *(Column("model"), Column("group"), Column("of", "of the draws the")),
-            *(Column("members", kind="count"), Column("others", kind="count")),
-        ),
+        make_columns("model group of=of_the_draws_the members:count others:count"),
         note="how alike draws and suffix are: words in runs that both have (-n words, or 2 to 12), "
         "the longest run, the longest string",
         limit=40,

@@ -17,7 +17,7 @@ from rote.core.facets import JOINT
 from rote.core.numbers import format_number
 from rote.core.progress import several as counted
 from rote.core.result import Result, SourceResult
-from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends, estimate
+from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends, estimate, make_columns
 from rote.corpus.items import Item
 from rote.studies import (
     _memorization_classifiers,
@@ -406,7 +406,7 @@ _SHORT = {
     "reference": "reference",
     "error_zone": "error zone",
 }
-_GROUP_COLUMNS = (Column("model"), Column("group"))
+_GROUP_COLUMNS = make_columns("model group")
 _ITEM_COUNT = Column("items", kind="count")
 
 
@@ -451,8 +451,8 @@ LAYOUT = (
         "overlap",
         "N-grams that members and others share, with the training data and with each other",
         (
-            *(Column("of"), Column("in")),
-            *(Column("n", kind="count"), _ITEM_COUNT),
+            *make_columns("of in n:count"),
+            _ITEM_COUNT,
             Column("share", kind="share", ends=("low", "high")),
         ),
         limit=_LINES,

@@ -27,7 +27,7 @@ from rote.core.model import Decoding, Model, Prompt
 from rote.core.progress import Reporter, several
 from rote.core.record import Call, Findings
 from rote.core.result import Result, SourceResult
-from rote.core.table import Column, Row, Rows, Table, ends, estimate
+from rote.core.table import Column, Row, Rows, Table, ends, estimate, make_columns
 from rote.corpus.items import Item
 from rote.models.answers import generate_all
 from rote.models.options import ModelOptions
@@ -359,7 +359,7 @@ STYLE_LAYOUT = (
         "seen",
         "By how often a text was seen",
         (
-            *(Column("group"), Column("seen"), Column("texts", kind="count")),
+            *make_columns("group seen texts:count"),
             *(Column(n, kind="share", ends=ends(n)) for n in ("exact", "style", "style_only")),
         ),
         rows=lambda rows, result: [{**row, "seen": format_seen(row)} for row in rows],
@@ -368,10 +368,7 @@ STYLE_LAYOUT = (
     Table(
         "substitutions",
         "Words put in the place of others",
-        (
-            *(Column("group"), Column("tag"), Column("word"), Column("written")),
-            Column("count", kind="count"),
-        ),
+        make_columns("group tag word written count:count"),
         limit=_SHOWN,
     ),
     Table("examples", "Examples", limit=0),

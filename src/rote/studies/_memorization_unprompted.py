@@ -22,7 +22,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.core.result import Row
-from rote.core.table import Column, Table, ends, estimate
+from rote.core.table import Column, Table, ends, estimate, make_columns
 from rote.corpus import ReadOptions
 from rote.corpus.items import Item, read_items
 from rote.models.answers import generate_all
@@ -275,7 +275,7 @@ def _split_words(texts: Sequence[str]) -> tuple[list[list[str]], list[list[tuple
     return text_words, spans
 
 
-_AFTER = (Column("model"), Column("after"))
+_AFTER = make_columns("model after")
 UNPROMPTED_LAYOUT = (
     Table(
         "unprompted",
@@ -303,10 +303,6 @@ UNPROMPTED_LAYOUT = (
     Table(
         "recitations",
         "What is recited most",
-        (
-            *(*_AFTER, Column("group"), Column("id", "passage")),
-            *(Column("texts", kind="count"), Column("words", "longest run", "count")),
-            Column("run", kind="text"),
-        ),
+        (*_AFTER, *make_columns("group id=passage texts:count words=longest_run:count run:text")),
     ),
 )

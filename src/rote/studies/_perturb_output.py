@@ -19,7 +19,7 @@ from rote.compare.exact_tests import mcnemar, signed_ranks
 from rote.core.chart import Chart, Colour
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, estimate
+from rote.core.table import Column, Pivot, Row, Rows, Table, estimate, make_columns
 from rote.curate.perturb import Perturbed
 from rote.curate.synonyms.replacement import Replacement
 from rote.search.backends import Backend
@@ -270,7 +270,7 @@ LAYOUT = (
     Table(
         "answers",
         lambda rows, result: f"Accuracy of the models in percent: {rows[0]['kind']} tasks",
-        (Column("source", "model"), Column("conf", "conf.")),
+        make_columns("source=model conf=conf."),
         note="change: in percent of the original",
         rows=_answer_cells,
         split=("kind",),
@@ -301,7 +301,8 @@ LAYOUT = (
         "tests",
         "Wilcoxon signed ranks: popularity before and after",
         (
-            *(_MODEL, Column("task"), Column("of"), Column("items", kind="count")),
+            _MODEL,
+            *make_columns("task of items:count"),
             *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
             Column("p", kind="p"),
         ),
@@ -333,7 +334,7 @@ LAYOUT = (
     Table(
         "kept",
         "Words that stay, and why",
-        (Column("task"), Column("why"), Column("words", kind="count")),
+        make_columns("task why words:count"),
         limit=_EVERY,
     ),
     Table("items", "Items", limit=0),

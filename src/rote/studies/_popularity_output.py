@@ -17,7 +17,18 @@ from rote.core.chart import Chart
 from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.result import Result, SourceResult
-from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends, estimate, value_ends
+from rote.core.table import (
+    VALUES,
+    Column,
+    Row,
+    Rows,
+    Table,
+    defined,
+    ends,
+    estimate,
+    make_columns,
+    value_ends,
+)
 from rote.corpus.items import Item
 from rote.studies._items import (
     HALVES,
@@ -375,18 +386,13 @@ def _add_tests(rows: Rows, result: Result) -> Rows:
 def _value_columns(rows: Rows, result: Result) -> list[Column]:
     return [
         Column("source", ", ".join(result.by)),
-        Column("texts", "items", "count"),
-        Column("ips", "right", "number"),
-        Column("ips_wrong", "wrong", "number", optional=True),
+        *make_columns("texts=items:count ips=right:number ips_wrong?=wrong:number"),
         Column(
             "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
         ),
         Column("ahead", kind="share", ends=value_ends("ahead"), optional=True),
-        Column("p_corrected", "p", "p", optional=True),
-        Column("advantage", "relative", "number", optional=True),
-        Column("accuracy", kind="share", optional=True),
-        Column("accuracy_low", "low", "share", optional=True),
-        Column("accuracy_high", "high", "share", optional=True),
+        *make_columns("p_corrected?=p:p advantage?=relative:number accuracy?:share"),
+        *make_columns("accuracy_low?=low:share accuracy_high?=high:share"),
         Column(
             *("accuracy_difference", "high - low", "share"),
             signed=True,
@@ -415,9 +421,8 @@ LAYOUT = (
         "groups",
         "Accuracy by popularity",
         (
-            *(Column("group"), Column("popularity"), Column("items", kind="count")),
-            *(Column("score", kind="number"), Column("answered", kind="count")),
-            Column("correct", kind="count"),
+            *make_columns("group popularity items:count score:number answered:count"),
+            *make_columns("correct:count"),
             Column("accuracy", kind="share", ends=("low", "high")),
         ),
         limit=0,

@@ -56,6 +56,7 @@ from rote.core.table import (
     distinct,
     ends,
     estimate,
+    make_columns,
 )
 from rote.studies._source_table import (
     SourceColumn,
@@ -423,13 +424,14 @@ def _list_pairs(result: Result, *, quality: bool) -> list[Row]:
 
 
 _PAIR = (
-    *(Column("facet", optional=True), Column("a", "one"), Column("b", "other")),
-    Column("n", kind="count"),
+    *make_columns("facet? a=one b=other n:count"),
     Column("pearson", "Pearson", "number", 2, ends=ends("pearson")),
-    *(Column("pearson_p", "p", "p"), Column("pearson_p_corrected", "corrected", "p")),
+    Column("pearson_p", "p", "p"),
+    Column("pearson_p_corrected", "corrected", "p"),
     Column("weakest", "without one", "number", 2, also=Column("without")),
     Column("spearman", "Spearman", "number", 2, ends=ends("spearman")),
-    *(Column("spearman_p", "p", "p"), Column("spearman_p_corrected", "corrected", "p")),
+    Column("spearman_p", "p", "p"),
+    Column("spearman_p_corrected", "corrected", "p"),
 )
 _PAIR_NOTE = (
     "p: share of the orders of the sources with as strong a correlation; without one: Pearson "
@@ -441,7 +443,7 @@ LAYOUT = (
     Table(
         "correlations",
         lambda rows, result: f"{rows[0]['facet'] or 'Correlations'} ({rows[0]['sources']} sources)",
-        (Column("number", " "), Column("name", " ")),
+        make_columns("number=_ name=_"),
         note=_explain_matrix,
         rows=_matrix_cells,
         split=("facet",),

@@ -38,7 +38,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, is_given, option
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table
+from rote.core.table import Column, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.corpus.items import Item
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -353,14 +353,10 @@ STUDY = Study(
             "tasks",
             "Items found",
             (
-                Column("task"),
-                Column("items", kind="count"),
-                Column("judged", "can be judged", kind="count"),
-                Column("found", kind="count"),
-                Column("with_answer", "with their answer", kind="count"),
-                Column("reworded", "in other words", kind="count", optional=True),
-                Column("other_facts", "similar, other facts", kind="count", optional=True),
-                Column("documents", kind="count"),
+                *make_columns("task items:count judged=can_be_judged:count found:count"),
+                *make_columns("with_answer=with_their_answer:count"),
+                *make_columns("reworded?=in_other_words:count"),
+                *make_columns("other_facts?=similar,_other_facts:count documents:count"),
             ),
             limit=1000,
         ),
@@ -368,10 +364,7 @@ STUDY = Study(
             "accuracy",
             "Correct answers with and without what was found",
             (
-                Column("source", "answers of"),
-                Column("task"),
-                Column("items"),
-                Column("n", kind="count"),
+                *make_columns("source=answers_of task items n:count"),
                 Column("accuracy", kind="share", ends=("low", "high")),
             ),
             limit=1000,
@@ -382,12 +375,8 @@ STUDY = Study(
             (
                 Column("score", kind="number", decimals=2),
                 Column("p", kind="number", decimals=6, optional=True),
-                Column("differing", "other facts", optional=True),
-                Column("item"),
-                Column("part"),
-                Column("id", "document"),
-                Column("text", kind="text"),
-                Column("item_text", "the item", kind="text"),
+                *make_columns("differing?=other_facts item part id=document text:text"),
+                *make_columns("item_text=the_item:text"),
             ),
             limit=10,
         ),

@@ -31,7 +31,7 @@ from rote.core.numbers import parse_memory
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Rows, Table
+from rote.core.table import Column, Pivot, Rows, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -189,12 +189,9 @@ STUDY = Study(
             "sources",
             "What went",
             (
-                Column("source"),
-                Column("texts", kind="count"),
-                Column("words", kind="count"),
-                Column("documents_removed", "documents that went", kind="count"),
-                Column("words_cut", "words cut", kind="count"),
-                Column("share", "share of words", kind="share"),
+                *make_columns("source texts:count words:count"),
+                *make_columns("documents_removed=documents_that_went:count words_cut:count"),
+                *make_columns("share=share_of_words:share"),
             ),
             limit=1000,
         ),
@@ -210,12 +207,7 @@ STUDY = Study(
         Table(
             "passages",
             "Passages that are repeated most",
-            (
-                Column("times", kind="count"),
-                Column("documents", kind="count"),
-                Column("words", "length", kind="count"),
-                Column("text", kind="text"),
-            ),
+            make_columns("times:count documents:count words=length:count text:text"),
             limit=10,
         ),
     ),

@@ -25,7 +25,7 @@ from rote.core.metric import check_options, option, unsigned
 from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends
+from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends, make_columns
 from rote.studies._factors import (
     MIXED_TABLES,
     WIDE,
@@ -168,10 +168,10 @@ LAYOUT = (
         "agreement",
         "Order of the sources",
         (
-            *(Column("facet", optional=True), Column("column", "value")),
-            *(Column("w", "W", "number", 2), Column("p", kind="p")),
-            *(Column("sources", kind="count"), Column("levels", kind="count")),
-            Column("next", "next levels"),
+            Column("facet", optional=True),
+            Column("column", "value"),
+            Column("w", "W", "number", 2),
+            *make_columns("p:p sources:count levels:count next=next_levels"),
         ),
         note="W: Kendall's, 1 where every level puts the sources into the same order; next levels: "
         "Spearman between neighbours, smallest to largest",
@@ -182,11 +182,11 @@ LAYOUT = (
         "changes",
         lambda rows, result: f"{rows[0]['first']} to {rows[0]['last']}",
         (
-            *(Column("facet", optional=True), Column("column", "value")),
+            Column("facet", optional=True),
+            Column("column", "value"),
             Column("mean", "mean change", "number", ends=("low", "high")),
             *(Column(name, kind="count") for name in ("sources", "up", "down")),
-            *(Column("p_sign", "sign test", "p"), Column("p_wilcoxon", "Wilcoxon", "p")),
-            Column("p_corrected", "corrected", "p"),
+            *make_columns("p_sign=sign_test:p p_wilcoxon=Wilcoxon:p p_corrected=corrected:p"),
         ),
         note="corrected: Wilcoxon's p-value by Holm over the values",
         rows=lambda rows, result: [{**row, **_facet_and_column(row)} for row in rows],

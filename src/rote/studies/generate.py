@@ -32,7 +32,7 @@ from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.model import Model
 from rote.core.progress import Asking, Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table
+from rote.core.table import Column, Table, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.generate import GenerateOptions
 from rote.models.options import ModelOptions
@@ -195,9 +195,7 @@ STUDY = Study(
             (
                 Column("source"),
                 *(Column(name, kind="count") for name in ("texts", "tokens", "words")),
-                Column("incomplete", "cut off", kind="count"),
-                Column("empty", kind="count"),
-                Column("filtered", kind="count"),
+                *make_columns("incomplete=cut_off:count empty:count filtered:count"),
             ),
             limit=1000,
         ),

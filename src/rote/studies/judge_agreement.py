@@ -37,7 +37,7 @@ from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, ends, value_ends
+from rote.core.table import VALUES, Column, Rows, Table, ends, make_columns, value_ends
 
 _PLAIN = {"higher": "neither", "length_sensitive": False}
 
@@ -441,10 +441,7 @@ def win_chart(*panel: str) -> Chart:
 
 
 WINS = (
-    Column("of"),
-    Column("a"),
-    Column("b"),
-    Column("judgements", kind="count"),
+    *make_columns("of a b judgements:count"),
     *(Column(name, kind="share", ends=ends(name)) for name in ("a_better", "b_better", "alike")),
 )
 STUDY = Study(
@@ -482,12 +479,7 @@ STUDY = Study(
             "agreement",
             "Krippendorff's alpha",
             (
-                Column("of"),
-                Column("what"),
-                Column("level"),
-                Column("units", kind="count"),
-                Column("documents", kind="count"),
-                Column("judges", kind="count"),
+                *make_columns("of what level units:count documents:count judges:count"),
                 Column("alpha", kind="number", ends=ends("alpha")),
             ),
             limit=1000,
@@ -496,10 +488,7 @@ STUDY = Study(
             "judges",
             "Judges two by two: better of two",
             (
-                Column("of"),
-                Column("a", "judge"),
-                Column("b", "judge"),
-                Column("units", kind="count"),
+                *make_columns("of a=judge b=judge units:count"),
                 Column("same", kind="share", ends=ends("same")),
                 Column("alpha", kind="number", ends=ends("alpha")),
             ),

@@ -48,7 +48,7 @@ from rote.core.model import (
 from rote.core.progress import Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import SourceResult
-from rote.core.table import VALUES, Column, Table, ends, value_ends
+from rote.core.table import VALUES, Column, Table, ends, make_columns, value_ends
 from rote.corpus import ReadOptions
 from rote.models.options import ModelOptions
 from rote.studies.judge_agreement import WINS, JudgePair, win_chart, win_row
@@ -521,9 +521,7 @@ STUDY = Study(
             "length",
             "Length",
             (
-                Column("judge"),
-                Column("of"),
-                Column("pairs", kind="count"),
+                *make_columns("judge of pairs:count"),
                 Column("longer_wins", "longer wins", "share", ends=ends("longer_wins")),
                 Column("p", kind="p"),
                 Column("rho", "Spearman's rho", "number", ends=ends("rho")),

@@ -30,7 +30,7 @@ from rote.core.metric import (
     unsigned,
 )
 from rote.core.record import Call, Findings, Study
-from rote.core.table import Column, Table
+from rote.core.table import Column, Table, make_columns
 from rote.corpus import Corpus, ReadOptions, open_corpus, read_option
 from rote.search.trace.options import MEANING, TraceOptions
 
@@ -173,10 +173,9 @@ STUDY = Study(
             "spans",
             "Spans that the corpus holds",
             (
-                *(Column("kind"), Column("id"), Column("words", kind="count")),
+                *make_columns("kind id words:count"),
                 Column("bits", kind="number", decimals=0),
-                *(Column("text", kind="text"), Column("document"), Column("author")),
-                Column("occurrences", "times", kind="count"),
+                *make_columns("text:text document author occurrences=times:count"),
             ),
         ),
     ),

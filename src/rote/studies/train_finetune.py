@@ -27,7 +27,7 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table
+from rote.core.table import Column, Table, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
@@ -172,10 +172,7 @@ STUDY = Study(
                 Column("seed", kind="count"),
                 Column("subset"),
                 *(Column(name, kind="count") for name in ("pairs", "updates")),
-                Column("loss", kind="number"),
-                Column("validation", kind="number", optional=True),
-                Column("held_out", kind="count"),
-                Column("model"),
+                *make_columns("loss:number validation?:number held_out:count model"),
             ),
             limit=1000,
         ),

@@ -31,7 +31,7 @@ from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table, ends
+from rote.core.table import Column, Table, ends, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import (
     VALIDATION,
@@ -347,10 +347,7 @@ STUDY = Study(
             "outcomes",
             "Outcomes",
             (
-                Column("source"),
-                Column("edit"),
-                Column("outcome"),
-                Column("cases", kind="count"),
+                *make_columns("source edit outcome cases:count"),
                 Column("share", kind="share", ends=ends("share")),
             ),
             limit=1000,

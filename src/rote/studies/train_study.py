@@ -30,7 +30,7 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, ends
+from rote.core.table import Column, Table, ends, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions
 from rote.models.options import ModelOptions
@@ -174,9 +174,7 @@ STUDY = Study(
             (
                 Column("source"),
                 *(Column(name, kind="count") for name in ("pairs", "words")),
-                Column("updates", kind="count"),
-                Column("loss", kind="number"),
-                Column("validation", kind="number", optional=True),
+                *make_columns("updates:count loss:number validation?:number"),
             ),
             note="mean over seeds",
             limit=1000,
@@ -185,9 +183,7 @@ STUDY = Study(
             "averages",
             "Scores",
             (
-                Column("test", optional=True),
-                Column("source"),
-                Column("score"),
+                *make_columns("test? source score"),
                 _interval_column("mean"),
                 _interval_column("nov"),
                 _interval_column("sim"),
@@ -201,10 +197,7 @@ STUDY = Study(
             "contrasts",
             "What repetition adds",
             (
-                Column("test", optional=True),
-                Column("source"),
-                Column("than"),
-                Column("score"),
+                *make_columns("test? source than score"),
                 _interval_column("in_nov"),
                 _interval_column("in_sim"),
                 _interval_column("more_in_sim"),
@@ -220,10 +213,7 @@ STUDY = Study(
             "neighbours",
             "With and without an item's neighbours",
             (
-                Column("test", optional=True),
-                Column("items"),
-                Column("score"),
-                Column("count", kind="count"),
+                *make_columns("test? items score count:count"),
                 _interval_column("lost"),
                 _interval_column("lost_by_others"),
                 _interval_column("by_rote"),

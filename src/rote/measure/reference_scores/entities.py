@@ -26,7 +26,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Value, Work
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Table, defined, distinct
+from rote.core.table import Column, Table, defined, distinct, make_columns
 from rote.core.table import Rows as TableRows
 from rote.measure._text_means import count_note
 from rote.measure.reference_scores.options import Options, Variant
@@ -276,8 +276,7 @@ LAYOUT = (
         "types",
         "By type of entity",
         (
-            *(Column("source"), Column("type")),
-            *(Column("texts", kind="count"), Column("tokens", kind="count")),
+            *make_columns("source type texts:count tokens:count"),
             *(Column(name, title, "number", 3, optional=True) for name, title in _SHORT.items()),
         ),
         note="means over the texts that have the type",

@@ -13,7 +13,7 @@ from rich.text import Text
 from rote.core.document import Annotation
 from rote.core.numbers import format_number
 from rote.core.progress import several
-from rote.core.table import Column
+from rote.core.table import Column, make_columns
 from rote.report.screen import TableListing, rows_table
 from rote.report.terminal import isolate_direction, strip_controls
 
@@ -86,7 +86,7 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
         table_rows.append(
             {**row, "phrase": phrase if phrases else None, "items": _phrase_text(row)}
         )
-    columns = (Column("phrase", optional=True), Column("layer"), Column("items"))
+    columns = make_columns("phrase? layer items")
     return rows_table(
         [*columns, *_count_columns("occurrences", "documents", "authors")], table_rows
     )
