@@ -25,12 +25,7 @@ from rote.core.metric import Work
 from rote.core.sample import RawText, Sample
 from rote.measure.reference_scores import rouge
 
-PEER = {
-    "rouge_1": "rouge1",
-    "rouge_2": "rouge2",
-    "rouge_l": "rougeL",
-    "rouge_lsum": "rougeLsum",
-}
+PEER = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL", "rouge_lsum": "rougeLsum"}
 PAIRS = 10_000
 PEER_PAIRS = 300
 VOCABULARY = 20_000

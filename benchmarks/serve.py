@@ -170,8 +170,7 @@ def question(chance: random.Random, states: Sequence[State]) -> tuple[str, str, 
     """Kind, address, parameters."""
     query = chance.choice(list(QUERIES))
     kind = chance.choices(
-        ["count", "lines", "sorted", "forms", "groups", "page", "document"],
-        [4, 4, 2, 1, 1, 3, 1],
+        ["count", "lines", "sorted", "forms", "groups", "page", "document"], [4, 4, 2, 1, 1, 3, 1]
     )[0]
     asked: dict[str, Any] = {"index": KEY, "q": query}
     if kind == "count":

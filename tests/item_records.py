@@ -30,10 +30,7 @@ def record(
         "choices": {"context": f"{before} ", "options": [_WRONG, gap], "ending": after}
         | ({"answer": 1} if marked else {}),
         "copa": {"premise": question, "choice1": _WRONG, "choice2": answer, **right},
-        "lambada": {
-            "context": " ".join(whole.split()[:-1]),
-            "target": whole.split()[-1],
-        },
+        "lambada": {"context": " ".join(whole.split()[:-1]), "target": whole.split()[-1]},
         "lm-eval": log | {"arguments": [[question, f" {_WRONG}"], [question, f" {answer}"]]},
         "piqa": {"goal": question, "sol1": _WRONG, "sol2": answer}
         | ({"label": 1} if marked else {}),

@@ -211,9 +211,7 @@ CASES = {
     "layer": Case(indexed, "idx/segments/*/lower/part.json", asked, sealed),
     "checked": Case(indexed, f"idx/{CHECKED}", asked),
     "store": Case(
-        annotated,
-        f"st/{store.MANIFEST}",
-        lambda home: list(store.open_store(home / "st").pieces()),
+        annotated, f"st/{store.MANIFEST}", lambda home: list(store.open_store(home / "st").pieces())
     ),
     "store again": Case(annotated, f"st/{store.MANIFEST}", annotated),
     "limit": Case(limited, "out/manifest.json", limited),
@@ -229,9 +227,7 @@ CASES = {
         working(decontaminated), "work/out/found.jsonl", decontaminated, first_line
     ),
     "decontaminate's notes": Case(
-        interrupted(decontaminated),
-        "work/.out.*/finished/texts.jsonl.json",
-        decontaminated,
+        interrupted(decontaminated), "work/.out.*/finished/texts.jsonl.json", decontaminated
     ),
     "result": Case(
         saved,

@@ -309,10 +309,7 @@ def endpoints(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     with serving(vllm) as one, served(counts) as (url, _):
         monkeypatch.setattr(model, "OPENAI", one.url)
         monkeypatch.setenv("OPENAI_API_KEY", "a key")
-        yield {
-            r"http://localhost:8000/v1": one.url,
-            r"(infini-gram:\w+)": rf"\1 --api {url}",
-        }
+        yield {r"http://localhost:8000/v1": one.url, r"(infini-gram:\w+)": rf"\1 --api {url}"}
 
 
 @pytest.mark.parametrize(

@@ -24,15 +24,7 @@ STRANGE = {
     "empty.jsonl": b"",
     "records.jsonl": b'{"id": "1", "text": 3}\n[]\nnull\n',
 }
-WRITTEN = (
-    "output",
-    "write",
-    "figure",
-    "figures",
-    "save_deciles",
-    "write",
-    "log",
-)
+WRITTEN = ("output", "write", "figure", "figures", "save_deciles", "write", "log")
 """Options that name what is written."""
 NOT_READ = {"serve", "demo"}
 """Commands that read no file, or do not end."""

@@ -27,12 +27,7 @@ FAST = ["--permutations", "9", "--no-matched", "-q"]
 @pytest.fixture
 def answers(tmp_path: Path) -> str:
     rows = [
-        {
-            "id": f"{source}{n}",
-            "source": source,
-            "doc_id": n,
-            "text": f"{opening} number {n} {n}.",
-        }
+        {"id": f"{source}{n}", "source": source, "doc_id": n, "text": f"{opening} number {n} {n}."}
         for source, opening in (("human", "A plain text"), ("model", "As a testament, a text"))
         for n in range(6)
     ]

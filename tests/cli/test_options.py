@@ -46,9 +46,7 @@ def measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", WITHIN)
 def test_every_table_has_the_level_that_was_asked_for(name: str, tmp_path: Path) -> None:
     world = World(tmp_path, times=5)
-    further = {
-        "perturb": ["--judge", world.model.partition("=")[2]],
-    }
+    further = {"perturb": ["--judge", world.model.partition("=")[2]]}
     call = [*world.call(name), *further.get(name, []), "--interval"]
     none, less, more = (
         Result.from_json(done([*call, level, "--json"])) for level in ("0", "0.8", "0.95")

@@ -14,11 +14,7 @@ from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 
 # The only noun that can be replaced is the car, the only verb to buy.
 ITEMS = [
-    {
-        "id": "l1",
-        "context": "He bought the automobile. He liked his",
-        "target": "hat",
-    },
+    {"id": "l1", "context": "He bought the automobile. He liked his", "target": "hat"},
     {"id": "l2", "context": "She purchased the automobile. She wore her", "target": "hat"},
 ]
 PAIRS = [

@@ -63,10 +63,7 @@ def test_the_default_is_one_page_here(
 
 @pytest.mark.parametrize(
     ("output", "said"),
-    [
-        ("report.pdf", "no form ends in .pdf"),
-        ("no/such/report.html", "there is no folder"),
-    ],
+    [("report.pdf", "no form ends in .pdf"), ("no/such/report.html", "there is no folder")],
 )
 def test_a_target_that_cannot_be_written_is_refused_before_the_work(
     output: str, said: str, tmp_path: Path

@@ -107,8 +107,7 @@ def test_many_arrangements_are_drawn_with_the_same_outcome_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "reason"),
-    [((1, 4), "at least two levels"), ((3, 1), "fewer than two sources")],
+    ("shape", "reason"), [((1, 4), "at least two levels"), ((3, 1), "fewer than two sources")]
 )
 def test_one_level_or_one_source_has_no_agreement(shape: tuple[int, int], reason: str) -> None:
     found = agreement(np.ones(shape), seed=0)

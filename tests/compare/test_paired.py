@@ -30,9 +30,7 @@ def test_nothing_changed_is_no_test() -> None:
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=12))
-def test_mcnemar_agrees_with_all_ways_changes_fall(
-    pairs: list[tuple[bool, bool]],
-) -> None:
+def test_mcnemar_agrees_with_all_ways_changes_fall(pairs: list[tuple[bool, bool]]) -> None:
     before, after = (np.array(column, bool) for column in (zip(*pairs) if pairs else ((), ())))
     found = mcnemar(before, after)
     changed = found.lost + found.gained
@@ -45,9 +43,7 @@ def test_mcnemar_agrees_with_all_ways_changes_fall(
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=10))
-def test_signed_ranks_agree_with_all_ways_signs_fall(
-    pairs: list[tuple[int, int]],
-) -> None:
+def test_signed_ranks_agree_with_all_ways_signs_fall(pairs: list[tuple[int, int]]) -> None:
     before, after = np.array(pairs, float).reshape(-1, 2).T
     found = signed_ranks(before, after)
     differences = [d for d in (after - before).tolist() if d]

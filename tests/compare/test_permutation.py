@@ -34,14 +34,7 @@ def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-
         return {"mean": float(data[take].mean())}
 
     found = permuted_differences(
-        reduce,
-        left,
-        right,
-        strata=strata,
-        numbers=range(count),
-        seed=seed,
-        purpose="t",
-        jobs=jobs,
+        reduce, left, right, strata=strata, numbers=range(count), seed=seed, purpose="t", jobs=jobs
     )
     return p_value(found["mean"], float(data[left].mean() - data[right].mean()))
 

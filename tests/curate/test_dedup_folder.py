@@ -116,12 +116,7 @@ def as_parquet(path: Path) -> Path:
     return path
 
 
-LEFT = [
-    TEXTS[0],
-    prose(20, 3),
-    TEXTS[2],
-    prose(25, 5),
-]
+LEFT = [TEXTS[0], prose(20, 3), TEXTS[2], prose(25, 5)]
 
 
 @pytest.mark.parametrize("written", [as_jsonl, as_json, as_gz, as_csv, as_tsv, as_parquet])

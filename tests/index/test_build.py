@@ -19,15 +19,7 @@ from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import SEGMENTS, read_manifest, recipe_of
 from rote.index.folders.options import BYTES_PER_POSITION, BuildOptions, parse_layers
 from rote.index.folders.source import estimate_build
-from tests.index.folders import (
-    MEMORY,
-    assert_holds,
-    characters,
-    corpus,
-    options,
-    tree,
-    write_files,
-)
+from tests.index.folders import MEMORY, assert_holds, characters, corpus, options, tree, write_files
 from tests.kit import Heard
 
 LAYERS = ("lower", "pos")

@@ -20,14 +20,7 @@ from rote.index.folders.folder import verify_index
 from rote.index.folders.maintenance import add_layer, merge_index
 from rote.index.folders.manifest import MANIFEST, read_manifest
 from rote.index.segments import part
-from tests.index.folders import (
-    MEMORY,
-    corpus,
-    options,
-    tree,
-    words,
-    write_files,
-)
+from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
 from tests.killing import KILLED, fork, status
 from tests.kit import Heard
 

@@ -19,11 +19,7 @@ from rote.core.folder import clear_errors
 from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.folder import verify_index
-from rote.index.folders.maintenance import (
-    add_layer,
-    merge_index,
-    replace_documents,
-)
+from rote.index.folders.maintenance import add_layer, merge_index, replace_documents
 from rote.index.folders.manifest import is_index
 from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
 from tests.killing import (

@@ -223,7 +223,7 @@ def test_packed_suffixes() -> None:
 
 def test_the_table_grows_with_the_items() -> None:
     assert [table_bits_for(n) for n in (0, 1, 64, 127, 128, 2**26, 2**31 - 1)] == [
-        *(4, 4, 4, 4, 5, 24, 24),
+        *(4, 4, 4, 4, 5, 24, 24)
     ]
 
 

@@ -132,10 +132,7 @@ def test_values_follow_the_codecs() -> None:
 def test_senseless_options_are_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'gzip'"):
         Options(codecs=("gzp",))
-    for wrong in (
-        {"codecs": ()},
-        {"variant": "package", "codecs": ("zstd",)},
-    ):
+    for wrong in ({"codecs": ()}, {"variant": "package", "codecs": ("zstd",)}):
         with pytest.raises(OptionError):
             Options(**wrong)
 

@@ -247,7 +247,7 @@ def test_items_in_other_words_are_told_apart_from_other_facts() -> None:
     index = index_texts(TEXTS, layers=("lower", "meaning"))
     result = rote.contamination(items, corpus=index, meaning=True, chance=0.01)
     assert [row["verdict"] for row in result.tables["items"]] == [
-        *("contaminated", "clean", "clean", "clean", "too short"),
+        *("contaminated", "clean", "clean", "clean", "too short")
     ]
     (row,) = result.tables["reworded"]
     assert (row["id"], row["document"]) == ("texts:2", "0")

@@ -279,9 +279,7 @@ def test_unequal_numbers_of_answers_hold_the_level_at_equal_size(
     assert 0.02 <= sum(wrong.values()) / (4 * studies) <= 0.08, wrong
 
 
-def test_texts_too_short_for_mattr_do_not_make_differences(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_texts_too_short_for_mattr_do_not_make_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     """One side is cut to quarters, most of them shorter than the window of 50 words. Which have 50
     is not chance: longer texts are more repetitive, as they often are."""
     monkeypatch.setattr("rote.compare.equal_sizes.DRAWS", 6)

@@ -104,10 +104,7 @@ def members(number: Sequence[int], texts: Sequence[int] | None = None) -> Member
     points, which = np.unique(np.array(number, np.int64), return_inverse=True)
     order = np.arange(len(number))
     return Members(
-        points,
-        which.astype(np.int64),
-        order if texts is None else np.array(texts),
-        order,
+        points, which.astype(np.int64), order if texts is None else np.array(texts), order
     )
 
 

@@ -149,10 +149,7 @@ def test_the_paper_counts_windows_of_different_sentences(tmp_path: Path) -> None
 
 
 def test_line_12_leaves_fragments_unseen(tmp_path: Path) -> None:
-    records = [
-        {"id": "1", "text": "Blue cats sing."},
-        {"id": "2", "text": "Blue cats bake pies."},
-    ]
+    records = [{"id": "1", "text": "Blue cats sing."}, {"id": "2", "text": "Blue cats bake pies."}]
     path = written(tmp_path, records)
     # "blue cats" is known, so the other windows of two words of that sentence are never added.
     assert verdicts(run(["Cats bake!"], path)) == {"Cats bake!": (False, True)}

@@ -21,14 +21,7 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.result import Result
 from rote.measure import Settings
-from rote.measure._overlap_partition import (
-    NO_BIN,
-    Wanted,
-    log_ratio,
-    partition,
-    rank_test,
-    ratio,
-)
+from rote.measure._overlap_partition import NO_BIN, Wanted, log_ratio, partition, rank_test, ratio
 from rote.measure.driver.compute import compute
 from rote.measure.overlap import Options, settled, values
 from tests.examples import drawn, each, one_of, some
@@ -154,10 +147,7 @@ def test_bins_are_those_of_a_walk_over_sorted_items(
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[Any, Any]:
-    return (
-        np.array([k for k, _ in pairs], np.int64),
-        np.array([m for _, m in pairs], np.int64),
-    )
+    return (np.array([k for k, _ in pairs], np.int64), np.array([m for _, m in pairs], np.int64))
 
 
 # -- trends ---------------------------------------------------------------------------------

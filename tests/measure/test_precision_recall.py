@@ -215,10 +215,7 @@ def test_unfinished_sentences_are_left_out() -> None:
     assert "left out: 1 sentence of texts that are cut off" in notes
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"k": 0}, {"sentences": 4}, {"on": ()}],
-)
+@pytest.mark.parametrize("options", [{"k": 0}, {"sentences": 4}, {"on": ()}])
 def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         Options(**options)

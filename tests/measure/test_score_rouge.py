@@ -27,12 +27,7 @@ from rote.measure.reference_scores.rouge import (
 )
 from tests.examples import drawn, each, some, string
 
-PEER = {
-    "rouge_1": "rouge1",
-    "rouge_2": "rouge2",
-    "rouge_l": "rougeL",
-    "rouge_lsum": "rougeLsum",
-}
+PEER = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL", "rouge_lsum": "rougeLsum"}
 FIRST = "The cat sat on the mat."
 SECOND = "The cat lay on a mat."
 

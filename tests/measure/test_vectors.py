@@ -106,9 +106,7 @@ def test_what_has_no_vector_is_left_out_and_that_is_said(fake: FakeEmbedder) -> 
     vectors = found(TEXTS)
     assert len(vectors.vectors) == len(vectors.sentences) == len(vectors.cut) == 5
     assert vectors.sentences.texts.tolist() == [0, 2, 2, 2, 4]
-    assert everything(vectors) == [
-        "left out: 1 sentence for which the embedder has no vector",
-    ]
+    assert everything(vectors) == ["left out: 1 sentence for which the embedder has no vector"]
 
 
 def test_what_the_model_cannot_read_is_said(fake: FakeEmbedder) -> None:

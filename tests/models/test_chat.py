@@ -119,8 +119,7 @@ def test_hostile_templates_run_no_code(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source",
-    ["{{ messages.__class__ }}", "{{ raise_exception.__globals__ }}", "{{ messages._x }}"],
+    "source", ["{{ messages.__class__ }}", "{{ raise_exception.__globals__ }}", "{{ messages._x }}"]
 )
 def test_private_attributes_are_not_there(source: str) -> None:
     assert ChatTemplate(source).render(TURNS) == ""

@@ -33,10 +33,7 @@ def test_every_character_lies_under_its_marks(text: str, places: list[tuple[int,
     (shown,) = fragments.mark_texts([text_with(*marks, text=text)])
     labels = {entry.number: entry.label for entry in shown.entries}
     expected = [
-        (
-            mask_controls(c),
-            {mark.label for mark in marks if mark.start <= place < mark.end},
-        )
+        (mask_controls(c), {mark.label for mark in marks if mark.start <= place < mark.end})
         for place, c in enumerate(text)
         if c != "\n"
     ]

@@ -238,11 +238,7 @@ def test_the_work_of_a_summary_grows_with_the_sources_and_no_faster(
         tests = {name: {"p": 0.5, "p_corrected": 0.5, "permutations": 9999} for name in names}
         results = [
             result(
-                *(
-                    measure,
-                    one.value,
-                    {"human": (0.5, 0.1), **dict.fromkeys(names, (0.4, 0.1))},
-                ),
+                *(measure, one.value, {"human": (0.5, 0.1), **dict.fromkeys(names, (0.4, 0.1))}),
                 tests,
             )
             for measure, one in HEADLINES

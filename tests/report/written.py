@@ -25,10 +25,7 @@ def records() -> list[dict[str, Any]]:
     """Eight texts of each writer, with what they were made from and how they should read."""
     found = []
     for number, place in enumerate(PLACES):
-        texts = {
-            "human": _HUMAN[number % 2].format(place),
-            "model": _MODEL[0].format(place, place),
-        }
+        texts = {"human": _HUMAN[number % 2].format(place), "model": _MODEL[0].format(place, place)}
         for source, text in texts.items():
             found.append(
                 {

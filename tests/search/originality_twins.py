@@ -149,9 +149,7 @@ def index_of(truth: Truth) -> Index:
         made = Annotation(layers([text.sentences for text in texts]))
         segments.append(
             build_memory_segment(
-                [(batch, made)] if held else [],
-                layers=("lower", "pos"),
-                sorted_layers=("lower",),
+                [(batch, made)] if held else [], layers=("lower", "pos"), sorted_layers=("lower",)
             )
         )
     return Index(segments).on(1)

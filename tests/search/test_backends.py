@@ -121,10 +121,7 @@ def test_bytes_are_tokens_too_and_files_may_have_no_number(tmp_path: Path) -> No
     backend = open_backend(str(tmp_path / "v6"), BackendOptions(tokenizer="ids"))
     assert backend.counts(
         as_grams([list(b"old man"), list(b"the"), [255], [300]]), QUIET
-    ).tolist() == [
-        *(2, 1),
-        *(0, 0),
-    ]
+    ).tolist() == [*(2, 1), *(0, 0)]
 
 
 def test_pointers_are_as_wide_as_the_text_needs() -> None:
@@ -314,10 +311,7 @@ def test_a_busy_service_is_asked_again() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (
-            lambda q: (503, b"busy"),
-            "answers 503: busy; given up after 4 attempts",
-        ),
+        (lambda q: (503, b"busy"), "answers 503: busy; given up after 4 attempts"),
         (lambda q: (400, {"error": "bad ids"}), "answers 400: bad ids"),
         (lambda q: (200, {"error": "too long"}), "answers with an error: too long"),
         (lambda q: (200, b"<html>"), "expected a JSON object, got <html>"),

@@ -374,11 +374,7 @@ def test_held_out_sentences_are_judged_by_all_other_sources(truth: twins.Truth, 
 @dear(30)
 @given(twins.truths, twins.texts, relaxes, st.integers(2, 4), st.sampled_from([0.05, 5.0, 500.0]))
 def test_what_needs_a_citation_is_long_and_rarer_than_chance(
-    truth: twins.Truth,
-    texts: list[list[twins.Sentence]],
-    relax: int,
-    min_words: int,
-    chance: float,
+    truth: twins.Truth, texts: list[list[twins.Sentence]], relax: int, min_words: int, chance: float
 ) -> None:
     by, index, made = twins.held_by(truth).sources, twins.index_of(truth), twins.layers(texts)
     ground = GroundTruth(index, "lower", sources_of(index))

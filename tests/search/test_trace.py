@@ -104,11 +104,7 @@ def test_exact_spans_are_all_that_lie_in_no_other(
 @dear(50)
 @given(TEXTS, TEXTS, TEXTS, st.integers(1, 3), st.integers(1, 4))
 def test_runs_are_those_that_hold_a_rare_window(
-    texts: list[list[str]],
-    documents: list[list[str]],
-    more: list[list[str]],
-    seed: int,
-    most: int,
+    texts: list[list[str]], documents: list[list[str]], more: list[list[str]], seed: int, most: int
 ) -> None:
     index, layer = index_of(documents, more), layer_of(texts)
     found = set()
@@ -592,10 +588,7 @@ def test_counts_are_exact_and_places_few_in_different_documents() -> None:
 
 def test_the_document_that_other_spans_come_from_is_shown_first() -> None:
     shared = "nobody in the whole valley remembered the old name"
-    corpus = [
-        f"Once upon a time {shared}, it seems.",
-        f"In those years {shared}. {DEEP}",
-    ]
+    corpus = [f"Once upon a time {shared}, it seems.", f"In those years {shared}. {DEEP}"]
     found = traced([f"I think {shared} but {DEEP}"], corpus, kinds=("verbatim",), places=1)
     assert {place.document for span in found.spans for place in span.places} == {"1"}
 

@@ -143,9 +143,7 @@ def test_scores_go_with_frequency_where_they_do(tmp_path: Path) -> None:
     assert rows["loss", "copies"] == pytest.approx(spearmanr(own, copies).statistic)
 
 
-def test_frequency_is_looked_at_over_all_items_where_groups_are_made_by_it(
-    tmp_path: Path,
-) -> None:
+def test_frequency_is_looked_at_over_all_items_where_groups_are_made_by_it(tmp_path: Path) -> None:
     texts = [MEMBER, MEMBER[:7], MEMBER[:5], "x y x"]
     rote.index(texts, output=tmp_path / "index", layers=("lower",))
     backend = open_backend(str(tmp_path / "index"))

@@ -110,12 +110,7 @@ def test_scores_equal_the_twin(
         assert found.likelihood[number] == pytest.approx(-1 / len(own[1].split()))
 
 
-CORPUS = (
-    "paris is in france",
-    "france has paris and lyon",
-    "rome is in italy",
-    "oslo is cold",
-)
+CORPUS = ("paris is in france", "france has paris and lyon", "rome is in italy", "oslo is cold")
 
 
 def test_an_item_worked_out_by_hand(tmp_path: Path) -> None:

@@ -295,9 +295,7 @@ PACKED_INSIDE: dict[str, Callable[[], bytes]] = {
         [WORDS] * ROWS, column_encoding={"text": "DELTA_BYTE_ARRAY"}, **DELTA
     ),
     "delta-list.parquet": lambda: _table(
-        _nested([WORDS] * ROWS),
-        column_encoding={"text.list.element": "DELTA_BYTE_ARRAY"},
-        **DELTA,
+        _nested([WORDS] * ROWS), column_encoding={"text.list.element": "DELTA_BYTE_ARRAY"}, **DELTA
     ),
     "fixed.parquet": lambda: _table(_fixed(), **PLAIN),
     "rows.parquet": lambda: _table(["a"] * 2_500_000, **PLAIN),

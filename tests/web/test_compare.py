@@ -54,8 +54,7 @@ def test_fields_at_their_defaults_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    "pair",
-    [("seed", "x"), ("matched", "maybe"), ("interval", "much"), ("lexical.window", "1.5")],
+    "pair", [("seed", "x"), ("matched", "maybe"), ("interval", "much"), ("lexical.window", "1.5")]
 )
 def test_a_wrong_value_is_named(pair: tuple[str, str]) -> None:
     with pytest.raises(OptionError, match=pair[0].split(".")[-1]):

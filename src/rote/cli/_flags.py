@@ -264,9 +264,7 @@ def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.O
 
 
 def command_of(
-    doc: str | None,
-    *arguments: click.Argument,
-    skip: Iterable[str] = (),
+    doc: str | None, *arguments: click.Argument, skip: Iterable[str] = ()
 ) -> Callable[[Callable[..., None]], click.Command]:
     """Makes a command of a function: its parameters that are options dataclasses become flags,
     under the heading that the class names (`SECTION`), and the rest are `arguments`; `reporter` is

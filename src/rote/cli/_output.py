@@ -204,10 +204,7 @@ class OutputOptions(Output):
         writes=FIGURES,
     )
     figures: Path | None = option(
-        None,
-        "Write all figures into this folder, as PNG and SVG",
-        metavar="DIR",
-        writes="names",
+        None, "Write all figures into this folder, as PNG and SVG", metavar="DIR", writes="names"
     )
     across: str | None = option(
         None,
@@ -502,10 +499,7 @@ Draw: TypeAlias = Callable[[Any], None]
 
 
 def deliver_rows(
-    listing: Listing,
-    draw: Draw,
-    output: Output,
-    page: Callable[[], str] | None = None,
+    listing: Listing, draw: Draw, output: Output, page: Callable[[], str] | None = None
 ) -> None:
     """Print or write the rows; `draw` prints the table to a rich console, `page` makes HTML."""
     from rote.report.export import rows_latex, rows_markdown

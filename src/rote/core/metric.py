@@ -438,6 +438,15 @@ def check_options(options: Any) -> None:
             raise OptionError(f"{option_name} must {requirement}, not {number:,}")
 
 
+class OptionSet:
+    """Options whose types and bounds are checked where they are made."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
 def unsigned(value: Any) -> None:
     """For `sign`: the signature does not say it, or says it another way."""
 

@@ -21,7 +21,7 @@ from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.files import check_parent, open_regular
 from rote.core.folder import refuse_links
 from rote.core.json_reader import parse_json
-from rote.core.metric import check_options, is_given, option
+from rote.core.metric import OptionSet, is_given, option
 from rote.core.model import (
     MESSAGES,
     Charging,
@@ -300,7 +300,7 @@ _AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
-class GenerateOptions:
+class GenerateOptions(OptionSet):
     """Which texts are made. Several values of a setting make a grid."""
 
     temperature: tuple[float, ...] = option(
@@ -349,11 +349,7 @@ class GenerateOptions:
         "", "System text of the chat form", metavar="TEXT", sign=lambda value: value or None
     )
     about: tuple[str, ...] = option(
-        (),
-        "Texts that every prompt is asked of",
-        metavar="INPUT,...",
-        opened=True,
-        takes="texts",
+        (), "Texts that every prompt is asked of", metavar="INPUT,...", opened=True, takes="texts"
     )
     instruction: Literal["auto", "before", "after"] = option(
         "auto",
@@ -375,9 +371,6 @@ class GenerateOptions:
         least=0,
         sign=lambda value: value or None,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def decodings(self) -> list[Decoding]:
         """All combinations of the settings, then those that vary one at a time; each once."""

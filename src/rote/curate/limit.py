@@ -27,7 +27,7 @@ from rote.core.arrays import empty
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
-from rote.core.metric import LONGEST_NGRAM, Progress, check_options, option
+from rote.core.metric import LONGEST_NGRAM, OptionSet, Progress, option
 from rote.core.ngrams import ONCE
 from rote.curate.corpus_reader import TokenizedCorpus
 
@@ -37,7 +37,7 @@ EXAMPLES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class LimitOptions:
+class LimitOptions(OptionSet):
     """Which subsets are made."""
 
     max: tuple[int, ...] = option(
@@ -63,9 +63,6 @@ class LimitOptions:
         "Count the n-grams of kept texts (exact), or of all texts seen so far (paper), which gives "
         "the sizes that Choubey et al. (2023) print",
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def check(self) -> None:
         """Refuse what makes no sense, before anything is read."""

@@ -29,7 +29,7 @@ from rote.core.folder import (
     remove_halves,
 )
 from rote.core.json_reader import JsonObject, read_json
-from rote.core.metric import MOST_JOBS, check_options, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, OptionSet, engine_option, option, unsigned
 from rote.core.record import Call, Findings
 
 MANIFEST = "manifest.json"
@@ -37,7 +37,7 @@ SCHEMA = 1
 
 
 @dataclass(frozen=True, slots=True)
-class FolderOptions:
+class FolderOptions(OptionSet):
     """Where a command that makes a folder puts it, and what works on it."""
 
     SECTION: ClassVar[str] = "Output"
@@ -54,9 +54,6 @@ class FolderOptions:
         1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
     )
     engine: str | None = engine_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def folder(self, command: str) -> Path:
         """Its place."""

@@ -15,7 +15,7 @@ import numpy as np
 from rote.core.array_types import Flags
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
-from rote.core.metric import check_options, option
+from rote.core.metric import OptionSet, option
 from rote.core.progress import Reporter, several
 from rote.corpus import Corpus
 from rote.corpus.memory import to_rows
@@ -27,7 +27,7 @@ _HELD_OUT = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class PairOptions:
+class PairOptions(OptionSet):
     """Which fields hold a pair, and which pairs are taken."""
 
     SECTION: ClassVar[str] = "Pairs"
@@ -35,12 +35,9 @@ class PairOptions:
     reference_field: str = option("reference", "Field that holds its summary", metavar="FIELD")
     split: str = option("train", "Of records that name a split, those of this one", metavar="NAME")
 
-    def __post_init__(self) -> None:
-        check_options(self)
-
 
 @dataclass(frozen=True, slots=True)
-class SubsetOptions:
+class SubsetOptions(OptionSet):
     """A part of the pairs."""
 
     SECTION: ClassVar[str] = "Subset"
@@ -57,9 +54,6 @@ class SubsetOptions:
         "limited", "Of a folder: the subset itself, as many at random, or the most repeated"
     )
     size: int = option(0, "Of a folder: the sample of this size inside it; 0: all of it", least=0)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

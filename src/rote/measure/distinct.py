@@ -28,7 +28,7 @@ from rote.compare.intervals import mean, mean_error
 from rote.core.array_types import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option, owners
+from rote.core.metric import Comparison, Metric, OptionSet, Value, Values, Work, option, owners
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.result import Row
@@ -39,7 +39,7 @@ from rote.measure._likeness import ABOVE, Likeness, scored, within_sets
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Settings of `distinct`."""
 
     partition: str | None = option(
@@ -70,9 +70,6 @@ class Options:
     embedder: str = option(
         embeddings.DEFAULT, "who makes the vectors of the cosine", sign=meaning.signed
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     @property
     def how(self) -> Likeness:

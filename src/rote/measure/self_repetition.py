@@ -23,7 +23,7 @@ import numpy as np
 
 from rote.compare.intervals import shares
 from rote.core.array_types import Flags, Floats, Integers
-from rote.core.metric import LONGEST_NGRAM, Metric, Value, Values, Work, check_options, option
+from rote.core.metric import LONGEST_NGRAM, Metric, OptionSet, Value, Values, Work, option
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Settings of `self-repetition`."""
 
     variant: Literal["exact", "package"] = option(
@@ -42,9 +42,6 @@ class Options:
     )
     layer: str = option("lower", "layer to count over (variant exact)")
     n: int = option(4, "words in an n-gram", short="-n", least=1, most=LONGEST_NGRAM)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def signed(self) -> dict[str, Any]:
         """The package brings words of its own."""

@@ -34,7 +34,7 @@ from rote.compare.intervals import (
 )
 from rote.core.array_types import Array, Flags, Floats, Integers
 from rote.core.kernels import njit
-from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
+from rote.core.metric import Metric, OptionSet, Value, Values, Work, members, option, owners
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
@@ -47,7 +47,7 @@ RESAMPLED = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Settings of `semantic`."""
 
     variant: Literal["exact", "paper", "package"] = option(
@@ -68,9 +68,6 @@ class Options:
     drop_incomplete: Drop = option(
         "none", "sentences to drop of a text that is cut off: its last, or first and last"
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     def signed(self) -> dict[str, Any]:
         """The package embeds texts; the paper draws 2,000 sentences."""

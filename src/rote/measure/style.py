@@ -32,7 +32,7 @@ from rote.compare.clusters import clustered_mean, error_inflation, number_cluste
 from rote.compare.intervals import interval_from_error, mean, t_quantile
 from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
-from rote.core.metric import Comparison, Metric, Value, Work, check_options, members, option
+from rote.core.metric import Comparison, Metric, OptionSet, Value, Work, members, option
 from rote.core.record import Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
@@ -50,7 +50,7 @@ _DRAWN = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Settings of `style`."""
 
     variant: Literal["exact", "package"] = option(
@@ -63,9 +63,6 @@ class Options:
         "what is tested against the reference: dimensions and features, or dimensions alone, so "
         "that the correction is for fewer tests (as in a report)",
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

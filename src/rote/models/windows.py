@@ -16,16 +16,7 @@ from numpy.typing import NDArray
 from rote.core.choosing import Logits, choose, distribution, generator
 from rote.core.errors import OptionError
 from rote.core.json_reader import shortened
-from rote.core.model import (
-    Continuation,
-    Decoding,
-    Floats,
-    Generated,
-    Ints,
-    Message,
-    Prompt,
-    Scored,
-)
+from rote.core.model import Continuation, Decoding, Floats, Generated, Ints, Message, Prompt, Scored
 from rote.core.progress import Once, several
 from rote.models.tokens.encoding import Encoded, Tokens
 

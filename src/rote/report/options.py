@@ -17,7 +17,7 @@ from rote.annotate import embeddings
 from rote.core import plugins
 from rote.core.errors import UnknownName
 from rote.core.facets import EACH
-from rote.core.metric import Metric, check_options, option
+from rote.core.metric import Metric, OptionSet, option
 from rote.core.record import Asked, Study
 from rote.corpus import ReadOptions, read_option
 from rote.measure import Settings, metrics
@@ -37,7 +37,7 @@ _SECONDS = {"light": 8e-6, "medium": 1.6e-5, "heavy": 4e-5}
 
 
 @dataclass(frozen=True, slots=True)
-class ReportOptions:
+class ReportOptions(OptionSet):
     """What the report is about; the shell's flags and the browser's form are made from this."""
 
     SECTION: ClassVar[str] = "What is reported"
@@ -105,9 +105,6 @@ class ReportOptions:
         metavar="FIELD",
         form=True,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -552,6 +552,5 @@ def _refuse_many(results: Sequence[Result]) -> Paragraph | None:
     if sources <= _MAX_DRAWN:
         return None
     return Paragraph(
-        f"{sources:,} sources are too many for a figure: the tables list them.",
-        quiet=True,
+        f"{sources:,} sources are too many for a figure: the tables list them.", quiet=True
     )

@@ -340,10 +340,7 @@ def draw_tree(panel: ChartPanel) -> Any:
     chart, drawn = panel.chart, panel.base()
     places = sorted({row[chart.y] for row in panel.rows})
     scale = {"domain": [-0.5, places[-1] + 0.5], "reverse": True, "zero": False, "nice": False}
-    base = {
-        "x": panel.number("x", chart.x),
-        "y": alt.Y(f"{chart.y}:Q", axis=None, scale=scale),
-    }
+    base = {"x": panel.number("x", chart.x), "y": alt.Y(f"{chart.y}:Q", axis=None, scale=scale)}
     branches = add_marks(drawn, "line", strokeWidth=1.5, color=PLAIN)
     detail, order = alt.Detail(f"{chart.colour}:N"), alt.Order(f"{chart.weight}:Q")
     branches = branches.encode(detail=detail, order=order, **base)

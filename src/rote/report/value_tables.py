@@ -389,10 +389,7 @@ def comparisons_sheet(
             _p_cell(value.matched_p_corrected, value.matched_verdict),
             number_cell(value.matched_detectable),
         ]
-        alike = [
-            number_cell(value.margin),
-            _p_cell(value.equivalence_p_corrected, "not found"),
-        ]
+        alike = [number_cell(value.margin), _p_cell(value.equivalence_p_corrected, "not found")]
         return [
             *([text_cell(row["facet"])] if faceted else []),
             text_cell(row["source"]),

@@ -22,7 +22,7 @@ from rote.annotate.folded_words import FoldedWords
 from rote.core.array_types import Array
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, starts_of
-from rote.core.metric import LONGEST_NGRAM, check_options, option
+from rote.core.metric import LONGEST_NGRAM, OptionSet, option
 from rote.index.grams import END
 
 VERSION = f"parts/2+{folded_words.VERSION}"
@@ -39,7 +39,7 @@ _FIRST, _NEXT = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 @dataclass(frozen=True, slots=True)
-class MatchOptions:
+class MatchOptions(OptionSet):
     """What counts as a copy of an item."""
 
     SECTION: ClassVar[str] = "Items"
@@ -54,9 +54,6 @@ class MatchOptions:
     seed_count: int = option(
         10, "documents of the sample from which on a seed is a common phrase", least=1
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.metric import check_options, option
+from rote.core.metric import OptionSet, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.corpus.items import Item, ItemRecord
@@ -264,7 +264,7 @@ _WRITTEN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeOptions:
+class JudgeOptions(OptionSet):
     """Who judges, and how many items."""
 
     SECTION: ClassVar[str] = "A model that judges"
@@ -280,9 +280,6 @@ class JudgeOptions:
         "likelihood",
         "The judge's verdict: the likelier of same and different, or the word that it writes",
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def judge_prompt(original: str, other: str) -> str:

@@ -331,12 +331,7 @@ LAYOUT = (
         limit=_EVERY,
     ),
     Table("replacements", "Most frequent replacements", limit=_SHOWN),
-    Table(
-        "kept",
-        "Words that stay, and why",
-        make_columns("task why words:count"),
-        limit=_EVERY,
-    ),
+    Table("kept", "Words that stay, and why", make_columns("task why words:count"), limit=_EVERY),
     Table("items", "Items", limit=0),
 )
 

@@ -100,8 +100,7 @@ class TrainedStudy:
         """The study on one of its test sets."""
         tested = replace(self, test=self.test_sets[test_set])
         return replace(
-            tested,
-            texts={key: _text_path(self.folder, *key, test_set) for key in self.texts},
+            tested, texts={key: _text_path(self.folder, *key, test_set) for key in self.texts}
         )
 
 
@@ -244,9 +243,7 @@ def _sample_items(test: list[TrainingPair], size: int | None) -> list[TrainingPa
 
 
 def _split_pairs(
-    options: Any,
-    every: Sequence[TrainingPair],
-    test_sets: Mapping[str, Sequence[TrainingPair]],
+    options: Any, every: Sequence[TrainingPair], test_sets: Mapping[str, Sequence[TrainingPair]]
 ) -> tuple[list[TrainingPair], list[TrainingPair], list[TrainingPair], list[str]]:
     """Pairs to train on, those that are kept apart, the test items, and a note where those had to
     be drawn: records that name no split at all are held out for it."""

@@ -23,7 +23,7 @@ from rote.compare.intervals import change_level, interval_error
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
 from rote.core.json_reader import parse_json, read_json
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned
 from rote.core.numbers import format_number, name_some
 from rote.core.progress import several
 from rote.core.record import Call, Findings
@@ -165,7 +165,7 @@ class SourceTable:
 
 
 @dataclass(frozen=True, slots=True)
-class TableOptions:
+class TableOptions(OptionSet):
     """Which values of which sources: what all commands on saved results have."""
 
     values: tuple[str, ...] = option(
@@ -197,9 +197,6 @@ class TableOptions:
         sign=unsigned,
     )
     seed: int = option(0, "Seed of the random orders, where sources are too many for all of them")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def select_columns(table: SourceTable, values: Sequence[str]) -> SourceTable:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.json_reader import read_json_lines
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import OptionSet, handle, option, unsigned
 from rote.core.model import Model
 from rote.core.progress import Asking, Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
@@ -51,7 +51,7 @@ _COUNTERS: dict[str, Callable[[dict[str, Any]], int]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Who writes, and where it goes."""
 
     SECTION: ClassVar[str] = "Models and output"
@@ -66,9 +66,6 @@ class Options:
         writes=LINES,
         sign=unsigned,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def run(call: Call) -> Findings:

@@ -33,7 +33,7 @@ from rote.core.array_types import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import JsonObject, parse_json, read_json
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
@@ -43,7 +43,7 @@ _PLAIN = {"higher": "neither", "length_sensitive": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Settings of `judge agreement`."""
 
     key: Path | None = option(
@@ -53,9 +53,6 @@ class Options:
         sign=unsigned,
     )
     interval: float = option(0.95, "Level of the intervals; 0: none")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,12 +466,7 @@ STUDY = Study(
                 Column("consistent", "none made up", "share", ends=value_ends("consistent")),
             ),
         ),
-        Table(
-            "wins",
-            "Better of two",
-            WINS,
-            limit=1000,
-        ),
+        Table("wins", "Better of two", WINS, limit=1000),
         Table(
             "agreement",
             "Krippendorff's alpha",

@@ -24,7 +24,7 @@ import numpy as np
 
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -32,7 +32,7 @@ from rote.corpus import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """What is judged, and where the page goes."""
 
     SECTION: ClassVar[str] = "Page"
@@ -43,9 +43,6 @@ class Options:
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
     sample: int | None = option(None, "At most this many documents, drawn at random", least=1)
     seed: int = option(0, "The seed of that draw, and of the names of summaries", least=0)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

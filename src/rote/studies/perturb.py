@@ -33,7 +33,15 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
-from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned
+from rote.core.metric import (
+    LONGEST_NGRAM,
+    OptionSet,
+    check_options,
+    handle,
+    is_given,
+    option,
+    unsigned,
+)
 from rote.core.progress import Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Row, SourceResult
@@ -228,7 +236,7 @@ _METHOD = "jackknife (means), Wilson (shares); twins belong together"
 
 
 @dataclass(frozen=True, slots=True)
-class CheckOptions:
+class CheckOptions(OptionSet):
     """How perturbed items are compared with the originals."""
 
     SECTION: ClassVar[str] = "Checks"
@@ -260,9 +268,6 @@ class CheckOptions:
         metavar="FIELD",
     )
     interval: float = option(0.95, "Level of the intervals; 0 leaves them out")
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

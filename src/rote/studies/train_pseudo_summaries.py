@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from rote.core.metric import MOST_JOBS, check_options, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, OptionSet, engine_option, option, unsigned
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import Result
@@ -23,7 +23,7 @@ from rote.corpus import ReadOptions
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Where the pairs go, and with how many cores they are made."""
 
     SECTION: ClassVar[str] = "Output"
@@ -39,9 +39,6 @@ class Options:
         1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
     )
     engine: str | None = engine_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def run(call: Call) -> Findings:

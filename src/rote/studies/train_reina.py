@@ -23,7 +23,7 @@ import numpy as np
 
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus import ReadOptions
@@ -35,7 +35,7 @@ _SEPARATOR = " | "
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class Options(OptionSet):
     """Where the pairs go."""
 
     SECTION: ClassVar[str] = "Output"
@@ -47,9 +47,6 @@ class Options:
         writes=LINES,
         sign=unsigned,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def run(call: Call) -> Findings:

@@ -16,13 +16,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from rote.core.errors import (
-    MissingExtra,
-    OptionError,
-    RoteError,
-    UnknownName,
-    check_options_known,
-)
+from rote.core.errors import MissingExtra, OptionError, RoteError, UnknownName, check_options_known
 from rote.core.result import plain
 from rote.web.database import NotStored, disk_full_message
 from rote.web.files import name_form_fields

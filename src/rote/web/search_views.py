@@ -523,12 +523,7 @@ def _explain_nothing(
         {"part": part, "count": count, "link": view.address(q=query, page="")}
         for part, query, count in missing.longest[:_MAX_PARTS]
     ]
-    return {
-        "elsewhere": 0,
-        "link": "",
-        "unknown": missing.unknown[:_MAX_PARTS],
-        "longest": longest,
-    }
+    return {"elsewhere": 0, "link": "", "unknown": missing.unknown[:_MAX_PARTS], "longest": longest}
 
 
 def _form_query(form: str) -> str | None:

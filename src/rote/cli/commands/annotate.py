@@ -64,13 +64,7 @@ def annotate(
         known = _annotators()
         return Listing("annotators", known, list(known[0]), {}).result("annotate")
     stored, _ = _store(texts, options, read, reporter)
-    rows = [
-        {
-            "store": str(stored.path),
-            "documents": stored.documents,
-            "words": stored.words,
-        }
-    ]
+    rows = [{"store": str(stored.path), "documents": stored.documents, "words": stored.words}]
     listing = Listing("stores", rows, list(rows[0]), {"folder": str(stored.path)})
     return listing.result("annotate", annotator=stored.signature, layers=options.layers)
 
@@ -116,12 +110,7 @@ def _store(
         )
     start = time.monotonic()
     stored, problems = store.annotate(
-        corpus,
-        options.output,
-        annotator,
-        options.layers,
-        engine=engine,
-        reporter=reporter,
+        corpus, options.output, annotator, options.layers, engine=engine, reporter=reporter
     )
     for line in problems.listed():
         reporter.say(line)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rote.cli._flags import command_of
 from rote.cli._progress import TerminalReporter
 from rote.core.folder import refuse_links
-from rote.core.metric import check_options, option
+from rote.core.metric import OptionSet, option
 from rote.core.progress import Reporter, Silent, several
 from rote.run import cores
 from rote.run.processes import keep_processes
@@ -58,7 +58,7 @@ _TRANSLATIONS = "The Bible in two translations, by chapter"
 
 
 @dataclass(frozen=True, slots=True)
-class DemoOptions:
+class DemoOptions(OptionSet):
     """Where it goes, and which models are asked."""
 
     output: Path = option(
@@ -74,9 +74,6 @@ class DemoOptions:
         "A language model (tuned on ChatML) that answers the prompts of the short answers too",
         metavar="M",
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 def demo(options: DemoOptions) -> None:
@@ -166,12 +163,7 @@ def _study(
     return make_report(
         [Path(place) if isinstance(place, str) else place for place in inputs],
         ReportOptions(corpus=str(corpus) if corpus else None, sentences=_SENTENCES, title=title),
-        settings=Settings(
-            by=("source",),
-            reference=reference,
-            sample=_TEXTS,
-            jobs=jobs,
-        ),
+        settings=Settings(by=("source",), reference=reference, sample=_TEXTS, jobs=jobs),
         reporter=reporter,
     )
 

@@ -145,8 +145,7 @@ def _records(given: Given) -> Iterable[Document]:
 
 
 command = record_command(
-    "originality",
-    Further(flags(GrowthOptions, "What becomes of the sentences"), prepare, finish),
+    "originality", Further(flags(GrowthOptions, "What becomes of the sentences"), prepare, finish)
 )
 
 

@@ -105,11 +105,7 @@ def command(
 
 
 def _measured(
-    texts: Input,
-    options: ReportOptions,
-    settings: Settings,
-    read: ReadOptions,
-    reporter: Reporter,
+    texts: Input, options: ReportOptions, settings: Settings, read: ReadOptions, reporter: Reporter
 ) -> Report:
     """The report on these texts, or the one that was saved."""
     from rote.report.builder import make_report

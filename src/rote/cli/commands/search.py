@@ -130,13 +130,7 @@ def _answer(
 ) -> tuple[Listing, Draw]:
     """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain, parse
-    from rote.search.rows.matches import (
-        COLUMNS,
-        count_soft_forms,
-        name_forms,
-        row_of,
-        search_index,
-    )
+    from rote.search.rows.matches import COLUMNS, count_soft_forms, name_forms, row_of, search_index
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")

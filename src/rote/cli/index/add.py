@@ -103,11 +103,7 @@ def texts_command(help: str | None, change: TextsChange) -> click.Command:
 
 
 def _work(
-    change: TextsChange,
-    path: Path,
-    source: Corpus | Store,
-    options: UseOptions,
-    reporter: Reporter,
+    change: TextsChange, path: Path, source: Corpus | Store, options: UseOptions, reporter: Reporter
 ) -> Change:
     return partial(
         change,

@@ -65,10 +65,7 @@ class OriginalsOptions:
         metavar="FILE",
     )
     write: Path | None = option(
-        None,
-        "Write all original fragments there",
-        metavar="FILE",
-        writes=LINES,
+        None, "Write all original fragments there", metavar="FILE", writes=LINES
     )
     shortest: bool = option(False, "Of fragments, only those that hold no other original one")
 
@@ -119,11 +116,7 @@ def _check(options: OriginalsOptions) -> None:
 
 
 def _by_definition(
-    index: Index,
-    rule: Rule,
-    options: OriginalsOptions,
-    file: TextIO | None,
-    reporter: Reporter,
+    index: Index, rule: Rule, options: OriginalsOptions, file: TextIO | None, reporter: Reporter
 ) -> Listing:
     from rote.search.originality.authors import read_author_names, sources_of
     from rote.search.originality.originals import find_originals
@@ -132,12 +125,7 @@ def _by_definition(
     sources = sources_of(index, options.document_field, names)
     _say_merged(sources, reporter)
     originals = find_originals(
-        index,
-        options.layer,
-        relax=options.relax,
-        rule=rule,
-        sources=sources,
-        reporter=reporter,
+        index, options.layer, relax=options.relax, rule=rule, sources=sources, reporter=reporter
     )
     if file is not None:
         _write(originals.fragments(shortest=options.shortest), file)
@@ -161,11 +149,7 @@ def _by_definition(
 
 
 def _by_algorithm(
-    index: Index,
-    rule: Rule,
-    options: OriginalsOptions,
-    file: TextIO | None,
-    reporter: Reporter,
+    index: Index, rule: Rule, options: OriginalsOptions, file: TextIO | None, reporter: Reporter
 ) -> Listing:
     from rote.search.originality.algorithm1 import algorithm1
 

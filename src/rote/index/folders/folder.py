@@ -39,14 +39,7 @@ from rote.annotate import words
 from rote.core.arrays import ENDING
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import half_of, naming, write_atomically
-from rote.core.folder import (
-    LOCK,
-    clear_errors,
-    locked,
-    make_folder,
-    refuse_links,
-    remove_halves,
-)
+from rote.core.folder import LOCK, clear_errors, locked, make_folder, refuse_links, remove_halves
 from rote.core.json_reader import read_json
 from rote.core.progress import Reporter, Silent
 from rote.index.folders.manifest import (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, engine_option, option
+from rote.core.metric import OptionSet, engine_option, option
 
 SUBWORDS = "subwords"
 MEANING = "meaning"
@@ -20,7 +20,7 @@ _MAX_RESERVED = 2**30
 
 
 @dataclass(frozen=True, slots=True)
-class BuildOptions:
+class BuildOptions(OptionSet):
     """What goes into the index, and what building it may use."""
 
     SECTION: ClassVar[str] = "Index"
@@ -40,9 +40,6 @@ class BuildOptions:
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it")
     engine: str | None = engine_option()
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)

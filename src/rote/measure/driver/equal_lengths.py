@@ -210,12 +210,7 @@ class EqualLengths:
         return halves
 
     def test(
-        self,
-        source: str,
-        reference: str,
-        values: SourceValues,
-        count: int,
-        advance: Advance,
+        self, source: str, reference: str, values: SourceValues, count: int, advance: Advance
     ) -> dict[str, PermutedTest]:
         """value(source) - value(reference), studentized, and that `count` times with the labels
         permuted.
@@ -411,12 +406,7 @@ def _variances_of_means(values: Floats, takes: Sequence[Take]) -> Floats:
 
 
 def match_lengths(
-    metric: Metric,
-    options: Any,
-    sample: Sample,
-    rows: Any,
-    work: Work,
-    places: NDArray[np.int64],
+    metric: Metric, options: Any, sample: Sample, rows: Any, work: Work, places: NDArray[np.int64]
 ) -> tuple[EqualLengths | None, list[str]]:
     """The measure at equal sizes; None where there is nothing to match, and why.
 

@@ -44,13 +44,7 @@ def measure_facets(
     """
     results, tests = [], Tests()
     parts, notes = split_languages(
-        metric,
-        options,
-        collected,
-        words,
-        tokenizers,
-        reference=settings.reference,
-        store=store,
+        metric, options, collected, words, tokenizers, reference=settings.reference, store=store
     )
     for place, part in enumerate(parts):
         try:

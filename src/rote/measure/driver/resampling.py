@@ -249,12 +249,7 @@ class _MeasureRun:
             interval=self.interval() if self.settings.interval else None,
             by_source=sources,
             comparisons=comparisons,
-            tables={
-                "values": self.value_table(),
-                **equal,
-                **texts,
-                **self.further_tables(),
-            },
+            tables={"values": self.value_table(), **equal, **texts, **self.further_tables()},
             notes=(*notes, *comparison_notes),
         )
 

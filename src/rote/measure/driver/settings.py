@@ -23,9 +23,7 @@ class Settings:
         (), "Fields that tell sources apart; without it each file is one", common=True
     )
     reference: str | None = option(
-        None,
-        "The source that the others are compared with; each: every two sources",
-        common=True,
+        None, "The source that the others are compared with; each: every two sources", common=True
     )
     within: str | None = option(
         None,

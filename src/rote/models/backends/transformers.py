@@ -95,13 +95,7 @@ class Transformers:
         from rote.models.hub_models import watch_memory, write
 
         texts = start_texts(
-            wanted,
-            decoding,
-            self.tokens,
-            self.loaded.ends,
-            self.limit,
-            self.tell,
-            self.render,
+            wanted, decoding, self.tokens, self.loaded.ends, self.limit, self.tell, self.render
         )
         if not texts:
             return []

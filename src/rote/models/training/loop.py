@@ -20,7 +20,7 @@ from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import beside, open_regular, write_atomically
 from rote.core.folder import clear_errors, refuse_links
 from rote.core.json_reader import JsonObject, as_json, read_json
-from rote.core.metric import check_options, option
+from rote.core.metric import OptionSet, option
 from rote.core.progress import Reporter
 from rote.models.hub_models import is_out_of_memory, quiet_transformers
 from rote.models.training.objectives import Objective
@@ -34,7 +34,7 @@ _LARGEST_GRADIENT = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class TrainOptions:
+class TrainOptions(OptionSet):
     """How long and how fast a model learns."""
 
     SECTION: ClassVar[str] = "Training"
@@ -57,9 +57,6 @@ class TrainOptions:
         "held out for it",
         least=0,
     )
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
     @property
     def validates(self) -> bool:

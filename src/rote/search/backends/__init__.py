@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, cast
 from rote.core import plugins
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Layer
-from rote.core.metric import MOST_JOBS, check_options, option
+from rote.core.metric import MOST_JOBS, OptionSet, option
 from rote.core.progress import Reporter, Silent
 from rote.index.grams import Counts, Grams
 
@@ -26,7 +26,7 @@ ROOM = "search.backends"
 
 
 @dataclass(frozen=True, slots=True)
-class BackendOptions:
+class BackendOptions(OptionSet):
     """How a corpus is asked; not every backend heeds every option."""
 
     SECTION: ClassVar[str] = "How the corpus counts"
@@ -47,9 +47,6 @@ class BackendOptions:
         "https://api.infini-gram.io/", "Address that answers for infini-gram:NAME", metavar="URL"
     )
     jobs: int = option(1, "How many cores to use; results do not depend on it", most=MOST_JOBS)
-
-    def __post_init__(self) -> None:
-        check_options(self)
 
 
 class Backend(Protocol):

@@ -32,13 +32,7 @@ from rote.search.meaning.chains import (
     word_sets,
     word_weight,
 )
-from rote.search.meaning.chance import (
-    BLOCK,
-    BLOCKS,
-    Chance,
-    draw_blocks,
-    estimate_chance,
-)
+from rote.search.meaning.chance import BLOCK, BLOCKS, Chance, draw_blocks, estimate_chance
 from rote.search.meaning.facts import compare_facts, read_facts
 
 VERSION = f"{chains.VERSION}+{chance.VERSION}+facts/{facts.VERSION}"

@@ -17,14 +17,7 @@ from rote.core.evidence import Mark
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.corpus import open_corpus
-from rote.measure.originality import (
-    LEAST_WORDS,
-    MOST_CITED,
-    Fragment,
-    Judged,
-    ground_of,
-    judged,
-)
+from rote.measure.originality import LEAST_WORDS, MOST_CITED, Fragment, Judged, ground_of, judged
 from rote.measure.originality import Options as Originality
 from rote.report.texts.highlight import BLANK_LINES, MarkedPiece, mark_paragraphs
 from rote.report.texts.trace import (
