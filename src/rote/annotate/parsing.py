@@ -85,7 +85,13 @@ def parse_with(
 
     from rote.annotate._network import MAX_TOKENS, Subbatch, split_subbatches
 
-    tags = _tags(parser, pos, upos)
+    # Penn tag and UPOS as one number from 1; 0 where the model knows neither.
+    penn = {tag: number for number, tag in enumerate(parser.about["penn"])}
+    universal = {tag: number for number, tag in enumerate(parser.about["universal"])}
+    fine = np.array([penn.get(tag, -1) for tag in pos.vocabulary], np.int32)[pos.ids]
+    coarse = np.array([universal.get(tag, -1) for tag in upos.vocabulary], np.int32)[upos.ids]
+    pairs = 1 + fine * np.int32(len(universal)) + coarse
+    tags = np.where((fine >= 0) & (coarse >= 0), pairs, 0).astype(np.int32)
     relations, *rest = parser.grammar
     grammar = (relations, parser.biases, *rest)
     heads = np.empty(len(word.ids), np.int32)
@@ -135,16 +141,6 @@ def weights() -> Parser:
     from rote.annotate._weights import load
 
     return make(*load("parser"))
-
-
-def _tags(parser: Parser, pos: Layer, upos: Layer) -> Ids:
-    """Penn tag and UPOS as one number from 1; 0 where the model knows neither."""
-    penn = {tag: number for number, tag in enumerate(parser.about["penn"])}
-    universal = {tag: number for number, tag in enumerate(parser.about["universal"])}
-    fine = np.array([penn.get(tag, -1) for tag in pos.vocabulary], np.int32)[pos.ids]
-    coarse = np.array([universal.get(tag, -1) for tag in upos.vocabulary], np.int32)[upos.ids]
-    pairs = 1 + fine * np.int32(len(universal)) + coarse
-    return np.where((fine >= 0) & (coarse >= 0), pairs, 0).astype(np.int32)
 
 
 HIDDEN, LABELS = 128, 86

@@ -48,7 +48,10 @@ def check_places(params: Sequence[click.Parameter], given: Mapping[str, Any]) ->
             continue
         flag = param.opts[0]
         if target == STDOUT:
-            _check_stdout(param, flag, writes)
+            # What is written beside a result does not go where the result goes.
+            if param.name != "output" or writes in (FOLDER, NAMES):
+                what = "a folder" if writes in (FOLDER, NAMES) else "a file"
+                raise OptionError(f"{flag} - would be standard output: name {what}")
             continue
         _check_ending(target, flag, writes)
         if writes not in (FOLDER, NAMES):
@@ -116,13 +119,6 @@ def _same(one: Path, other: Path) -> bool:
 
 def _inside(path: Path, folder: Path) -> bool:
     return folder.resolve() in path.resolve().parents
-
-
-def _check_stdout(param: click.Parameter, flag: str, writes: Any) -> None:
-    """What is written beside a result does not go where the result goes."""
-    if param.name != "output" or writes in (FOLDER, NAMES):
-        what = "a folder" if writes in (FOLDER, NAMES) else "a file"
-        raise OptionError(f"{flag} - would be standard output: name {what}")
 
 
 def _check_ending(target: Path, flag: str, writes: Any) -> None:

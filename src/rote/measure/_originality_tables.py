@@ -69,7 +69,11 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
     assert rows.verdicts is not None
     wanted = np.full(len(rows.sentences), options.verdicts)
     every = [row for _, row in _numbered(rows, comparison, wanted)]
-    longest = _longest_cited(rows, rows.verdicts)
+    # Words of the longest fragment of each sentence that needs a citation; 0 if none does.
+    longest = np.zeros(len(rows.sentences), np.int64)
+    cited = rows.verdicts.longest
+    sentence = np.searchsorted(rows.sentences.ends, cited.starts, side="right")
+    np.maximum.at(longest, sentence, cited.ends - cited.starts)
     listed = _choose_listed(rows, longest, comparison, options.top)
     exact = options.variant == "exact"
     flagged = _held_out(rows.ground, rows.rule, options) if exact else None
@@ -80,15 +84,6 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
         **ground_tables(rows.ground, comparison, options, flagged),
         **({"verdicts": every} if options.verdicts else {}),
     }
-
-
-def _longest_cited(rows: Rows, verdicts: SentenceVerdicts) -> Integers:
-    """Words of the longest fragment of each sentence that needs a citation; 0 if none does."""
-    longest = np.zeros(len(rows.sentences), np.int64)
-    cited = verdicts.longest
-    sentence = np.searchsorted(rows.sentences.ends, cited.starts, side="right")
-    np.maximum.at(longest, sentence, cited.ends - cited.starts)
-    return longest
 
 
 def _choose_listed(rows: Rows, longest: Integers, comparison: Comparison, count: int) -> Flags:

@@ -211,7 +211,10 @@ def embedded(sample: Sample, choice: Choice, work: Work) -> Embedded:
     complete = complete_sentences(word, every, choice.drop)
     chosen = every.chosen(complete)
     chosen = chosen.chosen(drawn(chosen, work, choice.count))
-    strings = _strings(texts, word, chosen)
+    # From the first to the last character of each sentence, as written.
+    starts, ends = word.starts[chosen.starts], word.ends[chosen.ends - 1]
+    places = zip(chosen.texts.tolist(), starts.tolist(), ends.tolist())
+    strings = [texts[text][start:end] for text, start, end in places]
     vectors = embedder(strings, work.reporter)
     real: Flags = np.any(vectors, axis=1)
     return Embedded(
@@ -256,13 +259,6 @@ def _with_sentences(texts: Sequence[str], word: Layer, unit: Unit) -> Layer:
     if word.sentence_ends is not None:
         return word
     return sentences.split(texts, words.get(words.DEFAULT)(texts))
-
-
-def _strings(texts: Sequence[str], word: Layer, chosen: Sentences) -> list[str]:
-    """From the first to the last character of each sentence, as written."""
-    starts, ends = word.starts[chosen.starts], word.ends[chosen.ends - 1]
-    places = zip(chosen.texts.tolist(), starts.tolist(), ends.tolist())
-    return [texts[text][start:end] for text, start, end in places]
 
 
 def _by_text(of: Integers, texts: int) -> Integers:

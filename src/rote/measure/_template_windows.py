@@ -450,7 +450,13 @@ class MatchReader:
 
     def matches(self, groups: Sequence[Places]) -> list[Read]:
         """What each group of places reads like: the most frequent, ties in the strings' order."""
-        aligned = _aligned(self.layer, self.word)
+        # Whether item i of both is the same word of the same text.
+        aligned = (
+            len(self.layer.ids) == len(self.word.ids)
+            and np.array_equal(self.layer.starts, self.word.starts)
+            and np.array_equal(self.layer.ends, self.word.ends)
+            and np.array_equal(self.layer.text_ends, self.word.text_ends)
+        )
         snippets, weights = [], []
         for places in groups:
             counts = np.ones(len(places), np.int64)
@@ -537,16 +543,6 @@ class MatchReader:
             if right - begin_char <= _LONGEST_SENTENCE:
                 return begin_char, right
         return _cut_before(text, begin_char, start), _cut_after(text, end, right)
-
-
-def _aligned(layer: Layer, word: Layer) -> bool:
-    """Whether item i of both is the same word of the same text."""
-    return (
-        len(layer.ids) == len(word.ids)
-        and np.array_equal(layer.starts, word.starts)
-        and np.array_equal(layer.ends, word.ends)
-        and np.array_equal(layer.text_ends, word.text_ends)
-    )
 
 
 def _most_frequent_strings(places: Places, counts: Integers) -> tuple[Places, Integers]:

@@ -54,7 +54,10 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
     """`name` is a folder, or a model of the hub, `name@revision` one of its revisions."""
     torch, transformers = libraries()
     device, place = _place(options.device)
-    kind = _choose_dtype(options.dtype, device)
+    if options.dtype == "4bit" and device != "cuda":
+        raise OptionError(f"dtype 4bit needs a CUDA device; this is {device}")
+    # A processor is slow in half precision and gains nothing by it.
+    kind = "float32" if options.dtype == "auto" and device == "cpu" else options.dtype
     where, revision = (name, "") if Path(name).exists() else name.partition("@")[::2]
     # Code of a model is not run, and nobody is asked whether it should be.
     arguments: dict[str, Any] = {"trust_remote_code": False}
@@ -251,13 +254,6 @@ def choose_device(requested: str) -> str:
     if not there[requested]:
         raise OptionError(f"there is no device {requested} that torch can use: take auto or cpu")
     return requested
-
-
-def _choose_dtype(requested: str, device: str) -> str:
-    if requested == "4bit" and device != "cuda":
-        raise OptionError(f"dtype 4bit needs a CUDA device; this is {device}")
-    # A processor is slow in half precision and gains nothing by it.
-    return "float32" if requested == "auto" and device == "cpu" else requested
 
 
 def _precision(kind: str, torch: Any, transformers: Any) -> dict[str, Any]:

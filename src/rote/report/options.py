@@ -159,13 +159,9 @@ def _max_texts(effort: str, sizes: Mapping[str, SourceSize]) -> int | None:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return _round_down(low)
-
-
-def _round_down(count: int) -> int:
-    """A number that can be remembered: 1,234 becomes 1,200."""
-    step = int(10 ** max(0, len(str(count)) - 2))
-    return max(_MIN_TEXTS, count - count % step)
+    # A number that can be remembered: 1,234 becomes 1,200.
+    step = int(10 ** max(0, len(str(low)) - 2))
+    return max(_MIN_TEXTS, low - low % step)
 
 
 _ITEMS_ONLY = (

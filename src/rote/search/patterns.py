@@ -49,7 +49,11 @@ def read_patterns(file: Any) -> Patterns:
         raise InputError(f"the patterns cannot be read ({why})", file=file) from None
     try:
         if path.suffix == ".toml":
-            content = _parse_toml(text, file)
+            if sys.version_info < (3, 11):
+                raise InputError("TOML needs Python 3.11: write the patterns as JSON", file=file)
+            import tomllib
+
+            content = tomllib.loads(text)
             return _check_patterns(content.get("patterns", content), file)
         if path.suffix == ".json":
             content = parse_json(text, file)
@@ -59,14 +63,6 @@ def read_patterns(file: Any) -> Patterns:
         raise InputError(f"the patterns cannot be read: {error}", file=file) from None
     lines = (line.strip() for line in text.splitlines())
     return _check_patterns([line for line in lines if line and not line.startswith("#")], file)
-
-
-def _parse_toml(text: str, file: str) -> dict[str, Any]:
-    if sys.version_info < (3, 11):
-        raise InputError("TOML needs Python 3.11: write the patterns as JSON", file=file)
-    import tomllib
-
-    return tomllib.loads(text)
 
 
 def _check_patterns(content: Any, file: str) -> Patterns:

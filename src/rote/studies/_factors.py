@@ -99,7 +99,13 @@ class FactorTrends:
 
     def __init__(self, table: SourceTable, levels: Levels, options: Any) -> None:
         self.table, self.levels, self.options = table, levels, options
-        self.scale = _choose_scale(levels, options.scale)
+        positive = levels.kind == "numeric" and levels.numbers[0] > 0
+        if options.scale == "log" and not positive:
+            raise OptionError("--scale log needs a factor of numbers above 0")
+        wide = positive and levels.numbers[-1] >= WIDE * levels.numbers[0]
+        self.scale = (
+            "log" if options.scale == "log" or (options.scale == "auto" and wide) else "linear"
+        )
         self.numbers = dict(zip(levels.names, levels.numbers))
         if self.scale == "log":
             self.numbers = {name: math.log2(number) for name, number in self.numbers.items()}
@@ -302,14 +308,6 @@ class FactorTrends:
             for level, (value, _, _) in self._known_levels(part, source, column).items():
                 grid[self.levels.names.index(level), place] = value
         return sources, grid
-
-
-def _choose_scale(levels: Levels, wanted: Scale) -> str:
-    positive = levels.kind == "numeric" and levels.numbers[0] > 0
-    if wanted == "log" and not positive:
-        raise OptionError("--scale log needs a factor of numbers above 0")
-    wide = positive and levels.numbers[-1] >= WIDE * levels.numbers[0]
-    return "log" if wanted == "log" or (wanted == "auto" and wide) else "linear"
 
 
 def _fit_slope(x: Any, y: Any, errors: Any, units: Any, level: float) -> tuple[float, Ends]:

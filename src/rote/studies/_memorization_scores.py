@@ -351,7 +351,10 @@ def separation(
     auc, error = _auc(members, others, member_bases, theirs)
     units = min(len(np.unique(member_bases)), len(np.unique(theirs)))
     # At most the share of false alarms that was asked for.
-    threshold, real = _threshold(others, alarms)
+    # The lowest threshold that at most the share `alarms` of the others exceeds.
+    allowed = int(alarms * len(others) + 1e-9)
+    threshold = float(np.sort(others)[::-1][allowed]) if allowed < len(others) else -math.inf
+    real = float((others > threshold).mean())
     detected = (members > threshold).astype(np.float64)
     return {
         **counts,
@@ -379,10 +382,3 @@ def share_below(scores: Floats, others: Floats) -> Floats:
     ordered = np.sort(others)
     low, right = (np.searchsorted(ordered, scores, side) for side in ("left", "right"))
     return np.asarray((low + right) / (2 * len(others)))
-
-
-def _threshold(others: Floats, alarms: float) -> tuple[float, float]:
-    """The lowest threshold that at most the share `alarms` of the others exceeds."""
-    allowed = int(alarms * len(others) + 1e-9)
-    threshold = float(np.sort(others)[::-1][allowed]) if allowed < len(others) else -math.inf
-    return threshold, float((others > threshold).mean())

@@ -30,7 +30,8 @@ _SPACES = (" ", "\n", "\t")
 def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
     pairs = requests(record["arguments"])
     doc = record["doc"] if isinstance(record["doc"], Mapping) else {}
-    task = _task(source.name)
+    match = _TASK.match(source.name)
+    task = match["task"] if match else source.name.split(".")[0].removeprefix("samples_")
     context, options, ending = _parts(pairs)
     if len(options) == 1 and not options[0]:  # generated: the target is what was asked for
         options = (_apart(context, str(record["target"])),)
@@ -65,11 +66,6 @@ def _parts(pairs: Sequence[tuple[str, str]]) -> tuple[str, tuple[str, ...], str]
     shared = contexts[0][: next(differ, min(map(len, contexts)))]
     shared = shared[: 1 + max(map(shared.rfind, _SPACES))]
     return shared, tuple(context[len(shared) :] for context in contexts), texts[0]
-
-
-def _task(name: str) -> str:
-    match = _TASK.match(name)
-    return match["task"] if match else name.split(".")[0].removeprefix("samples_")
 
 
 def requests(arguments: Any) -> list[tuple[str, str]]:

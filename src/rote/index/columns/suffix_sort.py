@@ -158,7 +158,10 @@ def sort_suffixes(
     documents' ends stand in the order of their positions, unless `sais` sorted them.
     """
     ids = _check_stream(ids)
-    counts = _count_items(ids, entries)
+    counts = np.zeros(max(1, entries), np.int64)
+    wrong = count_items(ids, counts)
+    if wrong >= 0:
+        raise ValueError(f"place {wrong} holds {ids[wrong]}, entries are 0 to {entries - 1}")
     codes, lengths = build_alphabetic_code(counts)
     steps = pack_steps(codes, lengths)
     items = len(ids) - int(counts[END])
@@ -193,14 +196,6 @@ def _check_stream(ids: Ids) -> Ids:
     stream = np.ascontiguousarray(ids).view(np.ndarray)
     stream.flags.writeable = False
     return stream
-
-
-def _count_items(ids: Ids, entries: int) -> NDArray[np.int64]:
-    counts = np.zeros(max(1, entries), np.int64)
-    wrong = count_items(ids, counts)
-    if wrong >= 0:
-        raise ValueError(f"place {wrong} holds {ids[wrong]}, entries are 0 to {entries - 1}")
-    return counts
 
 
 def _sort_by_radix(

@@ -53,7 +53,6 @@ from rote.index.segments.documents import (
     CHUNK,
     CompressedTexts,
     Documents,
-    Labels,
     read_vocabulary,
     write_vocabulary,
 )
@@ -395,7 +394,10 @@ def _check_documents(documents: Documents) -> None:
     data, ends = documents.raw_ids
     _check_ends(ends, len(data), "ids of documents")
     for labels, name in ((documents.author, "authors"), (documents.source, "sources")):
-        _check_labels(labels, count, name)
+        _check_vocabulary(labels.vocabulary, name)
+        _check_types(name, (labels.numbers, np.int32))
+        _require(len(labels.numbers) == count, name)
+        _check_range(labels.numbers, len(labels.vocabulary), name)
     hashes, numbers = documents.hashes
     _check_types("hashes of ids", (hashes, np.uint64), (numbers, np.int32))
     _require(len(hashes) == len(numbers) == count, "hashes of ids")
@@ -412,13 +414,6 @@ def _check_texts(texts: CompressedTexts, name: str) -> None:
     if len(texts.ends):
         _require(int(texts.ends[-1]) <= int(texts.firsts[-1]), name)
         _check_ends(texts.ends, int(texts.ends[-1]), name)
-
-
-def _check_labels(labels: Labels, count: int, name: str) -> None:
-    _check_vocabulary(labels.vocabulary, name)
-    _check_types(name, (labels.numbers, np.int32))
-    _require(len(labels.numbers) == count, name)
-    _check_range(labels.numbers, len(labels.vocabulary), name)
 
 
 def _check_vocabulary(vocabulary: Vocabulary, name: str) -> None:

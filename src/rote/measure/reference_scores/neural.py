@@ -76,16 +76,12 @@ def _load_bertscore(model: str, layer: int | None) -> Any:
             f"bert-score cannot load '{model}': give a model's path, or its name and download it "
             f"once where there is a network ({str(error).splitlines()[0]})"
         ) from None
-    _limit(scorer)
-    return scorer
-
-
-def _limit(scorer: Any) -> None:
-    """Cut texts where the model ends, if its tokenizer does not know where that is."""
+    # Cut texts where the model ends, if its tokenizer does not know where that is.
     longest = getattr(scorer._model.config, "max_position_embeddings", None)
     if scorer._tokenizer.model_max_length > _ENDLESS and longest:
         # Models like RoBERTa count positions from 2.
         scorer._tokenizer.model_max_length = longest - 2
+    return scorer
 
 
 # COMET through its own package: a checkpoint that lies on this machine, or a name on its hub.

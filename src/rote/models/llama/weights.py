@@ -282,7 +282,11 @@ def arrange_weights(tensors: TensorFile, shape: Shape) -> Weights:
         head = _take(tensors, used, "lm_head.weight", shape.vocabulary, shape.hidden)
     norm = _take(tensors, used, "model.norm.weight", shape.hidden)
     check_all_used(tensors, used)
-    cosines, sines = _rotations(shape)
+    # Cosine and sine of every position's turns, in single precision as transformers has them.
+    exponents = np.arange(0, shape.head, 2, dtype=np.float32) / np.float32(shape.head)
+    frequencies = (1.0 / np.float32(shape.theta) ** exponents).astype(np.float32)
+    turns = np.arange(shape.longest, dtype=np.float32)[:, None] * frequencies
+    cosines, sines = np.cos(turns), np.sin(turns)
     return Weights(shape, embedding, layers, norm, np.ascontiguousarray(head.T), cosines, sines)
 
 
@@ -334,11 +338,3 @@ def _read_layer(tensors: TensorFile, shape: Shape, number: int, taken: set[str])
         inner=product(inner, shape.hidden, shape.inner_bias),
         down=product({"mlp.down_proj": shape.hidden}, shape.inner, shape.inner_bias),
     )
-
-
-def _rotations(shape: Shape) -> tuple[Single, Single]:
-    """Cosine and sine of every position's turns, in single precision as transformers has them."""
-    exponents = np.arange(0, shape.head, 2, dtype=np.float32) / np.float32(shape.head)
-    frequencies = (1.0 / np.float32(shape.theta) ** exponents).astype(np.float32)
-    turns = np.arange(shape.longest, dtype=np.float32)[:, None] * frequencies
-    return np.cos(turns), np.sin(turns)

@@ -370,19 +370,15 @@ def respell_lemmas(index: Index, lemmas: Layer) -> Layer:
     ids = lemmas.ids.copy()
     ids[words] = numbers[len(lemmas.vocabulary) + ids[words]]
     changed = replace(lemmas, ids=ids, vocabulary=vocabulary)
-    near = _words_near(lemmas, words)
+    # These words and those around them, as far as a match is looked at.
+    edges = np.zeros(len(lemmas.ids) + 1, np.int64)
+    np.add.at(edges, np.maximum(words - _AROUND, 0), 1)
+    np.add.at(edges, np.minimum(words + _AROUND + 1, len(lemmas.ids)), -1)
+    near = np.flatnonzero(np.cumsum(edges[:-1]))
     stay = _longest_around(index, lemmas, near) > _longest_around(index, changed, near)
     stay &= respelled[lemmas.ids[near]]
     ids[near[stay]] = lemmas.ids[near[stay]]
     return changed
-
-
-def _words_near(layer: Layer, words: Numbers) -> Numbers:
-    """These words and those around them, as far as a match is looked at."""
-    edges = np.zeros(len(layer.ids) + 1, np.int64)
-    np.add.at(edges, np.maximum(words - _AROUND, 0), 1)
-    np.add.at(edges, np.minimum(words + _AROUND + 1, len(layer.ids)), -1)
-    return np.flatnonzero(np.cumsum(edges[:-1]))
 
 
 def _longest_around(index: Index, layer: Layer, near: Numbers) -> Numbers:
