@@ -9,9 +9,12 @@ import sys
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from operator import add
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -19,7 +22,7 @@ import rote
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.run import get
-from rote.run.processes import keep_processes
+from rote.run.processes import Processes, keep_processes
 from tests.kit import wait_until
 from tests.run.pieces import (
     die_on_five,
@@ -79,6 +82,35 @@ def test_items_are_not_drawn_all_at_once(jobs: int, kept_processes: None) -> Non
     assert next(results) == 0
     assert len(drawn) <= 4
     del results
+
+
+def test_results_may_be_collected_in_the_thread_of_the_pool(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, ended = Event(), Event()
+    problems: list[BaseException] = []
+
+    class Closing(ProcessPoolExecutor):
+        def submit(self, *args: Any, **options: Any) -> Any:
+            future = super().submit(*args, **options)
+            if args[1] == 3:
+                future.add_done_callback(close)
+            return future
+
+    def close(_: object) -> None:
+        begun.wait(30)
+        try:
+            results.close()
+        except RuntimeError as problem:
+            problems.append(problem)
+        ended.set()
+
+    monkeypatch.setattr("rote.run.processes._started", Closing)
+    results: Any = Processes(2)._map(square, range(50), "squaring", "")
+    assert next(results) == 0
+    begun.set()
+    assert ended.wait(30)
+    assert not problems
 
 
 @pytest.mark.parametrize(

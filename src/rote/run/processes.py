@@ -68,6 +68,15 @@ def _started(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
 
 
+def _end(pool: ProcessPoolExecutor) -> None:
+    try:
+        pool.shutdown(wait=True, cancel_futures=True)
+    except RuntimeError:
+        # Nobody closed the results, and they were collected in the pool's own thread, which cannot
+        # wait for itself: it ends all the same.
+        pass
+
+
 def engine(where: str, jobs: int) -> Processes:
     nowhere("processes", where)
     return Processes(jobs)
@@ -108,7 +117,7 @@ class Processes(Engine):
             for future in pending:
                 future.cancel()
             if is_own:
-                pool.shutdown(wait=True, cancel_futures=True)
+                _end(pool)
 
     def share(self, value: Value) -> _InFile[Value]:
         return _InFile(value)
