@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from itertools import chain, islice
@@ -69,12 +69,10 @@ def _started(jobs: int) -> ProcessPoolExecutor:
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    try:
+    # Where nobody closed the results and they were collected in the pool's own thread, that cannot
+    # wait for itself: it ends all the same.
+    with suppress(RuntimeError):
         pool.shutdown(wait=True, cancel_futures=True)
-    except RuntimeError:
-        # Nobody closed the results, and they were collected in the pool's own thread, which cannot
-        # wait for itself: it ends all the same.
-        pass
 
 
 def engine(where: str, jobs: int) -> Processes:
