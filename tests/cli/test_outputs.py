@@ -325,10 +325,13 @@ def test_progress_names_the_step_and_how_many() -> None:
     at_once = Steps(2)
     with Step(Listening(), 2, at_once).stage("not the first", 1.0) as advance:
         advance(0.5)
+        assert "2 of 2, not the first" not in titles
+        at_once.first = 2
+        advance(0.1)
         at_once.stopped = True
         with pytest.raises(CancelledError):
             advance(0.5)
-    assert titles == ["3 of 13, semantic", "lexical"]
+    assert titles == ["3 of 13, semantic", "lexical", "2 of 2, not the first"]
     step = Step(Listening(), 1, Steps(1))
     assert not isinstance(step, Asking), "a measure asks nobody"
     with pytest.raises(AttributeError, match="'Step' object has no attribute 'sai'"):

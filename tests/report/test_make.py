@@ -373,10 +373,11 @@ class Cancelled(Exception):
     """What somebody's reporter raises to stop the work."""
 
 
-def test_work_can_be_stopped_from_outside(texts: Path) -> None:
+@pytest.mark.parametrize(("jobs", "where"), [(1, "templates"), (2, "lexical")])
+def test_work_can_be_stopped_from_outside(texts: Path, jobs: int, where: str) -> None:
     class Stopping(Silent):
         def stage(self, title: str, total: float | None, unit: str = "") -> Any:
-            if "templates" in title:
+            if where in title:
                 raise Cancelled
             return super().stage(title, total, unit)
 
@@ -384,7 +385,7 @@ def test_work_can_be_stopped_from_outside(texts: Path) -> None:
         make_report(
             [texts],
             ReportOptions(measures=("lexical", "templates")),
-            settings=QUICK,
+            settings=replace(QUICK, jobs=jobs),
             reporter=Stopping(),
         )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol, runtime_checkable
 
 Advance = Callable[[float], None]
@@ -71,15 +72,24 @@ class Step:
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         place = f"{self.number} of {self.steps.count}, " if self.steps.count > 1 else ""
-        reporter = self.reporter if self.number == self.steps.first else Silent()
-        with reporter.stage(f"{place}{title}", total, unit) as advance:
+        lock, seen, unseen = Lock(), list[Advance](), 0.0
+        with ExitStack() as stages:
 
-            def advance_or_stop(amount: float) -> None:
+            def advance(amount: float) -> None:
+                nonlocal unseen
                 if self.steps.stopped:
                     raise CancelledError
-                advance(amount)
+                with lock:
+                    unseen += amount
+                    if self.number == self.steps.first:
+                        if not seen:
+                            stage = self.reporter.stage(f"{place}{title}", total, unit)
+                            seen.append(stages.enter_context(stage))
+                        amount, unseen = unseen, 0.0
+                        seen[0](amount)
 
-            yield advance_or_stop
+            advance(0.0)
+            yield advance
 
     def say(self, line: str) -> None:
         self.reporter.say(line)

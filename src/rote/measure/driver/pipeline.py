@@ -174,11 +174,11 @@ def measure_all(
 
     begun = [begin(number, *choice) for number, choice in enumerate(chosen, 1)]
     for (metric, _), measured in zip(chosen, _measure_at_once(begun, settings.jobs, steps)):
-        steps.first += 1
         try:
             policy.add_result(*measured())
         except RoteError as problem:
             policy.failed(metric, problem)
+        steps.first += 1
 
 
 def _measure_at_once(
