@@ -72,21 +72,21 @@ class Step:
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         place = f"{self.number} of {self.steps.count}, " if self.steps.count > 1 else ""
-        lock, seen, unseen = Lock(), list[Advance](), 0.0
+        lock, reported, waiting = Lock(), list[Advance](), 0.0
         with ExitStack() as stages:
 
             def advance(amount: float) -> None:
-                nonlocal unseen
+                nonlocal waiting
                 if self.steps.stopped:
                     raise CancelledError
                 with lock:
-                    unseen += amount
+                    waiting += amount
                     if self.number == self.steps.first:
-                        if not seen:
+                        if not reported:
                             stage = self.reporter.stage(f"{place}{title}", total, unit)
-                            seen.append(stages.enter_context(stage))
-                        amount, unseen = unseen, 0.0
-                        seen[0](amount)
+                            reported.append(stages.enter_context(stage))
+                        amount, waiting = waiting, 0.0
+                        reported[0](amount)
 
             advance(0.0)
             yield advance

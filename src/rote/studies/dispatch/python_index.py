@@ -37,3 +37,5 @@ def _translate_methods(kind: type[PythonIndex]) -> None:
 
 _translate_methods(PythonIndex)
 Index = PythonIndex
+# What help, messages and pickles call it.
+Index.__name__ = Index.__qualname__ = "Index"
