@@ -345,7 +345,7 @@ def test_a_file_is_counted_as_it_is_read(opened: Workspace, calling: Calling) ->
 
 
 @pytest.mark.parametrize("name", ["delta.parquet", "dictionary.parquet", "dictionary.arrow"])
-def test_honest_tables_arekept_result(tmp_path: Path, name: str) -> None:
+def test_honest_tables_are_kept(tmp_path: Path, name: str) -> None:
     texts = [f"Some words that nobody wrote before, {n} times." for n in range(300)]
     text = texts if name.startswith("delta") else pa_dictionary(texts)
     encoding = {"column_encoding": {"text": "DELTA_BYTE_ARRAY"}, **DELTA}
@@ -363,7 +363,7 @@ def pa_dictionary(texts: list[str]) -> Any:
     return pa.array(texts).dictionary_encode()
 
 
-def test_an_honest_packed_file_iskept_result(client: TestClient) -> None:
+def test_an_honest_packed_file_is_kept(client: TestClient) -> None:
     text = gzip.compress(b"Some words that nobody wrote before.")
     answer = client.post("/api/uploads", files={"upload": ("a.txt.gz", text)}).json()
     assert len(answer["files"]) == 1

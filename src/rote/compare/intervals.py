@@ -18,14 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare.resampling import (
-    Keys,
-    ReduceMany,
-    draw_group_values,
-    draw_values,
-    generator,
-    scramble,
-)
+from rote.compare.resampling import Keys, ReduceMany, draw_group_values, draw_values, scramble
 from rote.core.array_types import Array, Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -70,15 +63,12 @@ def draw_half_samples(
         return texts[chosen[number]]
 
     # One purpose for all sources: a draw has the same salt for each.
-    purpose = "interval"
-    how: dict[str, Any] = {"numbers": range(count or HALF_SAMPLES), "jobs": jobs}
-    how["advance"] = advance
+    how: dict[str, Any] = {"numbers": range(count or HALF_SAMPLES), "seed": seed, "jobs": jobs}
+    how["purpose"] = "interval"
     if many is None:
-        table = draw_values(lambda rng: reduce(drawn(rng), rng), seed=seed, purpose=purpose, **how)
+        table = draw_values(lambda rng: reduce(drawn(rng), rng), **how, advance=advance)
     else:
-        (table,) = draw_group_values(
-            many, lambda number: [drawn(generator(seed, purpose, number))], **how
-        )
+        (table,) = draw_group_values(many, lambda rng: [drawn(rng)], **how, advance=advance)
     scale = math.sqrt(half / (len(units) - half))
     means = {name: column.mean() for name, column in table.items()}
     return {name: means[name] + scale * (table[name] - means[name]) for name in table}

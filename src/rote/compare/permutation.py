@@ -17,12 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rote.compare.resampling import ReduceMany, draw_group_values, draw_values, generator
+from rote.compare.resampling import ReduceMany, draw_group_values, draw_values
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -37,8 +36,6 @@ MIN_SHARED = 10
 """Doc_ids that both sources have, from which on several texts of one keep together: fewer have too
 few ways to be exchanged."""
 _MANY_WAYS = 10**10
-_MOST_KEPT = 400_000
-"""Texts of the permuted groups of a test that are kept in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,55 +209,18 @@ def permuted_differences(
 
     `many`: takes the place of `reduce`, and many groups at once.
     """
-    how: dict[str, Any] = {"numbers": numbers, "seed": seed, "purpose": purpose}
-    how |= {"jobs": jobs, "advance": advance}
-    if many is not None:
-        sides = draw_permuted(many, (a, b), strata, among, **how)
-        return {name: left - sides[1][name] for name, left in sides[0].items()} if sides else {}
     exchange = make_exchange(a, b, strata, among)
+    how: dict[str, Any] = {"numbers": numbers, "seed": seed, "purpose": purpose}
+    if many is not None:
+        sides = draw_group_values(many, exchange, **how, jobs=jobs, advance=advance)
+        return {name: left - sides[1][name] for name, left in sides[0].items()} if sides else {}
 
     def draw(rng: np.random.Generator) -> Values:
         ours, theirs = exchange(rng)
         left, right = reduce(ours, rng), reduce(theirs, rng)
         return {name: left[name] - right[name] for name in left}
 
-    return draw_values(draw, **how)
-
-
-def draw_permuted(
-    many: ReduceMany,
-    pair: Groups,
-    strata: Strata,
-    among: Groups | None,
-    *,
-    numbers: range,
-    seed: int,
-    purpose: str,
-    jobs: int,
-    advance: Advance,
-) -> list[dict[str, Floats]]:
-    """The values of both groups, with the labels permuted as in the draws of these numbers.
-
-    The groups of the first draws are kept: the measures of a panel ask for the same ones.
-    """
-    exchange = make_exchange(*pair, strata, among)
-    texts = sum(map(len, pair))
-    takes = (*pair, strata, *(among or ()))
-    groups_by_draw = _kept_groups(seed, purpose, tuple(take.tobytes() for take in takes))
-
-    def drawn(number: int) -> Groups:
-        groups = groups_by_draw.get(number) or exchange(generator(seed, purpose, number))
-        if (number + 1) * texts <= _MOST_KEPT:
-            groups_by_draw[number] = groups
-        return groups
-
-    return draw_group_values(many, drawn, numbers=numbers, jobs=jobs, advance=advance)
-
-
-@lru_cache(maxsize=32)
-def _kept_groups(seed: int, purpose: str, takes: tuple[bytes, ...]) -> dict[int, Groups]:
-    """The groups that these are exchanged to, by number of the draw."""
-    return {}
+    return draw_values(draw, **how, jobs=jobs, advance=advance)
 
 
 def make_exchange(

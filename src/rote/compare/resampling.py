@@ -69,21 +69,23 @@ def draw_values(
 
 def draw_group_values(
     many: ReduceMany,
-    drawn: Callable[[int], Sequence[Take]],
+    drawn: Callable[[np.random.Generator], Sequence[Take]],
     *,
     numbers: range,
+    seed: int,
+    purpose: str,
     jobs: int = 1,
     advance: Advance = lambda amount: None,
 ) -> list[dict[str, Floats]]:
     """The same for a measure that takes many groups at once and leaves nothing to chance.
 
-    `drawn` gives the groups of the draw of a number; there is one dict for the first group of every
-    draw, one for the second, and so on.
+    `drawn` gives the groups of one draw; there is one dict for the first group of every draw, one
+    for the second, and so on.
     """
 
     def draw_batch(first: int) -> list[dict[str, Floats]]:
         block = numbers[first : first + BATCH]
-        groups = [drawn(number) for number in block]
+        groups = [drawn(rng) for rng in generators(seed, purpose, block)]
         width = len(groups[0])
         values = many([take for of_draw in groups for take in of_draw])
         advance(len(block))

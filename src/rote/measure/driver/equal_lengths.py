@@ -32,12 +32,12 @@ from rote.compare.permutation import (
     PermutedTest,
     SourceValues,
     balance_groups,
-    draw_permuted,
     least_p,
+    make_exchange,
     permuted_variance,
     shared_strata,
 )
-from rote.compare.resampling import Keys, generator
+from rote.compare.resampling import Keys, draw_group_values, generator
 from rote.core.array_types import Floats
 from rote.core.metric import Metric, Value, Values, Work, members
 from rote.core.progress import Advance, Silent, several
@@ -225,6 +225,7 @@ class EqualLengths:
         rng = generator(work.seed, f"choose {source} {reference}")
         pair = balance_groups(ours, theirs, work.strata, rng, among)
         windows = min(self.windows, *map(len, pair))
+        exchange = make_exchange(*pair, work.strata, among)
         scale = values.scale(source, reference)
         metric, options = self.source.metric, self.source.options
         tested = tested_names(metric, options, self.source.rows) & set(self.names) & scale.keys()
@@ -236,9 +237,9 @@ class EqualLengths:
         def permuted(
             numbers: range, names: Collection[str], advance: Advance = lambda amount: None
         ) -> dict[str, Floats]:
-            sides = draw_permuted(
+            sides = draw_group_values(
                 lambda takes: self.many(takes, names, windows, added),
-                *(pair, work.strata, among),
+                exchange,
                 numbers=numbers,
                 seed=work.seed,
                 purpose=f"test {source} {reference}",
