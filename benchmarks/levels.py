@@ -6,7 +6,8 @@
 
 The texts of one kind of writer are drawn into two sources at random, again and again, so nothing
 but chance sets them apart. The table says of every value in how many splits its 95 % interval held
-the mean over all splits, and in how many the test had p <= 0.05. `4.9 of 80 %`: in one split of
+the mean over all splits (of whole texts and, where sources are compared at equal size, there as
+well), and in how many the test had p <= 0.05. `4.9 of 80 %`: in one split of
 five the test could find nothing and says so, since too few texts hold what is counted. Then the
 same of the test at equal length, where one source keeps whole texts and the other a part of each
 (whole sentences at a random place) that is so many times shorter. `--texts 30,90` draws sources of
@@ -249,17 +250,21 @@ def split(measured: Shared[Measure], seed: int) -> Split:
         ],
         {value: p_of(test) for (_, _, value, _), test in tests.items()},
         equal,
-        matched_values(result.tables.get("matched", ())),
+        matched_values(result.tables.get("matched", ()), relative),
         float(np.nanmin(listed)) if listed and not np.isnan(listed).all() else None,
         time.process_time() - began,
     )
 
 
-def matched_values(rows: Sequence[dict[str, Any]]) -> list[dict[str, tuple[float, float, float]]]:
+def matched_values(
+    rows: Sequence[dict[str, Any]], relative: set[str]
+) -> list[dict[str, tuple[float, float, float]]]:
+    """None of what depends on the other source."""
     by_source: dict[str, dict[str, tuple[float, float, float]]] = {}
     for row in rows:
-        own = by_source.setdefault(row["source"], {})
-        own[row["value"]] = row["mean"], row["low"], row["high"]
+        if row["value"] not in relative:
+            own = by_source.setdefault(row["source"], {})
+            own[row["value"]] = row["mean"], row["low"], row["high"]
     return list(by_source.values())
 
 

@@ -42,6 +42,15 @@ def fold_word(word: str) -> str:
     return "".join(c for c, _ in letters) if any(kind != "M" for _, kind in letters) else ""
 
 
+def lower_word(word: str) -> str:
+    """A word in lower case with plain glyphs, punctuation kept; empty for a mark.
+
+    >>> lower_word("N\u2019T"), lower_word("U.S."), lower_word("--")
+    ("n't", 'u.s.', '')
+    """
+    return glyphs.fold(word).lower() if fold_word(word) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class FoldedWords:
     """The folded words of some texts: `vocabulary[ids[i]]` is word i, text t ends before word

@@ -17,8 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import glyphs
-from rote.annotate.folded_words import fold_word
+from rote.annotate.folded_words import lower_word
 from rote.core.array_types import Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, starts_of
@@ -84,7 +83,7 @@ def word_sets(
 ) -> list[frozenset[str]]:
     """The different words of spans in lower case, without punctuation."""
     names = {
-        item: (glyphs.fold(string).lower() if fold_word(string) else "")
+        item: lower_word(string)
         for item in np.unique(ids).tolist()
         if (string := vocabulary[item]) is not None
     }

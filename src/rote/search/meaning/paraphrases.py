@@ -22,9 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import glyphs
 from rote.annotate.embeddings import static
-from rote.annotate.folded_words import fold_word
+from rote.annotate.folded_words import lower_word
 from rote.core.array_types import Array, Integers
 from rote.core.kernels import njit
 from rote.core.numbers import format_number
@@ -90,7 +89,7 @@ class _TextTable:
     def build(
         cls, ids: Array, vocabulary: Sequence[str], starts: Integers, ends: Integers
     ) -> _TextTable:
-        strings = [glyphs.fold(s).lower() if fold_word(s) else "" for s in vocabulary]
+        strings = list(map(lower_word, vocabulary))
         codes = {string: number for number, string in enumerate(dict.fromkeys(strings))}
         none = codes.setdefault("", len(codes))
         code_of = np.array([codes[string] for string in strings], np.int64)

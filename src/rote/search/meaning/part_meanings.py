@@ -26,10 +26,10 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import glyphs, sentences, words
+from rote.annotate import sentences, words
 from rote.annotate.embeddings import static
 from rote.annotate.embeddings.minilm import PIECE_UNIT, read_pieces
-from rote.annotate.folded_words import fold_word
+from rote.annotate.folded_words import lower_word
 from rote.core.array_types import Array, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, starts_of
@@ -227,9 +227,7 @@ class Sieve:
 
     def read_words(self, layer: Layer) -> LayerWords:
         """The words of texts, as the pieces' words are numbered and weighed."""
-        strings = [
-            glyphs.fold(word).lower() if fold_word(word) else "" for word in layer.vocabulary
-        ]
+        strings = list(map(lower_word, layer.vocabulary))
         different = [word for word in dict.fromkeys(strings) if word]
         codes = {word: number for number, word in enumerate(different)}
         code_of = np.array([codes.get(word, -1) for word in strings], np.int64)
