@@ -59,27 +59,30 @@ def upper(texts: Texts, score: object) -> np.ndarray:
 
 def rouge(texts: Texts, words: int, first: int = 0, last: int | None = None) -> np.ndarray:
     last = len(texts) if last is None else last
-    one_source = (np.zeros(len(texts), np.int64), -1)
+    one_source = (np.arange(len(texts)), np.zeros(len(texts), np.int64), -1)
     ids, starts, ends = columns(texts)
     versions = (ids, starts[None], ends[None])
     return _pair_kernels.rouge_rows(*versions, words, *one_source, first, last)
 
 
-@given(texts_of_ids(words=6, longest=12), st.integers(1, 4))
+@given(texts_of_ids(words=6, longest=12), st.integers(1, 4), st.integers(0, 99), st.booleans())
 def test_two_texts_are_compared_in_one_version_and_the_next_two_in_another(
-    texts: Texts, count: int
+    texts: Texts, count: int, seed: int, together: bool
 ) -> None:
     versions = [[text[number:] for text in texts] for number in range(count)]
     ids, starts, ends = columns(texts)
     begins = np.stack([np.minimum(starts + number, ends) for number in range(count)])
-    one_source = (np.zeros(len(texts), np.int64), -1)
+    numbers = np.random.default_rng(seed).permutation(len(texts))
+    if together:  # texts of one version stand together, and are scored together
+        numbers = numbers[np.argsort(numbers % count, kind="stable")]
+    one_source = (numbers, np.zeros(len(texts), np.int64), -1)
     found = _pair_kernels.rouge_rows(
         ids, begins, np.stack([ends] * count), 6, *one_source, 0, len(texts)
     )
     expected = np.zeros((len(texts), len(texts)))
     for i in range(len(texts)):
         for j in range(i + 1, len(texts)):
-            chosen = versions[(i + j) % count]
+            chosen = versions[(numbers[i] + numbers[j]) % count]
             expected[i, j] = twin_rouge(chosen[i], chosen[j])
     assert np.allclose(found, expected, rtol=1e-14)
 
@@ -91,7 +94,8 @@ def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
     sources = np.random.default_rng(seed).integers(0, 3, len(texts))
     ids, starts, ends = columns(texts)
     versions = (ids, starts[None], ends[None])
-    found = _pair_kernels.rouge_rows(*versions, 6, sources, reference, 0, len(texts))
+    numbers = np.arange(len(texts))
+    found = _pair_kernels.rouge_rows(*versions, 6, numbers, sources, reference, 0, len(texts))
     of_reference = sources == reference
     meet = (sources[:, None] == sources) | of_reference[:, None] | of_reference
     assert np.allclose(found, np.where(meet, expected, 0.0), rtol=1e-14)
@@ -100,7 +104,8 @@ def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
 @pytest.mark.parametrize("words", [2, 5, 60, 1000])
 def test_rouge_at_block_edges(words: int) -> None:
     rng = np.random.default_rng(words)
-    lengths = (63, 64, 65, 128, 255, 256, 257, 513)  # a word is 64 cells, a group four words
+    # A number is 63 cells, a pass 1, 2, 4 or 8 numbers, a vector four texts.
+    lengths = (62, 63, 64, 126, 127, 252, 253, 441, 504, 505, 950)
     texts = [rng.integers(0, words, length).tolist() for length in lengths]
     assert np.allclose(rouge(texts, words), upper(texts, twin_rouge), rtol=1e-14)
 
@@ -148,11 +153,13 @@ def test_row_sums(texts: int, data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     matrix = np.triu(rng.random((texts, texts)), 1)
     triangle = np.full(texts * (texts - 1) // 2, np.nan)
+    order = rng.permutation(texts)
     for first in range(0, texts, 2):
-        _pair_kernels.keep_rows(triangle, matrix[first : first + 2], first)
+        _pair_kernels.keep_rows(triangle, matrix[first : first + 2], first, order)
     take = np.array(sorted(data.draw(st.sets(st.integers(0, max(texts - 1, 0))))), np.int64)
     take = take[take < texts]
-    both = matrix + matrix.T
+    both = np.zeros((texts, texts))
+    both[np.ix_(order, order)] = matrix + matrix.T
     expected = both[np.ix_(take, take)].sum(axis=1)
     found = _pair_kernels.row_sums(triangle, texts, take)
     assert np.allclose(found, expected, rtol=1e-13)

@@ -13,16 +13,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba import core, extending
 
-cgutils: Any = core.cgutils
-types: Any = core.types
-intrinsic: Any = extending.intrinsic
+from rote.core.vectors import (
+    BYTE,
+    INT,
+    LONG,
+    SHORT,
+    array_data,
+    cgutils,
+    intrinsic,
+    load_vector,
+    store_vector,
+    types,
+)
 
 LABEL_STEP = 8  # labels are padded to a multiple of it
 UNIT_STEP = 32  # and units are a multiple of this
 _LINE = 64  # bytes
-_BYTE, _SHORT, _INT, _LONG = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _TRUE = ir.Constant(ir.IntType(1), 1)
 _WIDEST = 64  # units at once: what fits into the registers of both kinds of machines
 _LABELS = 16
@@ -42,19 +49,21 @@ def row_adder(hidden: int, together: int, which: Sequence[int]) -> Callable[...,
     @intrinsic
     def add(typing, total, rows, places):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            sums, table, numbers = _data(context, builder, signature, arguments)
+            sums, table, numbers = array_data(context, builder, signature, arguments)
             offsets = [_offset(builder, numbers, k, hidden) for k in which]
             for first, size in _blocks(hidden, _WIDEST):
-                total_units = _load(builder, sums, _LONG(first), _SHORT, size)
+                total_units = load_vector(builder, sums, LONG(first), SHORT, size)
                 for group in range(0, len(offsets), together):
                     part = None
                     for offset in offsets[group : group + together]:
-                        row = _load(builder, table, builder.add(offset, _LONG(first)), _BYTE, size)
+                        row = load_vector(
+                            builder, table, builder.add(offset, LONG(first)), BYTE, size
+                        )
                         part = row if part is None else builder.add(part, row)
                     total_units = builder.add(
-                        total_units, builder.sext(part, ir.VectorType(_SHORT, size))
+                        total_units, builder.sext(part, ir.VectorType(SHORT, size))
                     )
-                _store(builder, total_units, sums, first)
+                store_vector(builder, total_units, sums, first)
             return context.get_dummy_value()
 
         return types.void(total, rows, places), code
@@ -71,17 +80,17 @@ def sum_adder(hidden: int, roles: int, which: Sequence[int]) -> Callable[..., No
     @intrinsic
     def add(typing, total, base, sums, entries):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            sums_data, start, table, numbers = _data(context, builder, signature, arguments)
+            sums_data, start, table, numbers = array_data(context, builder, signature, arguments)
             offsets = [
-                builder.add(_offset(builder, numbers, role, roles * hidden), _LONG(role * hidden))
+                builder.add(_offset(builder, numbers, role, roles * hidden), LONG(role * hidden))
                 for role in which
             ]
             for first, size in _blocks(hidden, _WIDEST):
-                total = _load(builder, start, _LONG(first), _SHORT, size)
+                total = load_vector(builder, start, LONG(first), SHORT, size)
                 for offset in offsets:
-                    place = builder.add(offset, _LONG(first))
-                    total = builder.add(total, _load(builder, table, place, _SHORT, size))
-                _store(builder, total, sums_data, first)
+                    place = builder.add(offset, LONG(first))
+                    total = builder.add(total, load_vector(builder, table, place, SHORT, size))
+                store_vector(builder, total, sums_data, first)
             return context.get_dummy_value()
 
         return types.void(total, base, sums, entries), code
@@ -101,31 +110,35 @@ def chooser(hidden: int, labels: int, ceiling: int) -> Callable[..., tuple[int, 
     @intrinsic
     def choose(typing, total, output, bias, margin, scores):  # type: ignore[no-untyped-def]
         def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            units, weights, start, _, score_data = _data(context, builder, signature, arguments)
+            units, weights, start, _, score_data = array_data(
+                context, builder, signature, arguments
+            )
             sums = [
-                cgutils.alloca_once_value(builder, _load(builder, start, _LONG(first), _INT, size))
+                cgutils.alloca_once_value(
+                    builder, load_vector(builder, start, LONG(first), INT, size)
+                )
                 for first, size in blocks
             ]
             for first, size in _blocks(hidden, _WIDEST):
                 open_units = _cut(builder, units, first, size, ceiling)
                 for unit in _each_bit(builder, open_units, first):
                     # Known not to be negative: then 16-bit products do on both kinds of machines.
-                    value = builder.and_(builder.load(builder.gep(units, [unit])), _SHORT(0x7FFF))
-                    value = builder.zext(value, _INT)
+                    value = builder.and_(builder.load(builder.gep(units, [unit])), SHORT(0x7FFF))
+                    value = builder.zext(value, INT)
                     for (label, count), place in zip(blocks, sums):
-                        at = builder.add(builder.mul(unit, _LONG(width)), _LONG(label))
-                        row = _load(builder, weights, at, _SHORT, count)
-                        row = builder.sext(row, ir.VectorType(_INT, count))
+                        at = builder.add(builder.mul(unit, LONG(width)), LONG(label))
+                        row = load_vector(builder, weights, at, SHORT, count)
+                        row = builder.sext(row, ir.VectorType(INT, count))
                         product = builder.mul(_splat(builder, value, count), row)
                         builder.store(builder.add(builder.load(place), product), place)
             scored = [builder.load(place) for place in sums]
             for (first, _size), block in zip(blocks, scored):
-                _store(builder, block, score_data, first)
+                store_vector(builder, block, score_data, first)
             most = _highest(builder, scored)
-            least = builder.sub(most, builder.trunc(arguments[3], _INT))
+            least = builder.sub(most, builder.trunc(arguments[3], INT))
             best = builder.cttz(_bits(builder, "==", scored, most), _TRUE)
             near = builder.ctpop(_bits(builder, ">=", scored, least))
-            both = [builder.trunc(value, _LONG) for value in (best, near)]
+            both = [builder.trunc(value, LONG) for value in (best, near)]
             return context.make_tuple(builder, signature.return_type, both)
 
         answer = types.UniTuple(types.int64, 2)
@@ -142,13 +155,13 @@ def add_row(typing, sums, first, rows, second, hidden):  # type: ignore[no-untyp
     """
 
     def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        total, begin, table, place, count = _data(context, builder, signature, arguments)
-        with cgutils.for_range_slice(builder, _LONG(0), count, _LONG(UNIT_STEP), _LONG) as (k, _):
+        total, begin, table, place, count = array_data(context, builder, signature, arguments)
+        with cgutils.for_range_slice(builder, LONG(0), count, LONG(UNIT_STEP), LONG) as (k, _):
             at = builder.add(begin, k)
-            row = _load(builder, table, builder.add(place, k), _BYTE, UNIT_STEP)
-            row = builder.sext(row, ir.VectorType(_SHORT, UNIT_STEP))
-            units = _load(builder, total, at, _SHORT, UNIT_STEP)
-            _store(builder, builder.add(units, row), total, at)
+            row = load_vector(builder, table, builder.add(place, k), BYTE, UNIT_STEP)
+            row = builder.sext(row, ir.VectorType(SHORT, UNIT_STEP))
+            units = load_vector(builder, total, at, SHORT, UNIT_STEP)
+            store_vector(builder, builder.add(units, row), total, at)
         return context.get_dummy_value()
 
     number = types.int64
@@ -163,67 +176,42 @@ def fetch(typing, table, offset, count):  # type: ignore[no-untyped-def]
     number, each = count.literal_value, table.dtype.bitwidth // 8
 
     def code(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        (data,) = _data(context, builder, signature, arguments[:1])
-        byte = _BYTE.as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, _INT, _INT, _INT])
+        (data,) = array_data(context, builder, signature, arguments[:1])
+        byte = BYTE.as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, INT, INT, INT])
         ask = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
         start = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         for line in range(0, number * each, _LINE):
-            place = builder.gep(start, [_LONG(line)])
-            builder.call(ask, [place, _INT(0), _INT(3), _INT(1)])  # to read, often, data
+            place = builder.gep(start, [LONG(line)])
+            builder.call(ask, [place, INT(0), INT(3), INT(1)])  # to read, often, data
         return context.get_dummy_value()
 
     return types.void(table, types.int64, count), code
 
 
-def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
-    """The pointers behind arrays; other arguments as they are."""
-    return [
-        context.make_array(kind)(context, builder, value).data
-        if isinstance(kind, types.Array)
-        else value
-        for kind, value in zip(signature.args, arguments)
-    ]
-
-
 def _offset(builder: Any, numbers: Any, k: int, step: int) -> Any:
-    return builder.mul(builder.load(builder.gep(numbers, [_LONG(k)])), _LONG(step))
-
-
-def _pointer(builder: Any, data: Any, offset: Any, kind: Any, size: int) -> Any:
-    return builder.bitcast(builder.gep(data, [offset]), ir.VectorType(kind, size).as_pointer())
-
-
-def _load(builder: Any, data: Any, offset: Any, kind: Any, size: int) -> Any:
-    return builder.load(_pointer(builder, data, offset, kind, size), align=kind.width // 8)
-
-
-def _store(builder: Any, vector: Any, data: Any, first: Any) -> None:
-    kind, size = vector.type.element, vector.type.count
-    first = _LONG(first) if isinstance(first, int) else first
-    place = _pointer(builder, data, first, kind, size)
-    builder.store(vector, place, align=kind.width // 8)
+    return builder.mul(builder.load(builder.gep(numbers, [LONG(k)])), LONG(step))
 
 
 def _splat(builder: Any, value: Any, size: int) -> Any:
     """A vector of one value."""
     empty = ir.Constant(ir.VectorType(value.type, size), ir.Undefined)
-    first_item = builder.insert_element(empty, value, _INT(0))
+    first_item = builder.insert_element(empty, value, INT(0))
     return builder.shuffle_vector(
-        first_item, empty, ir.Constant(ir.VectorType(_INT, size), [0] * size)
+        first_item, empty, ir.Constant(ir.VectorType(INT, size), [0] * size)
     )
 
 
 def _cut(builder: Any, units: Any, first: int, size: int, ceiling: int) -> Any:
     """Cut some units to 0 .. ceiling in memory; the bits of those that are not zero."""
-    values = _load(builder, units, _LONG(first), _SHORT, size)
+    values = load_vector(builder, units, LONG(first), SHORT, size)
     for sign, bound in ((">", 0), ("<", ceiling)):
         limit = ir.Constant(values.type, [bound] * size)
         values = builder.select(builder.icmp_signed(sign, values, limit), values, limit)
-    _store(builder, values, units, first)
+    store_vector(builder, values, units, first)
     is_open = builder.icmp_signed("!=", values, ir.Constant(values.type, [0] * size))
     bits = builder.bitcast(is_open, ir.IntType(size))
-    return bits if size == _LONG.width else builder.zext(bits, _LONG)
+    return bits if size == LONG.width else builder.zext(bits, LONG)
 
 
 def _each_bit(builder: Any, bits: Any, first: int) -> Iterator[Any]:
@@ -233,10 +221,10 @@ def _each_bit(builder: Any, bits: Any, first: int) -> Iterator[Any]:
     builder.branch(test)
     builder.position_at_end(test)
     now = builder.load(remaining)
-    builder.cbranch(builder.icmp_unsigned("!=", now, _LONG(0)), body, end)
+    builder.cbranch(builder.icmp_unsigned("!=", now, LONG(0)), body, end)
     builder.position_at_end(body)
-    builder.store(builder.and_(now, builder.sub(now, _LONG(1))), remaining)
-    yield builder.add(builder.cttz(now, _TRUE), _LONG(first))
+    builder.store(builder.and_(now, builder.sub(now, LONG(1))), remaining)
+    yield builder.add(builder.cttz(now, _TRUE), LONG(first))
     builder.branch(test)
     builder.position_at_end(end)
 
@@ -244,7 +232,7 @@ def _each_bit(builder: Any, bits: Any, first: int) -> Iterator[Any]:
 def _highest(builder: Any, blocks: Iterable[Any]) -> Any:
     most = None
     for block in blocks:
-        kind = ir.FunctionType(_INT, [block.type])
+        kind = ir.FunctionType(INT, [block.type])
         name = f"llvm.vector.reduce.smax.v{block.type.count}i32"
         reduce = cgutils.get_or_insert_function(builder.module, kind, name)
         value = builder.call(reduce, [block])

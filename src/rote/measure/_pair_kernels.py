@@ -3,8 +3,9 @@
 Longest common subsequences are bit-parallel (Crochemore et al. 2001, Hyyrö 2004): a column of the
 usual table is a row of bits, 64 cells to a word, and a word of the other text costs one addition
 with carry for each 64 words of this one. Words that this text does not hold change nothing and are
-dropped beforehand. BLEU's matches are counted along inverted lists: a pair is touched once for each
-n-gram that it shares, not once for each that it holds.
+dropped beforehand. Many pairs are scored four at once (`_subsequences`). BLEU's matches are counted
+along inverted lists: a pair is touched once for each n-gram that it shares, not once for each that
+it holds.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from rote.core.array_types import Array
 from rote.core.kernels import njit
 from rote.core.layer import items_of, starts_of
+from rote.measure._subsequences import LANES, common_lanes, mark_lanes
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -115,6 +117,7 @@ def rouge_rows(
     starts: Array,
     ends: Array,
     kinds: int,
+    numbers: Array,
     sources: Array,
     reference: int,
     first: int,
@@ -123,8 +126,8 @@ def rouge_rows(
     """ROUGE-L F of the texts `first` to `last` with every later text that is compared; 0 elsewhere.
 
     F = 2 * LCS / (length + length), and 0 if one of the two is empty. A text may have several
-    versions, a row of `starts` and `ends` each: two texts are compared in one version, which is
-    another for the next text.
+    versions, a row of `starts` and `ends` each: two texts are compared in the version that the
+    sum of their `numbers` says. Texts of one version that stand together are scored together.
     """
     versions, texts = starts.shape
     scores = np.zeros((last - first, texts))
@@ -133,22 +136,38 @@ def rouge_rows(
         for text in range(texts):
             longest = max(longest, ends[version, text] - starts[version, text])
     rows = np.empty(longest + 1, np.int32)
-    carries = np.zeros(longest + 1, np.uint8)
+    carries = np.zeros((longest + 1) * LANES, np.uint8)
+    lengths = np.zeros(LANES, np.uint64)
     row_of = np.full(kinds, -1, np.int32)
-    for this in range(first, last):
+    begin = first
+    while begin < last:
+        end = begin + 1
+        while end < min(begin + LANES, last) and (numbers[end] - numbers[begin]) % versions == 0:
+            end += 1
         for version in range(versions):
-            words = ids[starts[version, this] : ends[version, this]]
-            masks = marks(words, row_of)
-            begin = this + 1 + (version - 2 * this - 1) % versions
-            for second in range(begin, texts, versions):
-                if not compared(sources[this], sources[second], reference):
+            # A row cut out of an array is contiguous, which the part of several rows is not.
+            version_starts, version_ends = starts[version], ends[version]
+            lanes = mark_lanes(ids, version_starts[begin:end], version_ends[begin:end], row_of)
+            for second in range(begin + 1, texts):
+                if (numbers[begin] + numbers[second]) % versions != version:
                     continue
-                others = ids[starts[version, second] : ends[version, second]]
-                length = held(others, row_of, rows)
-                if len(length):
-                    shared = common(masks, length, carries)
-                    scores[this - first, second] = 2.0 * shared / (len(words) + len(others))
-            forget(words, row_of)
+                is_compared = False
+                for this in range(begin, min(end, second)):
+                    is_compared |= compared(sources[this], sources[second], reference)
+                if not is_compared:
+                    continue
+                others = ids[version_starts[second] : version_ends[second]]
+                passing = held(others, row_of, rows)
+                if not len(passing):
+                    continue
+                common_lanes(*lanes, passing, carries, lengths)
+                for this in range(begin, min(end, second)):
+                    if compared(sources[this], sources[second], reference):
+                        both = version_ends[this] - version_starts[this] + len(others)
+                        scores[this - first, second] = 2.0 * lengths[this - begin] / both
+            for this in range(begin, end):
+                forget(ids[version_starts[this] : version_ends[this]], row_of)
+        begin = end
     return scores
 
 
@@ -234,14 +253,16 @@ def bleu_rows(matches: Array, lengths: Array, first: int) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def keep_rows(triangle: Array, scores: Array, first: int) -> None:
-    """Store rows of the pair matrix: pairs (i, j > i), row after row."""
+def keep_rows(triangle: Array, scores: Array, first: int, order: Array) -> None:
+    """Store rows of the pair matrix whose texts stand in this order: pairs (i, j > i), row after
+    row."""
     texts = scores.shape[1]
     for row in range(len(scores)):
-        text = first + row
-        begin = text * texts - text * (text + 1) // 2
-        for second in range(text + 1, texts):
-            triangle[begin + second - text - 1] = scores[row, second]
+        for second in range(first + row + 1, texts):
+            text = min(order[first + row], order[second])
+            later = max(order[first + row], order[second])
+            begin = text * texts - text * (text + 1) // 2
+            triangle[begin + later - text - 1] = scores[row, second]
 
 
 @njit(cache=True, nogil=True)

@@ -148,10 +148,11 @@ def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
         work.progress(1.0)
         return Rows(texts, sources, reference, {}, resamplable=False, threads=work.jobs)
     pairs = {name: np.empty(count * (count - 1) // 2) for name in names}
-    score = _scorer(versions, np.arange(count), names, sources, reference)
+    order = _scoring_order(versions, np.arange(count), sources)
+    score = _scorer(versions, order, names, sources, reference)
     for first, block in _scored_blocks(score, count, work.jobs):
         for name, scores in block.items():
-            keep_rows(pairs[name], scores, first)
+            keep_rows(pairs[name], scores, first, order)
         remaining = max(count - first - ROWS_AT_A_TIME, 0)
         work.progress(1.0 - (remaining / count) ** 2)
     return Rows(texts, sources, reference, pairs, resamplable=True, threads=work.jobs)
@@ -253,11 +254,13 @@ def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
     with rows.lock:  # the value and its error ask for the same sums: score the pairs once
         if key not in rows.scored:
             sums = {name: np.zeros(len(chosen)) for name in given(options)}
-            score = _scorer([rows.texts], chosen, tuple(sums), rows.sources, rows.reference)
+            order = _scoring_order([rows.texts], chosen, rows.sources)
+            names = tuple(sums)
+            score = _scorer([rows.texts], chosen[order], names, rows.sources, rows.reference)
             for first, block in _scored_blocks(score, len(chosen), rows.threads):
                 for name, scores in block.items():
-                    sums[name][first : first + len(scores)] += scores.sum(axis=1)
-                    sums[name] += scores.sum(axis=0)
+                    sums[name][order[first : first + len(scores)]] += scores.sum(axis=1)
+                    sums[name][order] += scores.sum(axis=0)
             rows.scored[key] = sums
         return rows.scored[key]
 
@@ -271,6 +274,13 @@ def _scored_blocks(
     for begin in range(0, len(firsts), 4 * threads):
         part = firsts[begin : begin + 4 * threads]
         yield from zip(part, side_by_side(score, part, threads))
+
+
+def _scoring_order(versions: Sequence[Texts], chosen: Take, sources: Integers) -> Integers:
+    """An order of the chosen texts in which those that are scored at once stand together: those of
+    one version, of one source, of similar length."""
+    lengths = versions[0].lengths[chosen]
+    return np.lexsort((lengths, sources[chosen], chosen % len(versions)))
 
 
 def _scorer(
@@ -297,7 +307,7 @@ def _scorer(
         last = min(first + ROWS_AT_A_TIME, len(chosen))
         by_name = {}
         if "rouge_l" in names:
-            words = (ids, starts, ends, versions[0].kinds)
+            words = (ids, starts, ends, versions[0].kinds, chosen)
             by_name["rouge_l"] = rouge_rows(*words, sources_of_texts, reference, first, last)
         if "bleu" in names:
             for number, (texts, parts) in enumerate(zip(few, lists)):
@@ -306,7 +316,7 @@ def _scorer(
                 if number == 0:
                     by_name["bleu"] = scores
                     continue
-                pair = np.add.outer(np.arange(first, last), np.arange(len(chosen)))
+                pair = np.add.outer(chosen[first:last], chosen)
                 by_name["bleu"] = np.where(pair % len(few) == number, scores, by_name["bleu"])
         return by_name
 
