@@ -180,7 +180,7 @@ def test_columns_equal_plain_loops(seed: int) -> None:
         for text in texts
         for n in range(len(text))
     ]
-    assert tokens.phrase("such a lot").tolist() == phrase
+    assert tokens.phrases("such a lot").tolist() == phrase
     assert tokens.count(own).tolist() == [sum(text) for text in plain]
 
 

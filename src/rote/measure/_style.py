@@ -377,17 +377,33 @@ class StyleTokens:
         self.size = self.place.stop - self.place.start
         self.text = np.repeat(np.arange(last - first), ends - starts)
         self.starts = starts - self.place.start
+        self._ids: dict[str, Integers] = {}
+        self._columns: dict[tuple[str, str], Flags] = {}
+        self._same_text: dict[int, Flags] = {}
+
+    def ids(self, layer: str) -> Integers:
+        """In the width that numpy looks up by."""
+        if layer not in self._ids:
+            column: Layer = getattr(self.columns, layer)
+            self._ids[layer] = column.ids[self.place].astype(np.intp)
+        return self._ids[layer]
 
     def its(self, layer: str, what: str, is_it: Callable[[str], bool]) -> Flags:
-        column: Layer = getattr(self.columns, layer)
-        return self.columns.table(layer, what, is_it)[column.ids[self.place]]
+        """Many rules ask the same: nobody may write to the answer."""
+        key = (layer, what)
+        if key not in self._columns:
+            self._columns[key] = self.columns.table(layer, what, is_it).take(self.ids(layer))
+        return self._columns[key]
 
     def any_of(self, layer: str, entries: str) -> Flags:
         return self.its(layer, entries, frozenset(entries.split()).__contains__)
 
     def words(self, entries: str) -> Flags:
         """Words in small letters; what is labelled as punctuation is none."""
-        return self.columns.listed(entries)[self.columns.word.ids[self.place]] & ~self.mark
+        key = ("words", entries)
+        if key not in self._columns:
+            self._columns[key] = self.columns.listed(entries).take(self.ids("word")) & ~self.mark
+        return self._columns[key]
 
     def verbs(self, lemmas: str) -> Flags:
         return self.any_of("lemma", lemmas) & self.tagged("V") & ~self.mark
@@ -415,20 +431,24 @@ class StyleTokens:
             here, there = (slice(None, -step), slice(step, None))
             if step < 0:
                 here, there = slice(-step, None), slice(None, step)
-            same = self.text[here] == self.text[there]
-            shifted[here] = np.where(same, flags[there], outside)
+            if step not in self._same_text:
+                self._same_text[step] = self.text[here] == self.text[there]
+            same = self._same_text[step]
+            shifted[here] = flags[there] | ~same if outside else flags[there] & same
         return shifted
 
-    def phrase(self, phrase: str) -> Flags:
+    def phrases(self, *phrases: str) -> Flags:
         """Where these words begin that follow each other."""
-        first, *rest = phrase.split()
-        is_match = self.words(first)
-        for step, word in enumerate(rest, 1):
-            is_match &= self.at(step, self.words(word))
+        is_match = np.zeros(self.size, bool)
+        for phrase in phrases:
+            first, *rest = phrase.split()
+            begins = np.flatnonzero(self.words(first))
+            for step, word in enumerate(rest, 1):
+                begins = begins[begins + step < self.size]
+                same = self.text[begins] == self.text[begins + step]
+                begins = begins[same & self.words(word)[begins + step]]
+            is_match[begins] = True
         return is_match
-
-    def phrases(self, phrases: tuple[str, ...]) -> Flags:
-        return reduce(or_, map(self.phrase, phrases))
 
     def count(self, flags: Flags) -> Integers:
         return np.bincount(self.text[flags], minlength=self.texts).astype(np.int64)
@@ -474,14 +494,18 @@ def _rates(tokens: StyleTokens) -> tuple[Floats, Integers]:
 
 def _types(tokens: StyleTokens, is_word: Flags, words: Integers) -> Floats:
     """Different words among the first 400, in percent; undefined where a text has fewer."""
+    has_value = words >= TYPES_AMONG
+    if not has_value.any():
+        return np.full(len(words), np.nan)
     known, plain = tokens.columns.plain_forms
     text = tokens.text[is_word]
     before = np.cumsum(words) - words
-    early = np.arange(len(text)) - before[text] < TYPES_AMONG
-    ids = plain[tokens.columns.word.ids[tokens.place][is_word][early]] if len(plain) else text
-    pairs = np.unique(text[early] * max(len(known), 1) + ids)
-    types = np.bincount(pairs // max(len(known), 1), minlength=tokens.texts)
-    return np.where(words >= TYPES_AMONG, types * 100 / TYPES_AMONG, np.nan)
+    early = has_value[text] & (np.arange(len(text)) - before[text] < TYPES_AMONG)
+    ids = plain[tokens.ids("word")[is_word][early]]
+    pairs = np.sort(text[early] * len(known) + ids)
+    first = np.append(True, np.diff(pairs) > 0)
+    types = np.bincount(pairs[first] // len(known), minlength=tokens.texts)
+    return np.where(has_value, types * 100 / TYPES_AMONG, np.nan)
 
 
 def _lengths(tokens: StyleTokens) -> Floats:
@@ -489,7 +513,7 @@ def _lengths(tokens: StyleTokens) -> Floats:
     plain = tokens.its("word", "letters", lambda word: word.isascii() and word.isalpha())
     vocabulary = tokens.columns.word.vocabulary
     lengths = np.fromiter(map(len, vocabulary), np.int64, len(vocabulary))
-    word_lengths = lengths[tokens.columns.word.ids[tokens.place]] if len(lengths) else tokens.text
+    word_lengths = lengths[tokens.ids("word")] if len(lengths) else tokens.text
     total = np.bincount(tokens.text[plain], word_lengths[plain], tokens.texts)
     count = tokens.count(plain)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
@@ -515,9 +539,9 @@ def _lists(t: StyleTokens) -> dict[str, Flags]:
     adverb, adjective, verb = t.tagged("R"), t.tagged("JJ"), t.tagged("V") & ~t.mark
     doing = t.words("do does doing did") & t.tagged("VB") & t.at(1, verb)
     so = t.words("so") & t.at(1, adjective & ~t.words("more most"))
-    a_lot = t.phrase("a lot") & ~t.at(-1, t.words("such"))
+    a_lot = t.phrases("a lot") & ~t.at(-1, t.words("such"))
     emphatics = t.words("just really most more") | a_lot | so | doing
-    emphatics |= t.phrases(("for sure", "such a")) | (t.words("real") & t.at(1, adjective))
+    emphatics |= t.phrases("for sure", "such a") | (t.words("real") & t.at(1, adjective))
     possessive = t.tagged("PRP")
     negated = t.its("word", "n't", lambda word: _plain(word).endswith("n't")) & ~t.mark
     apostrophe = t.its("word", "apostrophe", lambda word: "'" in _plain(word))
@@ -539,10 +563,10 @@ def _lists(t: StyleTokens) -> dict[str, Flags]:
         "if": t.words("if unless") & t.tags("IN"),
         "adverbs": (t.tagged("RB") | t.tags("WRB")) & ~t.mark,
         "conjuncts": t.words(_CONJUNCTS)
-        | t.phrases(_CONJUNCT_PHRASES)
+        | t.phrases(*_CONJUNCT_PHRASES)
         | (t.words("else altogether rather") & after_mark),
         "downtoners": t.words(_DOWNTONERS),
-        "hedges": t.words("maybe") | t.phrases(_HEDGES),
+        "hedges": t.words("maybe") | t.phrases(*_HEDGES),
         "amplifiers": t.words(_AMPLIFIERS) | (t.words("altogether") & ~after_mark),
         "emphatics": emphatics,
         "discourse_particles": t.words("well now anyhow anyways") & after_mark,
