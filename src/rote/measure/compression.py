@@ -394,7 +394,7 @@ METRIC = Metric(
         ),
     ),
     method=method,
-    effort="heavy",
+    effort="medium",
 )
 
 

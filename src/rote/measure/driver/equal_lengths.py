@@ -44,7 +44,7 @@ from rote.core.progress import Advance, Silent, several
 from rote.core.sample import Sample, Take
 from rote.run import side_by_side
 
-_CURVE_DRAWS = 5
+_CURVE_DRAWS = 3
 _VARIANCE = "variance of "
 NO_VALUES: Mapping[str, Floats] = {}
 
@@ -106,6 +106,8 @@ class EqualLengths:
     """The options of whole texts: those of `source` fit the windows."""
     cut: dict[int, Any] = field(default_factory=dict)
     """The rows of the draws that were needed so far."""
+    by_draw: dict[str, list[Values]] = field(default_factory=dict)
+    """By source the values of its draws, once they are measured."""
     number: NDArray[np.int64] = field(init=False)
     """By text: the number of its window."""
 
@@ -139,12 +141,11 @@ class EqualLengths:
         return 1 if self.blended else self.plan.draws
 
     def values(
-        self, take: Take, rng: np.random.Generator, *, windows: int = 0, draws: int = 0
-    ) -> Values:
-        """Mean over the draws of as many windows from these texts as every source gives."""
-        blocks = self.source.order.blocks(take, windows or self.windows, draws or self.draws)
-        by_draw = [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
-        return {name: float(np.mean([values[name] for values in by_draw])) for name in by_draw[0]}
+        self, take: Take, rng: np.random.Generator, windows: int, draws: int
+    ) -> list[Values]:
+        """Of so many windows from these texts, by draw."""
+        blocks = self.source.order.blocks(take, windows, draws)
+        return [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
 
     def many(
         self,
@@ -168,14 +169,21 @@ class EqualLengths:
         return means
 
     def by_source(self) -> SourceValues:
-        """The values that are compared."""
+        """The values that are compared: means over the draws of as many windows as every source
+        gives."""
         groups, seed = self.plan.groups, self.source.work.seed
         self.prepare()
 
-        def reduce_source(source: str) -> Values:
-            return self.values(groups[source], generator(seed, f"match {source}"))
+        def reduce_source(source: str) -> list[Values]:
+            rng = generator(seed, f"match {source}")
+            return self.values(groups[source], rng, self.windows, self.draws)
 
-        values = dict(zip(groups, side_by_side(reduce_source, groups, self.source.work.jobs)))
+        of_sources = side_by_side(reduce_source, groups, self.source.work.jobs)
+        self.by_draw = dict(zip(groups, of_sources))
+        values = {
+            source: {name: float(np.mean([values[name] for values in drawn])) for name in drawn[0]}
+            for source, drawn in self.by_draw.items()
+        }
         if not self.source.metric.stand_in:
             return SourceValues(values, values)
         stand_in = self.many(list(groups.values()), self.names, self.windows)
@@ -291,11 +299,14 @@ class EqualLengths:
         """These values over numbers of windows, for every source that has so many."""
 
         def point(source: str, windows: int) -> list[dict[str, Any]]:
-            take, draws = self.plan.groups[source], min(_CURVE_DRAWS, self.plan.draws)
-            rng = generator(self.source.work.seed, f"curve {source} {windows}")
-            blocks = self.source.order.blocks(take, windows, draws)
-            by_draw = [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
+            if windows == self.windows and source in self.by_draw:
+                by_draw = self.by_draw[source]
+            else:
+                rng = generator(self.source.work.seed, f"curve {source} {windows}")
+                take, draws = self.plan.groups[source], min(_CURVE_DRAWS, self.plan.draws)
+                by_draw = self.values(take, rng, windows, draws)
             columns = {name: np.array([values[name] for values in by_draw]) for name in by_draw[0]}
+            draws = len(by_draw)
             return [
                 {
                     "source": source,

@@ -799,11 +799,12 @@ class _MeasureRun:
         values, estimates = None, dict[str, dict[str, ValueEstimate]]()
         with self.study.reporter.stage(f"{self.metric.name}: equal sizes", 2) as advance:
             moving = [value.name for value in self.values if value.moves_with_texts]
-            tables = {"curve": self.equal.curve(moving)}
-            advance(1)
             if self.equal.compared:
                 values = self.equal.by_source()
                 estimates = self.equal_estimates(self.equal, values)
+            advance(1)
+            tables = {"curve": self.equal.curve(moving)}
+            if values is not None:
                 tables["matched"] = self.equal.table(values, estimates)
             advance(1)
         return values, estimates, tables, self.equal.notes()
