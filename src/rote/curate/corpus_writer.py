@@ -39,11 +39,11 @@ _ROW_GROUP = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class EditStage:
-    """What is done to documents, by line: None drops one, else words are cut; `told` are words that
-    somebody wants to read, cut or not."""
+    """What is done to documents, by line: None drops one, else words are cut; `quoted` are words
+    that somebody wants to read, cut or not."""
 
     cuts: Mapping[int, Sequence[WordSpan] | None] = field(default_factory=dict)
-    told: Mapping[int, Sequence[WordSpan]] = field(default_factory=dict)
+    quoted: Mapping[int, Sequence[WordSpan]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class ShardEdits:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldWords:
+class Excerpt:
     """Words of a document: whose, where its text has them, and the beginning of the text."""
 
     id: str
@@ -69,7 +69,7 @@ class ToldWords:
     after: str
 
 
-ToldByPlace = dict[tuple[int, int, WordSpan], ToldWords]
+Excerpts = dict[tuple[int, int, WordSpan], Excerpt]
 """By stage, line and words."""
 _SHOWN, _AROUND = 300, 100
 
@@ -80,10 +80,10 @@ class WordCutter:
 
     tokenizer: str
 
-    def __call__(self, task: tuple[Shard, ShardEdits]) -> tuple[list[Any], ToldByPlace]:
-        """The records that stay, and what is told."""
+    def __call__(self, task: tuple[Shard, ShardEdits]) -> tuple[list[Any], Excerpts]:
+        """The records that stay, and the excerpts."""
         (shard, edits), records, position = task, [], 0
-        excerpts: ToldByPlace = {}
+        excerpts: Excerpts = {}
         for number, record in shard.records():
             if number not in edits.lines or isinstance(record, InputError):
                 continue
@@ -101,13 +101,13 @@ class WordCutter:
         number: int,
         record: Any,
         edits: ShardEdits,
-        excerpts: ToldByPlace | None = None,
+        excerpts: Excerpts | None = None,
     ) -> tuple[str | None, bool]:
         """The text after all stages, nothing if it is as it was, and whether it stays."""
         identity, text = "", None
         for place, stage in enumerate(edits.stages):
             cuts = stage.cuts.get(number, ())
-            wanted = stage.told.get(number, ()) if excerpts is not None else ()
+            wanted = stage.quoted.get(number, ()) if excerpts is not None else ()
             if not cuts and not wanted and cuts is not None:
                 continue
             if text is None:
@@ -117,7 +117,7 @@ class WordCutter:
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
-                excerpts[place, number, (first, last)] = ToldWords(
+                excerpts[place, number, (first, last)] = Excerpt(
                     identity,
                     shard.origin.file,
                     number,
@@ -267,16 +267,16 @@ _FORMS = {
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """One file, how many documents it holds, and what the work told of each of its shards."""
+    """One file, how many documents it holds, and what the work reports of each of its shards."""
 
     file: str
     documents: int
-    told: list[Any]
+    reports: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _WrittenShard:
-    """A shard's records as they are written, and what was told of it."""
+    """A shard's records as they are written, and what the work reports of it."""
 
     part: int
     place: int
@@ -322,7 +322,7 @@ def write_corpus(
     Work gets a shard; with `extra_for`, also what that gives for the number of its part and its
     place there, where `shards` says how many each part has.
     `finished` is a folder that holds a note of each file that is whole, with what is to `keep` of
-    what the work told, which JSON has to be able to hold: a file that an earlier run finished is
+    what the work reports, which JSON has to be able to hold: a file that an earlier run finished is
     not made again.
     """
     stems: set[str] = set()
@@ -375,8 +375,8 @@ def write_corpus(
             _remove_path(place)  # half a file of a run that was killed
             _write_file(place, forms[number], contents(position, reports, counts))
             result = finished_files[number] = WrittenFile(names[number], sum(counts), reports)
-            told_of = {"input": part_identity(corpus.parts[number]), "written": asdict(result)}
-            write_atomically(notes[number], json.dumps(told_of))
+            note = {"input": part_identity(corpus.parts[number]), "written": asdict(result)}
+            write_atomically(notes[number], json.dumps(note))
     return [finished_files[number] for number in range(len(names))]
 
 
@@ -385,7 +385,7 @@ def _read_note(note: Path, part: Part) -> WrittenFile | None:
     try:
         record = JsonObject.of(read_json(note), str(note))
         entry = record.object("written")
-        before = WrittenFile(entry.text("file"), entry.count("documents"), entry.array("told"))
+        before = WrittenFile(entry.text("file"), entry.count("documents"), entry.array("reports"))
     except (OSError, InputError):
         return None  # not there, or damaged by a power cut, say: the file is made again
     # As JSON holds it, so that tuples compare.
@@ -427,14 +427,14 @@ def _choose_form(part: Part, plain: str) -> tuple[str, str]:
     return "jsonl", f"{name.split('.')[0]}.jsonl"
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def _free_name(name: str, names: set[str]) -> str:
     """The name, or one with a number where another file of the corpus has it."""
     stem, dot, ending = name.partition(".")
     free, number = name, 1
-    while free in taken:
+    while free in names:
         number += 1
         free = f"{stem}-{number}{dot}{ending}"
-    taken.add(free)
+    names.add(free)
     return free
 
 

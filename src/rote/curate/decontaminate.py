@@ -384,7 +384,7 @@ def decontaminate(
     weights = matcher.matcher.weights.tobytes() + matcher.matcher.skipped.tobytes()
     with output.resume(weights) as (partial, finished):
         if policy == "report":
-            told = list(_match_shards(work, corpus, works, reporter))
+            reports = list(_match_shards(work, corpus, works, reporter))
             files: list[WrittenFile] = []
         else:
             files = write_corpus(
@@ -396,20 +396,20 @@ def decontaminate(
                 reporter=reporter,
                 finished=finished,
             )
-            told = [each for file in files for each in file.told]
+            reports = [report for file in files for report in file.reports]
             # Some of it may come from notes of a run that was interrupted.
-            JsonObject({"told": told}, str(finished)).check({"told": [_NOTED]})
-        rows = [row for each in told for row in each["rows"]]
-        problems = [problem for each in told for problem in each["problems"]]
-        seen = Fingerprint()
-        for shard in told:
-            seen.add(bytes.fromhex(each) for each in shard["digests"])
+            JsonObject({"reports": reports}, str(finished)).check({"reports": [_NOTED]})
+        rows = [row for report in reports for row in report["rows"]]
+        problems = [problem for report in reports for problem in report["problems"]]
+        texts_read = Fingerprint()
+        for report in reports:
+            texts_read.add(bytes.fromhex(digest) for digest in report["digests"])
         write_lines(partial / LEDGER, rows)
         content = {
             "input": {
-                "fingerprint": seen.hexdigest(),
-                "texts": sum(each["texts"] for each in told),
-                "characters": sum(each["characters"] for each in told),
+                "fingerprint": texts_read.hexdigest(),
+                "texts": sum(report["texts"] for report in reports),
+                "characters": sum(report["characters"] for report in reports),
                 "skipped": len(problems),
             },
             "items": _count_items(items, judged, rows, meaning=chance is not None),
@@ -433,9 +433,9 @@ def _match_shards(
     work: ShardMatcher, corpus: Corpus, engine: run.Engine, reporter: Reporter
 ) -> Iterator[dict[str, Any]]:
     with reporter.stage("looking", corpus.size, unit="B") as advance:
-        for _, told in map_shards(work, corpus, engine, doing="looking at texts"):
-            advance(told["size"])
-            yield told
+        for _, report in map_shards(work, corpus, engine, doing="looking at texts"):
+            advance(report["size"])
+            yield report
 
 
 def _read_ledger(folder: Path) -> Iterator[dict[str, Any]]:

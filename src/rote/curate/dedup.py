@@ -671,18 +671,18 @@ def _prefix_sizes(last: Array, sizes: Array, least: float) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _shared_runs(runs: Array, first: int, first_end: int, other: int, other_end: int) -> int:
+def _shared_runs(runs: Array, first: int, first_end: int, second: int, second_end: int) -> int:
     """How many numbers two sorted lists have in common."""
     shared = 0
-    while first < first_end and other < other_end:
-        if runs[first] == runs[other]:
+    while first < first_end and second < second_end:
+        if runs[first] == runs[second]:
             shared += 1
             first += 1
-            other += 1
-        elif runs[first] < runs[other]:
+            second += 1
+        elif runs[first] < runs[second]:
             first += 1
         else:
-            other += 1
+            second += 1
     return shared
 
 
@@ -752,19 +752,19 @@ def _count_shared(
     sets: Array,
     once: Array,
     more: Array,
-    seen: Array,
+    last_text: Array,
     words: Array,
 ) -> None:
     """`words[s, t]`: words of set s that are part of a run that set t, one of at most 64, holds in
     another document. `once` and `more` (zeros) get the sets that hold a number in a document, and
-    in several; `seen` (all -1) the last document that does."""
+    in several; `last_text` (all -1) the last document that does."""
     for document in range(len(starts)):
         bit = np.uint64(1) << np.uint64(sets[document])
         for place in range(starts[document], ends[document]):
             number = numbers[place]
-            if number == ONCE or seen[number] == document:
+            if number == ONCE or last_text[number] == document:
                 continue
-            seen[number] = document
+            last_text[number] = document
             if once[number] & bit:
                 more[number] |= bit
             once[number] |= bit

@@ -45,8 +45,8 @@ from rote.curate.corpus_reader import (
 )
 from rote.curate.corpus_writer import (
     EditStage,
+    Excerpts,
     ShardEdits,
-    ToldWords,
     WordCutter,
     WordSpan,
     changed_file_error,
@@ -81,7 +81,7 @@ class DedupStage:
     lengths: Ints
     gone: NDArray[np.bool_]
     """Documents that go as a whole: alike another, or nothing but repetition."""
-    told: Ints
+    quoted: Ints
     """Words that the ledger shows, those that stay included: document, first, end; in order."""
 
     @classmethod
@@ -97,7 +97,7 @@ class DedupStage:
             [(pair.document, pair.earlier) for pair in repetitions.other_facts], np.int64
         ).ravel()
         documents = np.concatenate((documents, similar))
-        told = np.concatenate(
+        quoted = np.concatenate(
             (
                 np.stack((documents, np.zeros_like(documents), lengths[documents]), 1),
                 np.stack((cuts.document, cuts.start, cuts.end), 1),
@@ -113,7 +113,9 @@ class DedupStage:
                 ),
             )
         )
-        return cls(repetitions, lengths, gone, np.unique(told[told[:, 2] > told[:, 1]], axis=0))
+        return cls(
+            repetitions, lengths, gone, np.unique(quoted[quoted[:, 2] > quoted[:, 1]], axis=0)
+        )
 
     def stage(self, first: int, last: int, lines: Ints) -> EditStage:
         """What is done to the documents from `first` to `last`, which are at these lines."""
@@ -125,11 +127,11 @@ class DedupStage:
             cuts.setdefault(int(lines[cut[0] - first]), []).append((cut[1], cut[2]))  # type: ignore[union-attr]
         for document in np.flatnonzero(self.gone[first:last]).tolist():
             cuts[int(lines[document])] = None
-        told: dict[int, list[WordSpan]] = {}
-        rows = self.told[slice(*np.searchsorted(self.told[:, 0], (first, last)))]
+        quoted: dict[int, list[WordSpan]] = {}
+        rows = self.quoted[slice(*np.searchsorted(self.quoted[:, 0], (first, last)))]
         for document, start, end in rows.tolist():
-            told.setdefault(int(lines[document - first]), []).append((start, end))
-        return EditStage(cuts, told)
+            quoted.setdefault(int(lines[document - first]), []).append((start, end))
+        return EditStage(cuts, quoted)
 
 
 class DedupPlan:
@@ -171,7 +173,7 @@ class DedupPlan:
             frozenset(lines.tolist()), [each.stage(first, last, lines) for each in self.stages]
         )
 
-    def ledger(self, tellings: ToldStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def ledger(self, excerpts: ExcerptStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
         """A row for each document and each run of words that went, stage by stage, in the order of
         the input."""
         for number, stage in enumerate(self.stages):
@@ -188,7 +190,7 @@ class DedupPlan:
                 row: dict[str, Any] = {
                     "kind": "document" if is_document else "run",
                     "pass": number + 1,
-                    **self._told(tellings, number, document, start, end),
+                    **self._quote(excerpts, number, document, start, end),
                     "source": sources[document],
                     "words": end - start,
                 }
@@ -202,16 +204,16 @@ class DedupPlan:
                     copy, begin = map(int, cut.item()[3:])
                     stop = min(begin + end - start, int(lengths[copy])) if copy >= 0 else 0
                 if copy >= 0:
-                    copy_row = self._told(tellings, number, copy, begin, stop)
+                    copy_row = self._quote(excerpts, number, copy, begin, stop)
                     row["kept"] = copy_row | {"source": sources[copy]}
                 yield row
 
-    def similar(self, tellings: ToldStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def similar(self, excerpts: ExcerptStore, sources: Sequence[str]) -> Iterator[dict[str, Any]]:
         """A row for each document that says nearly what an earlier one says, with other facts."""
         for number, stage in enumerate(self.stages):
             for pair in stage.repetitions.other_facts:
                 sides = [
-                    self._told(tellings, number, document, 0, int(stage.lengths[document]))
+                    self._quote(excerpts, number, document, 0, int(stage.lengths[document]))
                     | {"source": sources[document]}
                     for document in (pair.document, pair.earlier)
                 ]
@@ -225,14 +227,14 @@ class DedupPlan:
                     "similar_to": sides[1],
                 }
 
-    def _told(
-        self, tellings: ToldStore, stage: int, document: int, start: int, end: int
+    def _quote(
+        self, excerpts: ExcerptStore, stage: int, document: int, start: int, end: int
     ) -> dict[str, Any]:
         shard = int(np.searchsorted(self._firsts, document, "right")) - 1
         line = int(self._lines[shard][document - self._firsts[shard]])
         part = int(np.searchsorted(self._before, shard, "right")) - 1
         place = part, shard - int(self._before[part])
-        return tellings.find(stage, *place, line, (start, end)) or {"line": line}
+        return excerpts.find(stage, *place, line, (start, end)) or {"line": line}
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,27 +276,29 @@ def _texts_at(task: tuple[Shard, NDArray[np.int64]]) -> list[str]:
     return texts
 
 
-class ToldStore:
-    """What was told of the documents, on disk: there may be more than memory holds."""
+class ExcerptStore:
+    """Excerpts of documents, on disk: there may be more than memory holds."""
 
     def __init__(self, path: Path) -> None:
         # Nothing has to survive a power cut, only a kill.
         self._database = sqlite3.connect(path, isolation_level=None)
         self._database.execute("pragma synchronous = off")
         self._database.execute(
-            "create table if not exists told (stage, part, place, line, first, last, said, "
+            "create table if not exists excerpts (stage, part, place, line, first, last, excerpt, "
             "primary key (stage, part, place, line, first, last)) without rowid"
         )
 
-    def add(self, part: int, place: int, told: dict[tuple[int, int, WordSpan], ToldWords]) -> None:
-        """Keep what was told of a shard."""
+    def add(self, part: int, place: int, excerpts: Excerpts) -> None:
+        """Store the excerpts of a shard."""
         rows = [
-            (stage, part, place, line, *words, json.dumps(asdict(words_told)))
-            for (stage, line, words), words_told in told.items()
+            (stage, part, place, line, *words, json.dumps(asdict(excerpt)))
+            for (stage, line, words), excerpt in excerpts.items()
         ]
         if rows:
             self._database.execute("begin")
-            self._database.executemany("insert or replace into told values (?,?,?,?,?,?,?)", rows)
+            self._database.executemany(
+                "insert or replace into excerpts values (?,?,?,?,?,?,?)", rows
+            )
             self._database.execute("commit")
 
     def find(
@@ -302,8 +306,8 @@ class ToldStore:
     ) -> dict[str, Any] | None:
         """Id, file, line, characters and text of some words."""
         row = self._database.execute(
-            "select said from told where stage=? and part=? and place=? and line=? and first=? "
-            "and last=?",
+            "select excerpt from excerpts where stage=? and part=? and place=? and line=? "
+            "and first=? and last=?",
             (stage, part, place, line, *words),
         ).fetchone()
         if row is None:
@@ -396,7 +400,7 @@ def dedup(
         finished = notes / texts_read.fingerprint
         finished.mkdir(exist_ok=True)
         counts: Counter[tuple[str, str, str]] = Counter()
-        with closing(ToldStore(finished / "told.sqlite")) as tellings:
+        with closing(ExcerptStore(finished / "excerpts.sqlite")) as excerpts:
             files = write_corpus(
                 corpus,
                 partial,
@@ -407,13 +411,13 @@ def dedup(
                 finished=finished,
                 extra_for=plan.edits,
                 shards=plan.shards,
-                keep=tellings.add,
+                keep=excerpts.add,
             )
             write_lines(
-                partial / LEDGER, _count_rows(plan.ledger(tellings, finding.sources), counts)
+                partial / LEDGER, _count_rows(plan.ledger(excerpts, finding.sources), counts)
             )
             if options.meaning:
-                write_lines(partial / SIMILAR, plan.similar(tellings, finding.sources))
+                write_lines(partial / SIMILAR, plan.similar(excerpts, finding.sources))
         content = _describe_content(texts_read, finding.sources, account, counts, len(plan.stages))
         if options.meaning:
             pairs = (stage.repetitions.other_facts for stage in plan.stages)

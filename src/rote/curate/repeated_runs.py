@@ -54,8 +54,8 @@ class ArrayRoom:
             array[:] = fill
         return array
 
-    def _give_back(self, taken: int) -> None:
-        self._left += taken
+    def _give_back(self, size: int) -> None:
+        self._left += size
 
 
 def position_dtype(places: int) -> Any:
@@ -165,9 +165,9 @@ def _deal_positions(
 
 
 @njit(cache=True, nogil=True)
-def _has_same_words(ids: Array, first: int, other: int, length: int) -> bool:
+def _has_same_words(ids: Array, first: int, second: int, length: int) -> bool:
     step = 0
-    while step < length and ids[first + step] == ids[other + step]:
+    while step < length and ids[first + step] == ids[second + step]:
         step += 1
     return step == length
 

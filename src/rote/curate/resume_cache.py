@@ -49,7 +49,7 @@ class StoredShard:
         try:
             with open_regular(self.path) as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-            return self._piece(arrays, parse_json(arrays.pop("told").tobytes()))
+            return self._piece(arrays, parse_json(arrays.pop("header").tobytes()))
         except (
             InputError,
             BadZipFile,
@@ -64,19 +64,19 @@ class StoredShard:
                 problem, file=self.path, remedy="Remove the file, and run the command again"
             ) from None
 
-    def _piece(self, arrays: dict[str, Any], told: dict[str, Any]) -> TokenizedShard:
-        problems = [InputError(problem, **place) for problem, place in told["problems"]]
+    def _piece(self, arrays: dict[str, Any], header: dict[str, Any]) -> TokenizedShard:
+        problems = [InputError(problem, **place) for problem, place in header["problems"]]
         lines = arrays["lines"].tolist()
         nothing, digests = np.empty(0, np.int32), arrays["digests"].tobytes()
         return TokenizedShard(
             batch=Batch(
-                [Document("", "")] * len(lines), told["file"], told["label"], lines, problems
+                [Document("", "")] * len(lines), header["file"], header["label"], lines, problems
             ),
-            size=told["size"],
+            size=header["size"],
             layer=Layer(
-                told["layer"],
+                header["layer"],
                 arrays["ids"],
-                tuple(told["vocabulary"]),
+                tuple(header["vocabulary"]),
                 nothing,
                 nothing,
                 arrays["text_ends"],
@@ -84,11 +84,11 @@ class StoredShard:
             ),
             counts=arrays["counts"],
             digests=[digests[i : i + _DIGEST] for i in range(0, len(digests), _DIGEST)],
-            beside=told["beside"],
+            beside=header["beside"],
             part=self.part,
             folded=FoldedWords(
                 arrays["folded_ids"],
-                tuple(told["folded"]),
+                tuple(header["folded"]),
                 arrays["folded_ends"],
                 np.empty(0, np.int64),
             )
@@ -135,7 +135,7 @@ def _pack_shard(piece: TokenizedShard) -> bytes:
         ],
     }
     arrays: dict[str, Any] = {
-        "told": np.frombuffer(json.dumps(header, default=str).encode(), np.uint8),
+        "header": np.frombuffer(json.dumps(header, default=str).encode(), np.uint8),
         "ids": layer.ids,
         "text_ends": layer.text_ends,
         "counts": piece.counts,
