@@ -26,16 +26,16 @@ import teachers
 import treebank
 from network import Parameters, parameters, quantize
 
-from rote.annotate import _entities, _hashing, entities
+from rote.annotate import _hashing, entities
 from rote.annotate._weights import write
 
 BITS, HIDDEN, EPOCHS = 16, 64, 8
 RATE, WORD_DROPOUT = 0.04, 0.3
-TYPES = _entities.NAMES
+TYPES = entities.NAMES
 
 
 def bilou(labels: list[str], ends: NDArray[np.int64]) -> NDArray[np.int32]:
-    """IOB2 labels as numbers in LABELS; other types than ours are O."""
+    """IOB2 labels as numbers in BILOU; other types than ours are O."""
     out = np.zeros(len(labels), np.int32)
     last = set((ends - 1).tolist())
     for i, label in enumerate(labels):
@@ -44,26 +44,26 @@ def bilou(labels: list[str], ends: NDArray[np.int64]) -> NDArray[np.int32]:
             continue
         goes_on = i not in last and i + 1 < len(labels) and labels[i + 1] == f"I-{kind}"
         part = ("B" if goes_on else "U") if mark == "B" else ("I" if goes_on else "L")
-        out[i] = _entities.LABELS.index(f"{part}-{kind}")
+        out[i] = entities.BILOU.index(f"{part}-{kind}")
     return out
 
 
 def kind() -> sequence.Kind:
     """The entity finder's features."""
-    templates = _entities.templates()
+    templates = entities.templates()
     return sequence.Kind(
-        _entities.token_rows,
-        _entities.TOKEN_ROWS,
-        _entities.OFFSETS,
+        entities.token_rows,
+        entities.TOKEN_ROWS,
+        entities.OFFSETS,
         templates,
-        teachers.word_like(templates, _entities.WORD_LIKE, _entities.TOKEN_ROWS),
+        teachers.word_like(templates, entities.WORD_LIKE, entities.TOKEN_ROWS),
     )
 
 
 def fit(of: sequence.Data, gold: NDArray[np.int32], seed: int) -> Parameters:
     """A trained network."""
-    weights = parameters(BITS, HIDDEN, len(_entities.LABELS), seed)
-    none = np.zeros((0, len(_entities.LABELS)), np.float32)
+    weights = parameters(BITS, HIDDEN, len(entities.BILOU), seed)
+    none = np.zeros((0, len(entities.BILOU)), np.float32)
     options = sequence.Options(EPOCHS, RATE, word_dropout=WORD_DROPOUT, seed=seed)
     sequence.train(kind(), weights, of, (gold, none), options)
     return weights

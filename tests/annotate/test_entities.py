@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from rote.annotate import _entities, entities, sentences, tagging
+from rote.annotate import entities, sentences, tagging
 from rote.annotate.entities import CALENDAR, CLOCK, DECADE, MONTH, PLAIN, YEAR, word_class
 from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate
@@ -79,11 +79,11 @@ def slow_names(rows: list[list[int]], tags: list[int]) -> list[str]:
         values = twin.scores(net, words, joined)
         good = [
             n
-            for n, label in enumerate(_entities.LABELS)
+            for n, label in enumerate(entities.BILOU)
             if allowed(before, label, i + 1 == len(rows))
         ]
         number = max(good, key=lambda n: (values[n], -n))
-        before = _entities.LABELS[number]
+        before = entities.BILOU[number]
         label_1, label_2 = number + 1, label_1
         found.append(before.replace("L-", "I-").replace("U-", "B-"))
     return found

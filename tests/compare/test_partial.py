@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from rote.compare.ranks import partial_estimate
+from rote.compare.correlation import partial_estimate
 
 
 def residuals(x: np.ndarray, given: list[np.ndarray]) -> np.ndarray:

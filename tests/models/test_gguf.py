@@ -20,7 +20,7 @@ from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent
 from rote.models.backends.numpy import Numpy
 from rote.models.options import ModelOptions, open_model
-from rote.models.tokens.gguf import gguf_tokens
+from rote.models.tokens import gguf_tokens
 from tests.models import tiny
 from tests.models.gguf_files import CONFIG, write_gguf
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rote.core.model import Continuation, Floats
 from rote.core.progress import Once, Silent
-from rote.models.tokens.encoding import Encoded, Tokens, read_tokens
+from rote.models.tokens import Encoded, Tokens, read_tokens
 from rote.models.windows import (
     TokenPair,
     Window,

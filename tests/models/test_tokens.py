@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import InputError, MissingExtra
-from rote.models.tokens.encoding import LibraryTokens, close_gaps, read_tokens
+from rote.models.tokens import LibraryTokens, close_gaps, read_tokens
 from tests.models import tiny
 
 OTHER = r"[a-z]{1,3}|(b|\S)+?c| ?[^\s\-a-z\]]+|\s+"

@@ -26,8 +26,7 @@ from rote.core.files import write_atomically
 from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.progress import Reporter
 from rote.corpus import Corpus, Part, Shard, map_shards
-from rote.curate.corpus_reader import document_record, json_line
-from rote.curate.resume_cache import part_identity
+from rote.curate.corpus_reader import document_record, json_line, part_identity
 from rote.run import Engine
 
 WordSpan = tuple[int, int]

@@ -33,6 +33,7 @@ from rote.core.progress import Reporter, Silent, several
 from rote.corpus import Corpus, Problems, Shard, map_shards
 from rote.curate.corpus_reader import (
     CorpusEstimate,
+    ShardCache,
     ShardTokenizer,
     TokenizedCorpus,
     TokenizedShard,
@@ -63,7 +64,6 @@ from rote.curate.dedup import (
 )
 from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
 from rote.curate.repeated_runs import DEFAULT_MEMORY, ArrayRoom
-from rote.curate.resume_cache import ShardCache
 from rote.search.meaning import facts, paraphrases
 from rote.search.reference_corpus import (
     check_reference_corpus,

@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from rote.compare import clusters
 from rote.compare.clusters import ClusterEstimate
-from rote.compare.correlation import bonett_wright_interval
+from rote.compare.correlation import MIN_ITEMS, bonett_wright_interval, rank_estimate, ranked
 from rote.compare.intervals import mean, shares
-from rote.compare.ranks import MIN_ITEMS, rank_estimate, ranked
 from rote.compare.resampling import generator
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.document import Document

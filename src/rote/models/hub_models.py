@@ -24,7 +24,7 @@ from rote.core.model import Decoding, Floats
 from rote.core.progress import Reporter
 from rote.models.chat import ChatTemplate, chat_template, gguf_template
 from rote.models.options import ModelOptions
-from rote.models.tokens.encoding import Encoded, close_gaps, decode_after
+from rote.models.tokens import Encoded, close_gaps, decode_after
 from rote.models.windows import TextInProgress, Window, near_bound
 from rote.run import cores
 
@@ -99,7 +99,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         numbers_in,
         read_gguf,
     )
-    from rote.models.tokens.gguf import gguf_tokens, is_known
+    from rote.models.tokens import gguf_tokens
 
     torch, transformers = libraries()
     if find_spec("accelerate") is None:
@@ -119,7 +119,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
                 settings = transformers.GgufConfig(dequantize=True)
                 model_arguments["quantization_config"] = settings
             model = _from_pretrained(str(file), str(path.parent), arguments, model_arguments)
-        if is_known(contents.fields):
+        if has_known_tokenizer(contents.fields):
             tokens = gguf_tokens(str(file), contents.fields)
             tokenizer = transformers.PreTrainedTokenizerFast(
                 tokenizer_object=tokens.tokenizer,

@@ -18,7 +18,7 @@ from rote.core.errors import OptionError
 from rote.core.json_reader import shortened
 from rote.core.model import Continuation, Decoding, Floats, Generated, Ints, Message, Prompt, Scored
 from rote.core.progress import Once, several
-from rote.models.tokens.encoding import Encoded, Tokens
+from rote.models.tokens import Encoded, Tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.clusters import ClusterEstimate, number_clusters
-from rote.compare.ranks import partial_estimate, rank_estimate
+from rote.compare.correlation import partial_estimate, rank_estimate
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.json_reader import read_json

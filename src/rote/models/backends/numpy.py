@@ -42,7 +42,7 @@ from rote.models.windows import (
 
 if TYPE_CHECKING:
     from rote.models.llama.weights import Weights
-    from rote.models.tokens.encoding import Tokens
+    from rote.models.tokens import Tokens
 
 VERSION = "1"
 _FILES = (
@@ -153,7 +153,7 @@ def threads_of(requested: int) -> int:
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`numpy:FOLDER`"""
     from rote.models.llama.weights import read_shape, read_weights
-    from rote.models.tokens.encoding import read_tokens
+    from rote.models.tokens import read_tokens
 
     folder = Path(name)
     if not folder.is_dir():

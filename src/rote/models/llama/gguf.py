@@ -34,8 +34,7 @@ from rote.core.errors import InputError, MissingExtra
 from rote.core.json_reader import shortened
 from rote.core.progress import several
 from rote.models.llama.weights import LONGEST, Shape, Single
-from rote.models.tokens.encoding import LibraryTokens
-from rote.models.tokens.gguf import gguf_tokens
+from rote.models.tokens import LibraryTokens, gguf_tokens
 
 _MAGIC = b"GGUF"
 _PART = re.compile(r"(?P<before>.*?)[-_.]?part[-_.]?(?P<number>\d+)(?P<after>(?:\.\w+)*)", re.I)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError, MissingExtra
 from rote.core.files import open_regular
-from rote.models.tokens.encoding import read_object
+from rote.models.tokens import read_object
 
 _TYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
