@@ -34,8 +34,12 @@ p-value of their test is below, at equal size where that is the only test. A col
 may name a column of the page: `grammar({pattern}).count`. The result of a folder is its
 result.json. A cell without a number is passed over.
 
+A figure `figures/sameness-answers-tree.svg` is the file `answers/tree.svg` that a command of the
+page `sameness` draws with `--figures answers`; the folder `figures` is not in the name.
+
 With --write the numbers of a page are replaced by those of the results where they differ by more
-than one in their last place; where every number was checked, version and date of the page, too.
+than one in their last place, and figures by those that were drawn; where every number was checked,
+version and date of the page, too.
 Numbers without an origin (settings, years, counts of texts) are listed as unchecked.
 """
 
@@ -48,6 +52,7 @@ import json
 import math
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,6 +70,7 @@ _IN_TEXT = re.compile(rf"({_DIGITS})( ?%?)<!--(?! check)(.*?)-->")
 _VALUE = re.compile(r"(?:(p|matched)\((\w+)\)|(\w+\([^)]+\))\.(\w+)|(\w+))(±?)")
 _ORIGIN = re.compile(rf"(\S+) (.+) ({_VALUE.pattern})")
 _OPERATOR = re.compile(r" ([-/]) ")
+_FIGURE = re.compile(r"\]\((figures/[\w-]+\.svg)\)")
 _VERSION = re.compile(r"rote \d+\.\d+\.\d+")
 _DATE = re.compile(r"run on \d+ \w+ \d{4}")
 _UNCHECKED = re.compile(
@@ -383,6 +389,34 @@ def link_data(data: Path, page: str, work: Path) -> Path:
     return work
 
 
+def figures_of(page: str, name: str) -> dict[str, str]:
+    """The figures on a page: each with the file that a command of the page draws."""
+    flag = "--figures"
+    folders = [line[line.index(flag) + 1] for line in commands(page) if flag in line]
+    drawn = {}
+    for figure in _FIGURE.findall(page):
+        stem = Path(figure).stem.removeprefix(f"{name}-")
+        folder = next((one for one in folders if stem.startswith(f"{one}-")), "figures")
+        if folder not in folders:
+            raise SystemExit(f"no command draws {figure}")
+        drawn[figure] = f"{folder}/{stem.removeprefix(f'{folder}-')}.svg"
+    return drawn
+
+
+def check_figures(page: str, name: str, work: Path, write: bool, outcome: Outcome) -> None:
+    """Compare the figures on a page with those that its commands drew, or replace them."""
+    for figure, source in figures_of(page, name).items():
+        drawn, shown = work / source, PAGES / figure
+        if not drawn.is_file():
+            outcome.unchecked.append(f"{figure}: not drawn")
+        elif shown.is_file() and shown.read_bytes() == drawn.read_bytes():
+            outcome.agreeing += 1
+        else:
+            outcome.wrong.append(f"{figure} is not {source}")
+            if write:
+                shutil.copy(drawn, shown)
+
+
 def results_of(names: Iterable[str], work: Path) -> dict[str, Any]:
     """What commands wrote to files and folders of these names."""
     paths = {name: work / name for name in names if name.endswith(".json")}
@@ -437,6 +471,7 @@ def main() -> None:
             given.data, path.stem, given.work.with_name(f"{given.work.name}-{path.stem}")
         )
         filled = check_page(page, work, given.timeout, outcome)
+        check_figures(page, path.stem, work, given.write, outcome)
         if given.write:
             path.write_text(filled, encoding="utf-8")
         wrong += len(outcome.wrong)

@@ -346,3 +346,27 @@ def test_the_tour_of_the_code_names_functions_that_are_there() -> None:
         code = (ROOT / "src" / "rote" / path).read_text()
         for name in re.findall(r"`([\w.]+)`", names):
             assert re.search(rf"^ *def {name.split('.')[-1]}\(", code, re.M), (name, path)
+
+
+LIMITS = {
+    "docs/measures/*.md": 500,
+    "docs/findings/*.md": 1000,
+    "docs/comparing.md": 1500,
+    "docs/design.md": 1500,
+}
+"""Words, code and tables included, that people finish reading."""
+
+
+@pytest.mark.parametrize(("pattern", "limit"), LIMITS.items())
+def test_pages_are_short(pattern: str, limit: int) -> None:
+    """The comments that docs/check_findings.py reads and the bars of tables are no words."""
+    pages = list(ROOT.glob(pattern))
+    assert pages
+    for page in pages:
+        text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.S)
+        words = [word for word in text.split() if re.search(r"\w", word)]
+        assert len(words) <= limit, (page.name, len(words))
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= 6000

@@ -61,6 +61,34 @@ def test_origins_of_numbers_name_files_that_a_command_of_the_page_writes(page: P
     script.fill(text, {}, script.Outcome())  # columns that the tables have
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_figures_are_drawn_by_a_command_of_the_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert all((page.parent / one).is_file() for one in script.figures_of(text, page.stem))
+
+
+def test_a_figure_is_compared_with_the_one_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "PAGES", tmp_path)
+    for folder in ("figures", "work/trees"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "figures" / "words-trees-all.svg").write_text("old")
+    (tmp_path / "work" / "trees" / "all.svg").write_text("new")
+    page = """
+```sh
+rote lexical a.jsonl --figures trees
+```
+![All](figures/words-trees-all.svg)
+"""
+    for write, wrong in ((False, 1), (True, 1), (False, 0)):
+        outcome = script.Outcome()
+        script.check_figures(page, "words", tmp_path / "work", write, outcome)
+        assert (len(outcome.wrong), outcome.agreeing) == (wrong, 1 - wrong)
+    with pytest.raises(SystemExit, match="no command draws figures/words-other.svg"):
+        script.figures_of(page.replace("trees-all", "other"), "words")
+
+
 def test_a_flag_that_is_not_there_is_noticed() -> None:
     with pytest.raises(click.NoSuchOption):
         parsed(["lexical", "texts.jsonl", "--no-such-flag"])
