@@ -99,7 +99,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         numbers_in,
         read_gguf,
     )
-    from rote.models.tokens import gguf_tokens
+    from rote.models.tokens import gguf_tokens, has_known_tokenizer
 
     torch, transformers = libraries()
     if find_spec("accelerate") is None:
