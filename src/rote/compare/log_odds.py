@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from rote.core.array_types import Array, Flags, Floats
+from rote.core.kernels import lean
 from rote.run import side_by_side
 
 Numbers = Array
@@ -68,17 +69,30 @@ def log_odds(
     any pseudo-count a thing that a group lacks (or a group that holds nothing else) has no
     log-odds: nan.
     """
-    sides = []
-    variance = np.zeros(len(counts_a))
-    for counts, total in zip((counts_a, counts_b), totals):
-        here = np.asarray(counts, np.float64) + prior
-        rest = total + prior_total - here
-        with np.errstate(divide="ignore", invalid="ignore"):
-            odds = np.log(here) - np.log(rest)
-            variance += 1.0 / here
-        sides.append(np.where((here > 0) & (rest > 0), odds, np.nan))
-    delta = sides[0] - sides[1]
-    return LogOdds(delta, delta / np.sqrt(variance))
+    a, b, pseudo = (np.ascontiguousarray(n, np.float64) for n in (counts_a, counts_b, prior))
+    delta, z = np.empty(len(a)), np.empty(len(a))
+    _fill_log_odds(a, b, pseudo, *(float(total + prior_total) for total in totals), delta, z)
+    return LogOdds(delta, z)
+
+
+@lean
+def _fill_log_odds(
+    counts_a: Array,
+    counts_b: Array,
+    prior: Array,
+    total_a: float,
+    total_b: float,
+    delta: Array,
+    z: Array,
+) -> None:
+    """Totals are those of counts and pseudo-counts."""
+    for number in range(len(prior)):
+        a, b = counts_a[number] + prior[number], counts_b[number] + prior[number]
+        rest_a, rest_b = total_a - a, total_b - b
+        delta[number] = z[number] = np.nan
+        if a > 0 and b > 0 and rest_a > 0 and rest_b > 0:
+            delta[number] = np.log(a / rest_a * (rest_b / b))
+            z[number] = delta[number] / np.sqrt(1.0 / a + 1.0 / b)
 
 
 def frequent_enough(counts_a: Numbers, counts_b: Numbers, totals: tuple[int, int]) -> Flags:

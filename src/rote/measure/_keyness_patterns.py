@@ -19,7 +19,7 @@ from rote.compare.permutation import balance_groups_by_id, make_exchange, tested
 from rote.compare.resampling import generator, generators
 from rote.core.array_types import Flags, Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.layer import Layer, layer_words
+from rote.core.layer import Layer, items_of, layer_words
 from rote.core.metric import Comparison, Value, Values, Work
 from rote.core.numbers import format_number
 from rote.core.progress import Reporter, several
@@ -109,6 +109,10 @@ class _Counting:
         self.by_sentence, self.source = by_sentence, source
         self.runs, self.outside = rows.runs[source], rows.outside[source]
         self.permutations = len(self.runs) - 2
+        self.kept_sentences = np.flatnonzero(rows.is_kept)
+        texts_of_kept = rows.every.texts[self.kept_sentences]
+        self.firsts = np.searchsorted(texts_of_kept, np.arange(len(rows.word) + 1))
+        self.lengths = rows.every.lengths
         both = self.sentences(np.sort(np.concatenate(self.runs[1])))
         counts, texts = windows.tally(by_sentence, both, rows.every.texts)
         # Whatever the labels: the same patterns in every run.
@@ -135,13 +139,12 @@ class _Counting:
 
     def sentences(self, take: Take) -> Integers:
         """Those of some texts that count."""
-        numbers = self.rows.every.of(take)
-        return numbers[self.rows.is_kept[numbers]]
+        numbers, _ = items_of(self.firsts[take], self.firsts[take + 1])
+        return self.kept_sentences[numbers]
 
     def places_in(self, sentences: Integers) -> int:
         """How many windows there are."""
-        lengths = self.rows.every.lengths[sentences]
-        return int(np.maximum(lengths - self.windows.n + 1, 0).sum())
+        return int(np.maximum(self.lengths[sentences] - self.windows.n + 1, 0).sum())
 
     def z(self, run: int) -> Floats:
         """Of every tested pattern: the reference's side, then the source's. 0: as it is."""
