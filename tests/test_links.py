@@ -22,9 +22,9 @@ from click.testing import CliRunner
 import rote
 from rote.annotate import annotators, store
 from rote.cli.commands.demo import command as demo
-from rote.core.cache import Kept
+from rote.core.cache import DiskCache
 from rote.core.errors import OptionError, RoteError
-from rote.core.folder import LOCK, is_left, locked
+from rote.core.locked_folder import LOCK, is_abandoned, locked
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from rote.corpus.items import Item
@@ -305,7 +305,7 @@ def test_a_lock_that_is_somebodys_file_is_left_alone(
         locked(folder, "me"),
     ):
         pass
-    assert not is_left(folder)
+    assert not is_abandoned(folder)
     assert mine.read_text() == "all of it"
 
 
@@ -313,7 +313,7 @@ def test_a_lock_is_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / LOCK)
     with pytest.raises(OptionError, match="is not the lock"), locked(tmp_path, "me"):
         pass
-    assert not is_left(tmp_path)
+    assert not is_abandoned(tmp_path)
 
 
 def test_a_text_that_grows_does_not_grow_through_a_link(tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ def test_what_is_cached_is_not_written_through_a_link(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
-    with Kept("vectors", "model", Silent()) as kept:
+    with DiskCache("vectors", "model", Silent()) as kept:
         kept.write([(b"key", b"value")])
     (held,) = (tmp_path / "cache" / "vectors").glob("*.sqlite")
     mine = tmp_path / "mine.sqlite"
@@ -341,7 +341,7 @@ def test_what_is_cached_is_not_written_through_a_link(
         (tmp_path / "other").mkdir(exist_ok=True)
         place.symlink_to(target)
         before = state_of(tmp_path)
-        with Kept("vectors", "model", Silent()) as kept:
+        with DiskCache("vectors", "model", Silent()) as kept:
             kept.write([(b"key", b"value")])
             assert kept.read([b"key"]) == {}
         assert state_of(tmp_path) == before

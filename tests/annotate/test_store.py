@@ -18,8 +18,8 @@ from rote.annotate.pieces import content_of
 from rote.core.arrays import unpack
 from rote.core.document import Annotation
 from rote.core.errors import InputError, OptionError
-from rote.core.folder import LOCK
 from rote.core.layer import Layer
+from rote.core.locked_folder import LOCK
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 

@@ -12,7 +12,7 @@ import pytest
 
 from rote.annotate import annotators, store
 from rote.core.errors import InputError, OptionError
-from rote.core.folder import locked
+from rote.core.locked_folder import locked
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from tests.index.folders import tree, write_files

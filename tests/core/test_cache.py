@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.core.cache import Kept
+from rote.core.cache import DiskCache
 from rote.core.progress import Silent
 
 
@@ -22,7 +22,7 @@ def own_folder(tmp_path_factory: pytest.TempPathFactory):
 
 
 def kept(name: str, key: bytes, value: bytes | None = None) -> bytes | None:
-    with Kept("answers", name, Silent()) as held:
+    with DiskCache("answers", name, Silent()) as held:
         if value is not None:
             held.write([(key, value)])
         return held.read([key]).get(key)
@@ -56,7 +56,7 @@ def test_every_name_finds_its_own(held: dict[str, bytes]) -> None:
 
 def test_a_file_of_an_older_version_is_not_read(own_folder: Path) -> None:
     """Its keys do not say whose they are, whatever it is called."""
-    with Kept("answers", "older", Silent()):
+    with DiskCache("answers", "older", Silent()):
         pass
     (path,) = (own_folder / "answers").glob("older-*.sqlite")
     with sqlite3.connect(path) as file:

@@ -12,7 +12,7 @@ import pytest
 
 import rote.index
 from rote.core.errors import InputError, OptionError
-from rote.core.folder import locked
+from rote.core.locked_folder import locked
 from rote.index.factory import open_index
 from rote.index.folders import build, folder
 from rote.index.folders.build import add_to_index, build_index

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError
-from rote.core.folder import clear_errors
+from rote.core.locked_folder import os_error_messages
 from rote.index.factory import open_index
 from rote.index.folders.build import add_to_index, build_index
 from rote.index.folders.folder import verify_index
@@ -214,5 +214,5 @@ def test_a_folder_that_cannot_be_written_is_said(
         with pytest.raises(InputError, match=r"Read-only file system .* folder writable"):
             build_index(corpus(files), tmp_path / "idx", options())
     # Trouble elsewhere is not taken for trouble with the index.
-    with pytest.raises(PermissionError), clear_errors(tmp_path / "idx", "the index"):
+    with pytest.raises(PermissionError), os_error_messages(tmp_path / "idx", "the index"):
         raise PermissionError(errno.EACCES, "no", str(files[0]))

@@ -19,7 +19,7 @@ from scipy.stats import chi2
 
 import rote
 from rote.cli.main import rote as command
-from rote.core.choosing import _weighted, drawn_logs
+from rote.core.decoding import _weighted, drawn_logs
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.core.progress import Silent

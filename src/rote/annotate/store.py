@@ -22,8 +22,15 @@ from rote.annotate.pieces import AnnotateShard, Recipe, is_piece, pieces, read_p
 from rote.core.document import Annotation, Annotator
 from rote.core.errors import InputError, OptionError
 from rote.core.files import half_of, write_atomically
-from rote.core.folder import LOCK, clear_errors, locked, make_folder, refuse_links, remove_halves
 from rote.core.json_reader import JsonObject, read_json
+from rote.core.locked_folder import (
+    LOCK,
+    locked,
+    make_folder,
+    os_error_messages,
+    refuse_links,
+    remove_halves,
+)
 from rote.core.progress import Reporter
 from rote.corpus import Batch, Corpus, Fingerprint, Problems
 
@@ -116,7 +123,7 @@ def annotate(
     # Before the folder is made: a wrong name must leave nothing behind.
     check_layers(layers, annotator.gives, annotator.name)
     _refuse_other(path, annotator, layers)
-    with clear_errors(path, "the store"), locked(path, "rote annotate"):
+    with os_error_messages(path, "the store"), locked(path, "rote annotate"):
         # Once more: another command may have written meanwhile.
         _refuse_other(path, annotator, layers)
         refuse_links(filter(_is_ours, path.iterdir()))

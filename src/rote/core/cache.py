@@ -39,7 +39,7 @@ def user_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "rote"
 
 
-class Kept:
+class DiskCache:
     """Values by their keys, both bytes: those of `what` (vectors, counts) under one `name`.
 
     A hash of the whole name stands in the file's name and in front of every key: `llama3:8b` and
@@ -55,7 +55,7 @@ class Kept:
         except (OSError, sqlite3.Error) as error:
             self._give_up(error)
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> DiskCache:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -19,8 +19,8 @@ from typing import IO, Any, Literal
 
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.files import check_parent, open_regular
-from rote.core.folder import refuse_links
 from rote.core.json_reader import parse_json
+from rote.core.locked_folder import refuse_links
 from rote.core.metric import OptionSet, is_given, option
 from rote.core.model import (
     MESSAGES,

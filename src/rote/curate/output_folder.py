@@ -19,16 +19,16 @@ from typing import Any, ClassVar
 from rote.core.distribution import version
 from rote.core.errors import OptionError
 from rote.core.files import beside, check_parent, half_of, write_atomically
-from rote.core.folder import (
+from rote.core.json_reader import JsonObject, read_json
+from rote.core.locked_folder import (
     LOCK,
-    clear_errors,
     inside,
-    is_left,
+    is_abandoned,
     locked,
+    os_error_messages,
     refuse_links,
     remove_halves,
 )
-from rote.core.json_reader import JsonObject, read_json
 from rote.core.metric import MOST_JOBS, OptionSet, engine_option, option, unsigned
 from rote.core.record import Call, Findings
 
@@ -161,7 +161,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = _resolve_link(path)
     check_parent(path)
     for leftover in path.absolute().parent.iterdir():
-        if half_of(leftover.name) == path.name and is_left(leftover):
+        if half_of(leftover.name) == path.name and is_abandoned(leftover):
             shutil.rmtree(leftover)
     partial = beside(path)
     partial.mkdir()
@@ -183,7 +183,7 @@ def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, P
     check_parent(path)
     partial = path.with_name(f".{path.name}.{key}.partial")
     content, notes, over = partial / "made", partial / "finished", partial / "over"
-    with clear_errors(partial, "the folder"):
+    with os_error_messages(partial, "the folder"):
         refuse_links((partial, *inside(partial)))
         for folder in (content, notes):
             folder.mkdir(parents=True, exist_ok=True)

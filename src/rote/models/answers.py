@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from rote.core.cache import Kept
+from rote.core.cache import DiskCache
 from rote.core.errors import OptionError, RoteError
 from rote.core.json_reader import parse_json
 from rote.core.model import (
@@ -167,7 +167,7 @@ def _ask_model(
 ) -> list[Answer]:
     keys = [way.key(question) for question in wanted]
     questions = dict(zip(keys, wanted))
-    with Kept("answers", model.signature, reporter) as cache:
+    with DiskCache("answers", model.signature, reporter) as cache:
         before = cache.read(list(questions))
         answers = {key: way.from_bytes(data) for key, data in before.items()}
         unanswered = [(key, question) for key, question in questions.items() if key not in answers]

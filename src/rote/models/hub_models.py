@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.core.choosing import Logits, drawn_logs, refuse_nan
+from rote.core.decoding import Logits, drawn_logs, refuse_nan
 from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.files import open_regular
 from rote.core.model import Decoding, Floats

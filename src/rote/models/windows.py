@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.choosing import Logits, choose, distribution, generator
+from rote.core.decoding import Logits, choose, distribution, generator
 from rote.core.errors import OptionError
 from rote.core.json_reader import shortened
 from rote.core.model import Continuation, Decoding, Floats, Generated, Ints, Message, Prompt, Scored

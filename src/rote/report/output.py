@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from rote.core.errors import OptionError
 from rote.core.files import write_atomically
-from rote.core.folder import refuse_links
+from rote.core.locked_folder import refuse_links
 from rote.core.progress import several
 from rote.report import fragments, svg
 from rote.report.cells import Sheet

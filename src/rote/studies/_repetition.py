@@ -20,8 +20,8 @@ from rote.compare.intervals import interval_from_error
 from rote.core.array_types import Floats, Integers
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.files import write_atomically
-from rote.core.folder import clear_errors, inside, refuse_links
 from rote.core.json_reader import JsonObject, as_json, read_json
+from rote.core.locked_folder import inside, os_error_messages, refuse_links
 from rote.core.progress import Reporter, several
 from rote.core.result import Result, SourceResult
 from rote.corpus import ReadOptions, open_corpus
@@ -148,7 +148,7 @@ def train_arms(
         )
     options = replace(options, tokens=room)
     folder: Path = options.output
-    with clear_errors(folder, "the study"):
+    with os_error_messages(folder, "the study"):
         _start_folder(folder, options, training, every)
         data = folder / "data"
         data.mkdir(exist_ok=True)

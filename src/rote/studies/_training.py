@@ -14,8 +14,8 @@ import numpy as np
 
 from rote.core.array_types import Floats
 from rote.core.errors import InputError, OptionError
-from rote.core.folder import clear_errors
 from rote.core.json_reader import JsonObject, read_json_lines
+from rote.core.locked_folder import os_error_messages
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import Reporter
 from rote.curate.corpus_reader import json_line
@@ -212,7 +212,7 @@ def calibrate(
         "seed": seed,
     }
     path = folder.with_name(f"{folder.name}.candidates.jsonl")
-    with clear_errors(folder.parent, "the calibration"):
+    with os_error_messages(folder.parent, "the calibration"):
         candidate_lists = write_candidates(loaded, wanted, pairs, path, reporter)
     references = [pair.reference for pair in pairs]
     scored = score_candidates(candidate_lists, references)

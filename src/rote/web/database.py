@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rote.core.errors import OptionError, UnknownName
-from rote.core.folder import refuse_links
+from rote.core.locked_folder import refuse_links
 
 _NUMBERS = (errno.ENOSPC, errno.EDQUOT)
 _WORDS = ("No space left on device", "Disk quota exceeded", "disk is full")

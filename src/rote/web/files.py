@@ -28,7 +28,7 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import read_regular, write_atomically
-from rote.core.folder import refuse_links
+from rote.core.locked_folder import refuse_links
 from rote.web.database import make_private_folder
 
 if TYPE_CHECKING:

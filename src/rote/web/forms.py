@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, urlencode
 
 from rote.core.errors import OptionError, RoteError, UnknownName
-from rote.core.folder import refuse_links
+from rote.core.locked_folder import refuse_links
 from rote.core.metric import Metric, at_a_glance, option
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Study

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from rote.core import saved
+from rote.core import result_files
 from rote.core.errors import InputError
 from rote.core.json_reader import parse_json, read_json
 from rote.core.result import Result, Row, panel_to_json, plain
@@ -165,12 +165,12 @@ class History:
 
     def read_in(self, path: Path) -> str:
         """Keep what the shell wrote: one measure, a panel, or a study."""
-        results = saved.read_results(path, tables=True)
+        results = result_files.read_results(path, tables=True)
         data = read_json(path, strict=True)
         modified = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
         created = modified.isoformat(timespec="seconds")
         if "given" not in data:
-            name = path.parent.name if path.name == saved.RESULT else path.stem
+            name = path.parent.name if path.name == result_files.RESULT else path.stem
             return self.add(results, title=name, kind="file", created=created)
         study = read_report(data, str(path))
         return self.add(study, title=study.title, kind="file", created=created)

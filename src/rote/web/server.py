@@ -77,7 +77,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     check_installed()
     import uvicorn
 
-    from rote.core.saved import RESULT
+    from rote.core.result_files import RESULT
     from rote.search.model.open_models import name_models
     from rote.web.app import make_app
     from rote.web.database import prepare_store

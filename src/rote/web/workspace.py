@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
-from rote.core.saved import RESULT
+from rote.core.result_files import RESULT
 from rote.index.factory import open_index
 from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
@@ -68,11 +68,11 @@ class KnownIndexes(Mapping[str, Path]):
 
     def sweep(self) -> None:
         """Remove what an ended process had begun to build."""
-        from rote.core.folder import is_left
+        from rote.core.locked_folder import is_abandoned
         from rote.index.folders.manifest import is_index
 
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
-            if not is_index(folder) and is_left(folder):
+            if not is_index(folder) and is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from rote.annotate.embeddings._batches import Batched, Batches, Flags, Vectors, collect
 from rote.core import plugins
-from rote.core.cache import Kept
+from rote.core.cache import DiskCache
 from rote.core.errors import UnknownName
 from rote.core.progress import Reporter
 
@@ -61,7 +61,7 @@ class Cached:
         places: dict[bytes, list[int]] = {}
         for place, text in enumerate(texts):
             places.setdefault(_key(text), []).append(place)
-        with Kept("vectors", self.signature, reporter) as cache:
+        with DiskCache("vectors", self.signature, reporter) as cache:
             known = {
                 key: vector
                 for key, data in cache.read(list(places)).items()

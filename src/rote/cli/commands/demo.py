@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rote.cli._flags import command_of
 from rote.cli._progress import TerminalReporter
-from rote.core.folder import refuse_links
+from rote.core.locked_folder import refuse_links
 from rote.core.metric import OptionSet, option
 from rote.core.progress import Reporter, Silent, several
 from rote.run import cores

@@ -5,7 +5,7 @@
     IDX/tokenizers/HASH.json     tokenizers of subword layers
     IDX/pieces/                  annotated pieces of a running build
     IDX/checked.json             which files are known to be intact (the checksum cache)
-    IDX/lock                     held by the writer (core/folder.py)
+    IDX/lock                     held by the writer (core/locked_folder.py)
 
 Readers take no lock. What a manifest names stays until a newer manifest has replaced it, and
 files that are mapped stay readable after that, so a reader sees one state from first to last;
@@ -39,8 +39,15 @@ from rote.annotate import words
 from rote.core.arrays import ENDING
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import half_of, naming, write_atomically
-from rote.core.folder import LOCK, clear_errors, locked, make_folder, refuse_links, remove_halves
 from rote.core.json_reader import read_json
+from rote.core.locked_folder import (
+    LOCK,
+    locked,
+    make_folder,
+    os_error_messages,
+    refuse_links,
+    remove_halves,
+)
 from rote.core.progress import Reporter, Silent
 from rote.index.folders.manifest import (
     MANIFEST,
@@ -283,7 +290,7 @@ _TOKENIZER = re.compile(r"[0-9a-f]+\.json")
 @contextmanager
 def lock_for_writing(path: Path, command: str) -> Iterator[None]:
     """The only writer of the folder, from here to the end of the block."""
-    with clear_errors(path, "the index"), locked(path, command):
+    with os_error_messages(path, "the index"), locked(path, command):
         refuse_links(_writable_paths(path))
         for name in (SEGMENTS, PIECES, TOKENIZERS):
             (path / name).mkdir(exist_ok=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rote.core.choosing import choose, drawn_logs, generator
+from rote.core.decoding import choose, drawn_logs, generator
 from rote.core.errors import InputError
 from rote.core.json_reader import read_json
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored

@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.choosing import drawn_logs
+from rote.core.decoding import drawn_logs
 from rote.core.model import Decoding, Floats, Ints
 from rote.models.llama.weights import Single, Weights
 from rote.models.windows import TextInProgress, Window, near_bound

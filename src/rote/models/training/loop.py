@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 from rote.core.array_types import Integers
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import beside, open_regular, write_atomically
-from rote.core.folder import clear_errors, refuse_links
 from rote.core.json_reader import JsonObject, as_json, read_json
+from rote.core.locked_folder import os_error_messages, refuse_links
 from rote.core.metric import OptionSet, option
 from rote.core.progress import Reporter
 from rote.models.hub_models import is_out_of_memory, quiet_transformers
@@ -107,7 +107,7 @@ def train(
     settings, options = as_json(settings), options.settled()
     if (done := read_finished(folder, settings)) is not None:
         return done
-    with clear_errors(folder.parent, "the training"):
+    with os_error_messages(folder.parent, "the training"):
         state = _train(loaded, objective, folder, options, seed, reporter, settings, held_out)
         if finish is not None:
             finish()

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.cache import Kept
+from rote.core.cache import DiskCache
 from rote.core.errors import InputError, OptionError
 from rote.core.http import Client, Patience
 from rote.core.layer import Layer
@@ -136,7 +136,7 @@ class InfiniGramApi:
         self, title: str, keys: Sequence[bytes], ask: Callable[[int], bytes], reporter: Reporter
     ) -> dict[bytes, bytes]:
         """The answer to each question, from the disk or from the service."""
-        with Kept("counts", f"{self.service.url}-{self.index}", reporter) as cache:
+        with DiskCache("counts", f"{self.service.url}-{self.index}", reporter) as cache:
             answers = cache.read(keys)
             missing = [number for number, key in enumerate(keys) if key not in answers]
             if not missing:

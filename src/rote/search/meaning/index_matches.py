@@ -11,7 +11,7 @@ import numpy as np
 
 from rote.annotate import sentences, words
 from rote.core.array_types import Integers
-from rote.core.cache import Kept
+from rote.core.cache import DiskCache
 from rote.core.errors import OptionError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
@@ -162,7 +162,7 @@ def index_chance(index: Index, reporter: Reporter | None = None) -> Chance:
         return _estimate(source)
     name = f"{source.embedder.signature} {chains.VERSION} {chance.VERSION}"
     key = index.manifest.fingerprint.encode()
-    with Kept("chance", name, reporter) as cache:
+    with DiskCache("chance", name, reporter) as cache:
         for data in cache.read([key]).values():
             return Chance.parse(parse_json(data))
         with reporter.stage("estimating chance on held-out sentences", None):

@@ -28,7 +28,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.choosing import choose
+from rote.core.decoding import choose
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.model import Decoding, Floats

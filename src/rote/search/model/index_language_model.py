@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rote.core.choosing import choose, generator
+from rote.core.decoding import choose, generator
 from rote.core.errors import OptionError
 from rote.core.layer import Layer
 from rote.core.model import Continuation, Decoding, Generated, Model, Prompt, Scored

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rote.core.choosing import choose, distribution, generator, log_softmax
+from rote.core.decoding import choose, distribution, generator, log_softmax
 from rote.core.errors import OptionError, RoteError
 from rote.core.model import Decoding, Prompt
 

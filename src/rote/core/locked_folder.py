@@ -81,7 +81,7 @@ def remove_halves(folder: Path, is_ours: Callable[[Path], bool]) -> None:
 
 
 @contextmanager
-def clear_errors(path: Path, what: str) -> Iterator[None]:
+def os_error_messages(path: Path, what: str) -> Iterator[None]:
     """Say what became of it (`what`: the index) when its folder cannot be written."""
     try:
         yield
@@ -145,7 +145,7 @@ def locked(path: Path, command: str) -> Iterator[None]:
         os.close(handle)
 
 
-def is_left(path: Path) -> bool:
+def is_abandoned(path: Path) -> bool:
     """Whether a folder that was written under its lock is nobody's any more."""
     if path.is_symlink():
         return False

@@ -13,7 +13,7 @@ import pytest
 
 from rote.core.errors import InputError
 from rote.core.result import Interval, Result, SourceResult, panel_to_json
-from rote.core.saved import read_results
+from rote.core.result_files import read_results
 from rote.core.signature import Signature
 
 RESULT = Result(
