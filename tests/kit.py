@@ -13,10 +13,17 @@ from click.testing import CliRunner, Result
 
 from rote.cli.main import rote
 from rote.core.progress import Advance
+from rote.studies.dispatch.driver import option_kinds
+from rote.studies.dispatch.functions import option_keywords
 
 PATIENCE = 300.0
 """Seconds after which what is waited for will not come: a busy machine is slow, not wrong."""
 Seen = TypeVar("Seen")
+
+
+def option_names(record: Any) -> list[str]:
+    """The options of a record, as Python calls them."""
+    return [field.name for field, _ in option_keywords(option_kinds(record), record.without)]
 
 
 class Heard:

@@ -21,9 +21,9 @@ from rote.core.metric import AT_A_GLANCE
 from rote.core.registry import names, words_of
 from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
-from rote.studies.dispatch.functions import command_function, documentation, record_keywords
+from rote.studies.dispatch.functions import command_function, documentation
 from tests.cli.calls import commands
-from tests.kit import invoke, write_jsonl
+from tests.kit import invoke, option_names, write_jsonl
 from tests.test_findings import parsed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ def test_python_says_the_same(name: str) -> None:
     command = commands()[" ".join(words_of(name))]
     assert isinstance(command, SectionedCommand)
     listed = re.findall(r"^    (\w+): ", usual, re.M)
-    every = [field.name for field, _ in record_keywords(find(name))]
+    every = option_names(find(name))
     assert sorted([*listed, *re.findall(r"^    (\w+): ", rest, re.M)]) == sorted(every)
     # What the shell has room for beside options of its own is there as well.
     assert command.glance & set(every) <= set(listed)

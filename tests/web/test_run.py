@@ -30,7 +30,6 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.metric import bare
 from rote.core.progress import Silent
 from rote.studies.dispatch.driver import option_kinds
-from rote.studies.dispatch.functions import record_keywords
 from rote.web import form_fields
 from rote.web import job_worker as work
 from rote.web.app import make_app
@@ -40,7 +39,7 @@ from rote.web.forms import RunForm, command_fields, find_record, input_kind, lis
 from rote.web.history import History
 from rote.web.workspace import Workspace
 from tests.cli.calls import HUMAN, World, commands
-from tests.kit import ended_job, write_jsonl
+from tests.kit import ended_job, option_names, write_jsonl
 from tests.web.asked import made_index
 from tests.web.conftest import HERE, PYTHONPATH, Calling
 from tests.web.test_history import made
@@ -135,7 +134,7 @@ def test_every_option_of_python_is_taken_or_refused_by_name(app: TestClient, nam
     taken = {one["name"] for one in listed}
     record = registry.find(name)
     kept = form_fields.refused_options(*option_kinds(record))
-    known = {field.name for field, _ in record_keywords(record)}
+    known = set(option_names(record))
     assert taken | (kept.keys() & known) == known
     assert not taken & kept.keys()
     for option, why in kept.items():
@@ -420,7 +419,7 @@ def test_the_form_has_the_shell_and_python_lines_that_do_the_same(
     call = ast.parse(lines["python"]).body[-1].value  # type: ignore[attr-defined]
     assert ast.unparse(call.func) == f"rote.{name.replace('-', '_')}"
     given = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
-    assert given.keys() <= {field.name for field, _ in record_keywords(registry.find(name))}
+    assert given.keys() <= set(option_names(registry.find(name)))
     assert not [value for value in map(str, given.values()) if value.startswith("file:")]
 
 

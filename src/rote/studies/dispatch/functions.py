@@ -131,15 +131,11 @@ def command_function(name: str) -> Callable[..., Any]:
     return translate_errors(call)
 
 
-def record_keywords(record: Metric | Study) -> list[tuple[Field[Any], str]]:
-    """The fields of all its options, and what may be given for each."""
-    return option_keywords(option_kinds(record), record.without)
-
-
 def option_keywords(
     kinds: Sequence[type], without: Sequence[str] = ()
 ) -> list[tuple[Field[Any], str]]:
-    """The same of some kinds of options; a field that several have is taken once."""
+    """The fields of some kinds of options, and what may be given for each; one that several have is
+    taken once."""
     by_name: dict[str, tuple[Field[Any], str]] = {}
     for kind in kinds:
         hints = get_type_hints(kind)
