@@ -21,7 +21,7 @@ import pytest
 import rote
 from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
-from rote.run import get
+from rote.run import get, one_blas_thread
 from rote.run.processes import Processes, keep_processes
 from tests.kit import wait_until
 from tests.run.pieces import (
@@ -222,3 +222,16 @@ def test_groups_hold_every_key_once(jobs: int, kept_processes: None) -> None:
     assert dict(found) == Counter("".join(words))
     assert len(found) == len(set("".join(words)))
     assert found == list(get().group(letters, words[::-1], add))
+
+
+def test_blas_has_one_thread_meanwhile() -> None:
+    def blas_threads() -> set[int]:
+        import scipy.linalg  # noqa: F401
+        from threadpoolctl import threadpool_info
+
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    before = blas_threads()
+    with one_blas_thread():
+        assert blas_threads() == {1}
+    assert blas_threads() == before

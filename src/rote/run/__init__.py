@@ -149,6 +149,17 @@ def side_by_side(
         yield from pool.map(function, items)
 
 
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Products and eigenvalues on the thread that asks for them: OpenBLAS's own threads would wait
+    for the cores that `side_by_side` has filled, which takes many times as long."""
+    import scipy.linalg  # noqa: F401  (it has an OpenBLAS beside numpy's)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
 def cores() -> int:
     """The cores that there are for this process; in a worker process one, for there are others."""
     if parent_process() is not None or "pyspark.worker" in sys.modules:

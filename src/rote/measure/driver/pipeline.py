@@ -173,12 +173,13 @@ def measure_all(
         return measure
 
     begun = [begin(number, *choice) for number, choice in enumerate(chosen, 1)]
-    for (metric, _), measured in zip(chosen, _measure_at_once(begun, settings.jobs, steps)):
-        try:
-            policy.add_result(*measured())
-        except RoteError as problem:
-            policy.failed(metric, problem)
-        steps.first += 1
+    with run.one_blas_thread():
+        for (metric, _), measured in zip(chosen, _measure_at_once(begun, settings.jobs, steps)):
+            try:
+                policy.add_result(*measured())
+            except RoteError as problem:
+                policy.failed(metric, problem)
+            steps.first += 1
 
 
 def _measure_at_once(
