@@ -348,6 +348,16 @@ def test_the_tour_of_the_code_names_functions_that_are_there() -> None:
             assert re.search(rf"^ *def {name.split('.')[-1]}\(", code, re.M), (name, path)
 
 
+def test_papers_can_be_followed_in_one_folder() -> None:
+    """No command writes what one of another page writes, unless both are the same."""
+    written: dict[str, str] = {}
+    for page in (DOCS / "papers").glob("*.md"):
+        for line in lines_of(page):
+            for output in re.findall(r" (?:-o|--write) (\S+)", line):
+                assert written.setdefault(output, line) == line
+    assert "KJV" in written
+
+
 LIMITS = {
     "docs/measures/*.md": 500,
     "docs/findings/*.md": 1000,
