@@ -17,6 +17,8 @@ VAGUE = set(
     "asked found given held joined kept left made named one other own said seen shown taken told "
     "whole written".split()
 )
+VAGUE_LEFT = {"measure": 1, "search": 7, "web": 2}
+"""Parameters that are left to rename: they only ever fall. Those of `web` are in addresses."""
 RECORD_CLASSES = {"Options", "Rows"}
 """Every record file has its own."""
 
@@ -46,11 +48,15 @@ def modules() -> list[tuple[str, ast.Module]]:
 
 
 def assigned_names(module: ast.Module) -> Iterator[str]:
-    """Without the left of what has a right."""
+    """Of variables and parameters; without the left of what has a right, and without the other of
+    two that a function takes."""
     names = [
         node.id
         for node in ast.walk(module)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    names += [
+        node.arg for node in ast.walk(module) if isinstance(node, ast.arg) and node.arg != "other"
     ]
     yield from (name for name in names if name != "left" or "right" not in names)
 
@@ -83,7 +89,8 @@ def test_no_room_has_a_vague_name() -> None:
     counts = Counter(
         room for room, module in modules() for name in assigned_names(module) if name in VAGUE
     )
-    assert not counts, f"name what these variables hold ({', '.join(sorted(VAGUE))}): {counts}"
+    more = {room: count for room, count in counts.items() if count > VAGUE_LEFT.get(room, 0)}
+    assert not more, f"name what these variables hold ({', '.join(sorted(VAGUE))}): {more}"
 
 
 def test_no_room_imports_private_modules_of_others() -> None:

@@ -53,8 +53,8 @@ class Echo:
     def length(self, text: str) -> int:
         return len(text.split())
 
-    def about_to(self, requests: int, read: int, written: int) -> None:
-        self.told.append((requests, read, written))
+    def about_to(self, requests: int, read: int, generated: int) -> None:
+        self.told.append((requests, read, generated))
 
     def score(self, wanted: Sequence[Any]) -> list[Scored]:
         raise AssertionError

@@ -155,9 +155,9 @@ def test_a_model_that_costs_money_is_told_before_it_is_asked() -> None:
     class Dear(Counting):
         told: tuple[int, int, int] | None = None
 
-        def about_to(self, requests: int, read: int, written: int) -> None:
+        def about_to(self, requests: int, read: int, generated: int) -> None:
             assert not self.asked
-            self.told = requests, read, written
+            self.told = requests, read, generated
 
     dear = Dear()
     generate_all(dear, [Prompt("abc"), Prompt("ab"), Prompt("ab")], Decoding(7), Silent())

@@ -156,7 +156,7 @@ def test_rows_are_padded_on_the_side_that_is_asked_for() -> None:
     found, mask = rows.rows(np.array([1, 0]), 1)
     assert found.tolist() == [[8, 1, 1], [5, 6, 7]]
     assert mask.tolist() == [[True, False, False], [True] * 3]
-    found, mask = rows.rows(np.array([2, 0]), 1, left=True)
+    found, mask = rows.rows(np.array([2, 0]), 1, pad_left=True)
     assert found.tolist() == [[1, 9, 9], [5, 6, 7]]
 
 

@@ -122,7 +122,7 @@ def test_a_killed_worker_is_said_and_what_was_done_is_given_out(
 ) -> None:
     done: list[int] = []
     with pytest.raises(RoteError) as caught:
-        done.extend(get(jobs=2).map(work, range(20), doing="counting", kept="It is kept"))
+        done.extend(get(jobs=2).map(work, range(20), doing="counting", note="It is kept"))
     assert said in str(caught.value)
     assert "counting (at about piece" in str(caught.value)
     assert "--jobs 1" in str(caught.value)

@@ -195,10 +195,10 @@ class Subbatch:
         places = sorted({0, *cuts.tolist(), len(self.ends)})
         list(side_by_side(work, map(self._part, places, places[1:]), count))
 
-    def _part(self, begin: int, other: int) -> Subbatch:
+    def _part(self, begin: int, end: int) -> Subbatch:
         """Some sentences, with the vocabulary of all."""
-        first, last = (int(self.ends[n - 1]) if n else 0 for n in (begin, other))
-        ends = self.ends[begin:other] - first
+        first, last = (int(self.ends[n - 1]) if n else 0 for n in (begin, end))
+        ends = self.ends[begin:end] - first
         return Subbatch(
             self.first + first, self.first + last, self.ids[first:last], ends, self.table
         )

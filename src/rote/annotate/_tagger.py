@@ -221,9 +221,9 @@ def _look(ids, spot, table, reader, lane, inputs):  # type: ignore[no-untyped-de
 
 
 @part
-def _read_left(ids, start, end, table, left, room, lane, inputs, scratch, out):  # type: ignore[no-untyped-def]
+def _read_left(ids, start, end, table, left_net, room, lane, inputs, scratch, out):  # type: ignore[no-untyped-def]
     """Read one sentence from the left; where its tag is sure already nothing is scored."""
-    sums, (rows, bias, output, output_bias, _, _) = left
+    sums, (rows, bias, output, output_bias, _, _) = left_net
     (around, row_numbers, history), (total, scores, sure) = inputs, scratch
     history[LANES, 0] = history[lane, 0]
     history[LANES, 1] = history[LANES, 2] = np.uint64(0)
@@ -231,7 +231,7 @@ def _read_left(ids, start, end, table, left, room, lane, inputs, scratch, out): 
     for i in range(start, end):
         place = room + i - start
         if not sure[place]:
-            _look(ids, (start, end, i - start, 1), table, left, LANES, inputs)
+            _look(ids, (start, end, i - start, 1), table, left_net, LANES, inputs)
             least = scores[place, out[i]] - MARGIN
             for label in range(_WIDTH):
                 score = scores[place, label]

@@ -163,7 +163,7 @@ _NAME = re.compile(rf"\d{{6}}-[0-9a-f-]+{re.escape(ENDING)}")
 _DEEPEST = DEEPEST - 10
 """Levels of a field: pieces and indexes hold it a few levels down, and are to be read again."""
 _RESTORE = "Make it again, or restore a copy"
-KEPT = "Pieces that are annotated are kept: the same command goes on with the next"
+RESUME_NOTE = "Pieces that are annotated are kept: the same command goes on with the next"
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +330,7 @@ def pieces(
     without them; so can the caller, who knows of others, given the batch that is to be left.
     """
     duplicates = DuplicateIds(corpus.options.on_error)
-    for again, piece in map_again(work, corpus, engine, doing="annotating", kept=KEPT):
+    for again, piece in map_again(work, corpus, engine, doing="annotating", note=RESUME_NOTE):
         last_piece, all_lines = piece, frozenset(piece.batch.lines)
 
         def without(

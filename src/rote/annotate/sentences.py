@@ -127,12 +127,12 @@ def boundaries(
     ends: Ids,
     text_ends: Offsets,
     lines: tuple[Offsets, Offsets],
-    found: Offsets,
+    sentence_ends: Offsets,
 ) -> int:
     """The item numbers at which sentences end; `kinds` are the features of each item.
 
     `lines` are the places of the line feeds, text by text, and where each text's stop in that
-    list. The ends go to `found`, which has room for one at each item; returns how many there are.
+    list. The ends go to `sentence_ends`, which has room for one at each item; returns how many.
     """
     places, line_ends = lines
     count, first, line = 0, 0, 0
@@ -160,12 +160,12 @@ def boundaries(
             else:
                 ended = ends_at(kinds, starts, ends, begun, i, j, last)
             if ended:
-                found[count] = j
+                sentence_ends[count] = j
                 count += 1
                 begun = j
             i = j
         if last > first:
-            found[count] = last
+            sentence_ends[count] = last
             count += 1
         line = line_ends[text]
         first = last

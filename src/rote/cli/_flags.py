@@ -68,8 +68,8 @@ class SectionedCommand(click.Command):
             hint = f"did you mean {meant}?" if meant else f"{ctx.command_path} --help-all lists all"
             raise click.UsageError(f"no such option {error.option_name}: {hint}", ctx) from None
 
-    def _show_all(self, ctx: click.Context, param: click.Parameter, asked: bool) -> None:
-        if asked and not ctx.resilient_parsing:
+    def _show_all(self, ctx: click.Context, param: click.Parameter, wants_all: bool) -> None:
+        if wants_all and not ctx.resilient_parsing:
             click.echo(self.full_help(ctx), color=ctx.color)
             ctx.exit()
 
@@ -285,11 +285,11 @@ def command_of(
             parts = (name.partition(".") for name in skip)
             return [field for owner, _, field in parts if owner == kind.__name__]
 
-        def call(**given: Any) -> None:
+        def call(**parsed: Any) -> None:
             options: dict[str, Any] = {
                 name: build(
                     typing.cast(type, kind),
-                    {key: value for key, value in given.items() if key not in left_out(kind)},
+                    {key: value for key, value in parsed.items() if key not in left_out(kind)},
                 )
                 for name, kind in kinds.items()
             }
@@ -297,8 +297,8 @@ def command_of(
                 if isinstance(setting, Output):
                     setting.form()  # a contradiction is noticed before the work, not after
             if "reporter" in hints:
-                options["reporter"] = TerminalReporter(given.get("quiet", False))
-            run(**{name: given[name] for name in argument_names}, **options)
+                options["reporter"] = TerminalReporter(parsed.get("quiet", False))
+            run(**{name: parsed[name] for name in argument_names}, **options)
 
         params = [
             option
@@ -326,10 +326,10 @@ def files_argument(name: str = "inputs", metavar: str = "FILE...") -> click.Argu
     return click.Argument([name], metavar=metavar, nargs=-1, required=True)
 
 
-def build(options: type[Options], given: dict[str, Any]) -> Options:
+def build(options: type[Options], parsed: dict[str, Any]) -> Options:
     """The options object from what click parsed."""
     names = {field.name for field in dataclasses.fields(options)}  # type: ignore[arg-type]
-    return options(**{name: value for name, value in given.items() if name in names})
+    return options(**{name: value for name, value in parsed.items() if name in names})
 
 
 def _flag(field: dataclasses.Field[Any], hint: Any, section: str) -> click.Option:

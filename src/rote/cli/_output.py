@@ -37,13 +37,13 @@ _NO_PLACE = ("FIELD", "NAME", "NAME,...", "ID", "SOURCE", "URL", "KIND", "FIELD=
 """What an option that takes such a value names is no file."""
 
 
-def check_places(params: Sequence[click.Parameter], given: Mapping[str, Any]) -> None:
+def check_places(params: Sequence[click.Parameter], parsed: Mapping[str, Any]) -> None:
     """Refuse what would be written over an input, twice to one file, nowhere, or in a form that
     its name does not tell."""
-    read = [place for param in params for place in _read(param, given.get(param.name or ""))]
+    read = [place for param in params for place in _read(param, parsed.get(param.name or ""))]
     key_by_path: dict[Path, str] = {}
     for param in params:
-        writes, target = getattr(param, "writes", None), given.get(param.name or "")
+        writes, target = getattr(param, "writes", None), parsed.get(param.name or "")
         if writes is None or target is None:
             continue
         flag = param.opts[0]
@@ -111,10 +111,10 @@ def _written_over(target: Path, place: Path, writes: Any) -> bool:
     return writes in (FOLDER, REPORT) and _inside(place, target)
 
 
-def _same(one: Path, other: Path) -> bool:
-    if one.resolve() == other.resolve():
+def _same(first: Path, second: Path) -> bool:
+    if first.resolve() == second.resolve():
         return True
-    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+    return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)
 
 
 def _inside(path: Path, folder: Path) -> bool:

@@ -34,7 +34,7 @@ from rote.core.result import Result
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Invocation:
     """One call of a command: what was given to it, where results go, and whom it tells."""
 
     files: tuple[str, ...]
@@ -52,8 +52,8 @@ class Further:
     """
 
     flags: Sequence[click.Option] = ()
-    prepare: Callable[[Given], Mapping[str, Any]] = lambda given: {}
-    finish: Callable[[Result, Given], None] | None = None
+    prepare: Callable[[Invocation], Mapping[str, Any]] = lambda _: {}
+    finish: Callable[[Result, Invocation], None] | None = None
     output: type[Output] | type[SummaryOptions] = OutputOptions
     page: bool = False
     """Whether a result can be written as a page."""
@@ -74,15 +74,17 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
     takes = ("texts", "items")
     several = {f.name for f in every if f.metadata.get("takes") in takes and f.default == ()}
 
-    def call(given: Given) -> list[Result]:
+    def call(invocation: Invocation) -> list[Result]:
         from rote.studies.dispatch.driver import run_command
 
-        options = {key: value for key, value in given.options.items() if key in names}
+        options = {key: value for key, value in invocation.options.items() if key in names}
         for key in several & options.keys():
             options[key] = tuple(places_of(options[key]))
         if isinstance(record, Metric):
             _refuse_half(record, options)
-        return [run_command(name, places_of(given.files), options, reporter=given.reporter)]
+        return [
+            run_command(name, places_of(invocation.files), options, reporter=invocation.reporter)
+        ]
 
     metavar, left_out = "FILE...", tuple(record.without)
     if isinstance(record, Study):
@@ -110,9 +112,9 @@ def panel_command(
     from rote.corpus import ReadOptions
     from rote.measure import Settings
 
-    def call(given: Given) -> list[Result]:
-        kinds: list[Any] = [build(k, given.options) for k in (shared, Settings, ReadOptions)]
-        return work(places_of(given.files), *kinds, given.reporter)
+    def call(invocation: Invocation) -> list[Result]:
+        kinds: list[Any] = [build(k, invocation.options) for k in (shared, Settings, ReadOptions)]
+        return work(places_of(invocation.files), *kinds, invocation.reporter)
 
     groups_of_flags = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
     groups_of_flags += flags(ReadOptions, "Reading")
@@ -129,8 +131,8 @@ def _command(
     name: str,
     help: str,
     metavar: str,
-    shown: Sequence[click.Option],
-    call: Callable[[Given], list[Result]],
+    record_flags: Sequence[click.Option],
+    call: Callable[[Invocation], list[Result]],
     further: Further,
     *,
     glance: Sequence[str],
@@ -151,7 +153,7 @@ def _command(
                 raise OptionError(f"--across names a field of --by ({', '.join(by)}), not {across}")
         gate = build(Gate, options)
         gate.limits()
-        invocation = Given(files, options, output, TerminalReporter(output.quiet))
+        invocation = Invocation(files, options, output, TerminalReporter(output.quiet))
         options = {**options, **further.prepare(invocation)}
         with _data(options, further) as place:
             results = call(replace(invocation, options={**options, **place}))
@@ -163,7 +165,7 @@ def _command(
             gate.check(results)
 
     outputs = [*flags(further.output, "Output"), *flags(Gate, "Output")]
-    once = {option.name: option for option in reversed([*shown, *outputs])}
+    once = {option.name: option for option in reversed([*record_flags, *outputs])}
     main = {option.opts[0] for option in once.values()}
     for option in once.values():
         # A second name of a flag gives way to another's first (--on of precision-recall).
@@ -197,16 +199,16 @@ def _data(options: Mapping[str, Any], further: Further) -> Iterator[dict[str, An
         yield {}
 
 
-def _account(record: Study, result: Result, given: Given) -> None:
+def _account(record: Study, result: Result, invocation: Invocation) -> None:
     """What a command that makes a data set tells of it: an account and a table, or JSON; beside the
     data where those go to standard output."""
     assert record.account is not None
-    target = given.options["output"] or Path(result.about["folder"])
+    target = invocation.options["output"] or Path(result.about["folder"])
     if record.ledger:
         from rote.report.texts.ledger import write_page
 
         write_page(Path(target), record.ledger, record.title)
-    if given.output.json:
+    if invocation.output.json:
         click.echo(as_json(result.to_dict()), nl=False, err=target == STDOUT)
         return
     from rote.report.result_tables import print_tables
@@ -216,10 +218,10 @@ def _account(record: Study, result: Result, given: Given) -> None:
     print_tables(result, console)
 
 
-def _refuse_half(metric: Metric, given: Mapping[str, Any]) -> None:
+def _refuse_half(metric: Metric, parsed: Mapping[str, Any]) -> None:
     """On the shell, a measure that compares with nothing is a mistake, not a table of dashes."""
     for field in fields(metric.options):
-        if not field.metadata.get("needed") or given.get(field.name):
+        if not field.metadata.get("needed") or parsed.get(field.name):
             continue
         if field.name == "model":
             raise OptionError(f"{metric.name} asks a language model: --model names one")
@@ -227,7 +229,7 @@ def _refuse_half(metric: Metric, given: Mapping[str, Any]) -> None:
             f"{metric.name} holds the texts against a corpus: --{field.name} names an index, or a "
             "file of texts"
         )
-    if not (metric.tested or metric.alone or given.get("reference")):
+    if not (metric.tested or metric.alone or parsed.get("reference")):
         raise OptionError(
             f"{metric.name} compares with a reference: --reference names one of the sources that "
             "--by tells apart"

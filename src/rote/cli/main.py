@@ -93,10 +93,10 @@ def rote() -> None:
     """
 
 
-def _meant_to_write(error: RoteError, given: Sequence[str]) -> str:
+def _meant_to_write(error: RoteError, arguments: Sequence[str]) -> str:
     """A hint where a missing file follows a flag that says in which form to print."""
     file = getattr(error, "file", None)
-    flags = [flag for flag, name in pairwise(given) if flag in _FORMS and name == file]
+    flags = [flag for flag, name in pairwise(arguments) if flag in _FORMS and name == file]
     if not flags or not file or os.path.exists(file):
         return ""
     stop = "" if str(error).endswith("?") else "."

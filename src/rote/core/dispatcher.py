@@ -54,13 +54,13 @@ class CachedDispatcher(_Dispatcher):  # type: ignore[misc]
         places = self._cache.places(types, self.targetctx.codegen())
         return any(key in files._load_index() for files, key in places)
 
-    def _compile_for_args(self, *args: Any, **named: Any) -> Any:
+    def _compile_for_args(self, *args: Any, **keywords: Any) -> Any:
         """What numba calls when Python, not another kernel, calls this one with new types."""
         if path := os.environ.get("ROTE_KERNEL_LIST"):
             from rote.core.precompile import add_to_list
 
             add_to_list(self, [self.typeof_pyval(value) for value in args], Path(path))
-        return super()._compile_for_args(*args, **named)
+        return super()._compile_for_args(*args, **keywords)
 
     def compile(self, sig: Any) -> Any:
         if self._alone or self._cache.cache_path is None:

@@ -32,8 +32,8 @@ class Kernel:
                 self._call = make_dispatcher(*self._making)
         return self._call
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        return (self._call or self.dispatcher())(*arguments, **named)
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return (self._call or self.dispatcher())(*arguments, **keywords)
 
     def __getattr__(self, name: str) -> Any:
         # Kernels that call this one ask for its type, tests for the function itself.

@@ -260,6 +260,6 @@ class StepwiseModel(Protocol):
 class Charging(Protocol):
     """A model whose answers cost money: it says so before it is asked."""
 
-    def about_to(self, requests: int, read: int, written: int) -> None:
+    def about_to(self, requests: int, read: int, generated: int) -> None:
         """Told how many questions follow, the tokens in them, and those written at most. Raises
         where the user has not agreed; says the same thing once only."""

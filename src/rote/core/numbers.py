@@ -66,12 +66,12 @@ def name_some(names: Sequence[str], most: int, separator: str = ", ") -> str:
 def format_interval(
     level: float | None,
     ends: tuple[float, float],
-    shown: Callable[[float], str] = lambda end: format_number(end, ".2f"),
+    format_end: Callable[[float], str] = lambda end: format_number(end, ".2f"),
 ) -> str:
     """` (95 % interval 0.20 to 0.30)`; nothing where there is none."""
     if math.isnan(ends[0]) or level is None:
         return ""
-    low, high = map(shown, ends)
+    low, high = map(format_end, ends)
     return f" ({format_percent(level)} interval {low} to {high})"
 
 

@@ -110,21 +110,21 @@ def _write_type(kind: Any) -> Any:
     return str(kind)
 
 
-def read_types(written: Sequence[Any]) -> tuple[Any, ...]:
+def read_types(types: Sequence[Any]) -> tuple[Any, ...]:
     """What `write_types` wrote."""
-    return tuple(map(_read_type, written))
+    return tuple(map(_read_type, types))
 
 
-def _read_type(written: Any) -> Any:
+def _read_type(description: Any) -> Any:
     types: Any = import_module("numba.types")
-    if isinstance(written, list):
-        return types.BaseTuple.from_types(read_types(written))
-    if isinstance(written, dict):
-        ((name, fields),) = written.items()
+    if isinstance(description, list):
+        return types.BaseTuple.from_types(read_types(description))
+    if isinstance(description, dict):
+        ((name, fields),) = description.items()
         module, _, made_by = name.rpartition(".")
         tuple_class = getattr(import_module(module), made_by)
         return types.BaseTuple.from_types(read_types(fields), tuple_class)
-    name, _, shape = written.partition("[")
+    name, _, shape = description.partition("[")
     kind = types.boolean if name == "bool" else getattr(types, name)
     if not shape:
         return kind

@@ -94,7 +94,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReportContext:
     """What a report has to offer a measure: the fields of its records, and what was named."""
 
     fields: Collection[str] = ()
@@ -157,7 +157,8 @@ class Record:
     panel: Sequence[Mapping[str, Any]] = ()
     """The settings, each a measure of its own, with which it enters `rote diversity`."""
     report: (
-        Callable[[Asked], Mapping[str, Any] | Sequence[Mapping[str, Any] | str] | str] | None
+        Callable[[ReportContext], Mapping[str, Any] | Sequence[Mapping[str, Any] | str] | str]
+        | None
     ) = None
     """Its options in a report that has this to offer (several: it is taken so often, each with its
     own; a text among them says why that part is left out), or the reason why it is left out: none

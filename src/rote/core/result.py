@@ -288,15 +288,15 @@ class PanelResults(list[Result]):
 
 
 def _save(
-    shown: Result | PanelResults, path: str | Path, more: Mapping[str, Callable[[], str]] = {}
+    result: Result | PanelResults, path: str | Path, more: Mapping[str, Callable[[], str]] = {}
 ) -> None:
     target = Path(path)
     forms: dict[str, Callable[[], str]] = {
-        ".json": shown.to_json,
-        ".csv": shown.to_csv,
-        ".tex": shown.to_latex,
-        ".txt": shown.__str__,
-        ".md": shown.to_markdown,
+        ".json": result.to_json,
+        ".csv": result.to_csv,
+        ".tex": result.to_latex,
+        ".txt": result.__str__,
+        ".md": result.to_markdown,
         **more,
     }
     form = forms.get(target.suffix.lower())
@@ -306,8 +306,8 @@ def _save(
     write_atomically(target, form().encode("utf-8", "backslashreplace"))
 
 
-def _frame(made_by: str, *given: Any) -> pl.DataFrame:
-    frame: pl.DataFrame = getattr(plugins.load("report", "export"), made_by)(*given)
+def _frame(made_by: str, *results: Any) -> pl.DataFrame:
+    frame: pl.DataFrame = getattr(plugins.load("report", "export"), made_by)(*results)
     return frame
 
 

@@ -169,9 +169,9 @@ def ends(name: str) -> tuple[str, str]:
 
 
 def estimate(
-    name: str, value: float, interval: Sequence[float], named: Sequence[str] = ()
+    name: str, value: float, interval: Sequence[float], end_names: Sequence[str] = ()
 ) -> dict[str, float]:
-    """A number and the ends of its interval, as rows hold them; `ends` names them if not
-    `named`."""
-    low, high = named or ends(name)
+    """A number and the ends of its interval, as rows hold them; `ends` names them unless
+    `end_names` does."""
+    low, high = end_names or ends(name)
     return {name: value, low: interval[0], high: interval[1]}

@@ -183,11 +183,11 @@ class DuplicateIds:
         again = self._seen.take(ids, batch.lines, batch.hashes)
         return self._without(batch, again) if again else batch
 
-    def _without(self, batch: Batch, seen: dict[int, int]) -> Batch:
+    def _without(self, batch: Batch, positions: dict[int, int]) -> Batch:
         problems = [
             with_flags(
                 InputError(
-                    f"the id '{batch.documents[i].id}' is in line {seen[i]} already",
+                    f"the id '{batch.documents[i].id}' is in line {positions[i]} already",
                     file=batch.file,
                     line=batch.lines[i],
                     field=batch.id_field,
@@ -196,8 +196,8 @@ class DuplicateIds:
                 ),
                 batch.role,
             )
-            for i in sorted(seen)
+            for i in sorted(positions)
         ]
         if self._on_error == "stop":
             raise problems[0]
-        return batch.without(seen, problems)
+        return batch.without(positions, problems)

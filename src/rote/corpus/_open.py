@@ -362,11 +362,11 @@ class _Opening:
         self._add(str(path), *find_files(path, options), source)
 
     def _add(
-        self, name: str, found: list[InputFile], remarks: list[str], source: str | None
+        self, name: str, files: list[InputFile], remarks: list[str], source: str | None
     ) -> None:
         self.remarks += remarks
         again = 0
-        for file in found:
+        for file in files:
             real = file.address or str(file.path.resolve())
             if real in self.seen:
                 again += 1
@@ -508,10 +508,10 @@ def map_shards(
     engine: Engine,
     *,
     doing: str,
-    given: Callable[[int], Any] | None = None,
+    extra: Callable[[int], Any] | None = None,
 ) -> Iterator[Out]:
-    """A result for each shard; with `given`, work gets the shard and what is given its number."""
-    pairs = map_again(work, corpus, engine, doing=doing, given=given)
+    """A result for each shard; with `extra`, work gets the shard and what that gives by number."""
+    pairs = map_again(work, corpus, engine, doing=doing, extra=extra)
     return (result for _, result in pairs)
 
 
@@ -521,19 +521,19 @@ def map_again(
     engine: Engine,
     *,
     doing: str,
-    kept: str = "",
-    given: Callable[[int], Any] | None = None,
+    note: str = "",
+    extra: Callable[[int], Any] | None = None,
 ) -> Iterator[tuple[Again[Any], Out]]:
     """The same, each result with a way to work on its shard again."""
     tasks: deque[_Task] = deque()
 
     def drawn() -> Iterator[_Task]:
         for task in _tasks(corpus, engine):
-            task = task if given is None else replace(task, extras=tuple(map(given, task.numbers)))
+            task = task if extra is None else replace(task, extras=tuple(map(extra, task.numbers)))
             tasks.append(task)
             yield task
 
-    for results in engine.map(_Each(work), drawn(), doing=doing, kept=kept):
+    for results in engine.map(_Each(work), drawn(), doing=doing, note=note):
         task = tasks.popleft()
         for place, result in enumerate(results):
             yield partial(_again, engine, task, place, doing), result

@@ -109,7 +109,7 @@ def none_fulfils(
 def values_held(field: str, values: Iterable[Any]) -> str:
     """The values that a field has, most frequent first; nothing where it has none."""
     counts = Counter(str(value) for value in values if value is not None)
-    listed = [value for value, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))]
+    listed = [value for value, _ in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
     return f"{field} is {name_some(listed, _LISTED)}" if listed else ""
 
 

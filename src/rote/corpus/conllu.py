@@ -142,14 +142,14 @@ def _gap(misc: str) -> str:
     return " "
 
 
-def _heads(given: list[tuple[int, str]], origin: Origin) -> list[int]:
+def _heads(fields: list[tuple[int, str]], origin: Origin) -> list[int]:
     """Heads as numbers, checked to be a tree; none at all where the file has none."""
-    if all(value == "_" for _, value in given):
+    if all(value == "_" for _, value in fields):
         return []
     heads: list[int] = []
-    for item, (number, value) in enumerate(given):
-        if not value.isdecimal() or int(value) > len(given) or int(value) == item + 1:
-            problem = f"'{value}' is no other word of this sentence of {len(given)}"
+    for item, (number, value) in enumerate(fields):
+        if not value.isdecimal() or int(value) > len(fields) or int(value) == item + 1:
+            problem = f"'{value}' is no other word of this sentence of {len(fields)}"
             raise _bad(problem, number, origin, "HEAD")
         heads.append(int(value) - 1)
     # 0 not seen, 1 on the path that is walked now, 2 known to lead to a root.
@@ -162,21 +162,21 @@ def _heads(given: list[tuple[int, str]], origin: Origin) -> list[int]:
             item = heads[item]
         if item >= 0 and state[item] == 1:
             problem = f"the heads form a circle through word {item + 1}"
-            raise _bad(problem, given[item][0], origin, "HEAD")
+            raise _bad(problem, fields[item][0], origin, "HEAD")
         for head in path:
             state[head] = 2
     return heads
 
 
 def _place(
-    sentence: Sentence, tokens: list[_Token], written: str | None, line: int, origin: Origin
+    sentence: Sentence, tokens: list[_Token], stated: str | None, line: int, origin: Origin
 ) -> None:
     """Find every token in the text, which is made from the tokens where it is not given."""
-    if written is None:
+    if stated is None:
         pieces = [part for token in tokens for part in (token.form, token.gap)]
         text = "".join(pieces[:-1])
     else:
-        text = written
+        text = stated
     position = word = 0
     for token in tokens:
         while position < len(text) and text[position].isspace():

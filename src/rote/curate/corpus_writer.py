@@ -352,7 +352,7 @@ def write_corpus(
             corpus.some(pending),
             engine,
             doing=f"{doing} texts",
-            given=None if extra_for is None else extra_of_shard,
+            extra=None if extra_for is None else extra_of_shard,
         )
         following = next(pieces, None)
 

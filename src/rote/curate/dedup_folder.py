@@ -500,7 +500,7 @@ class _RepetitionFinder:
             return lines
 
         several = map_shards(
-            _texts_at, self.corpus, self.works.engine, given=lines_of, doing="reading texts"
+            _texts_at, self.corpus, self.works.engine, extra=lines_of, doing="reading texts"
         )
         return [text for texts in several for text in texts]
 
@@ -514,7 +514,7 @@ class _RepetitionFinder:
         """The documents as the last stage leaves them."""
         work = ShardRecutter(self.work, WordCutter(self.options.tokenizer))
         read_again = map_shards(
-            work, self.corpus, self.works.engine, given=plan.cut_edits, doing="reading texts"
+            work, self.corpus, self.works.engine, extra=plan.cut_edits, doing="reading texts"
         )
         pieces = [piece for piece in read_again if piece is not None]
         new, ends = _join_shards([piece.layer for piece in pieces], numbers)

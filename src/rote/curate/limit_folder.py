@@ -155,7 +155,7 @@ def _write_subsets(
 
     with ExitStack() as stack, reporter.stage("writing", corpus.size, unit="B") as advance:
         files = [stack.enter_context((folder / subset.name).open("wb")) for subset in subsets]
-        copied = map_shards(read_lines_at, corpus, engine, given=wanted, doing="writing lines")
+        copied = map_shards(read_lines_at, corpus, engine, extra=wanted, doing="writing lines")
         for place, (size, records) in zip(places, copied):
             here = np.flatnonzero(anywhere[place])
             for subset, file in zip(subsets, files):

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 def metrics() -> list[Metric]:
     """Every measure, ours and those of other packages, in the order in which they are shown."""
     every: list[Metric] = [plugins.load("measure", n).METRIC for n in plugins.members("measure")]
-    return sorted(every, key=lambda one: (SECTIONS.index(one.section), one.place, one.name))
+    return sorted(
+        every, key=lambda metric: (SECTIONS.index(metric.section), metric.place, metric.name)
+    )
 
 
 def panel() -> list[tuple[str, dict[str, Any]]]:

@@ -371,11 +371,11 @@ def _source(rows: Rows, take: Take) -> str:
     )
 
 
-def _shown(shown: Sequence[Row], result: Result) -> list[Row]:
+def _shown(rows: Sequence[Row], result: Result) -> list[Row]:
     """What only the reference has, then what the source favours; how often in 1,000 n-grams."""
     reference = result.reference or "the reference"
     table: list[Row] = []
-    for row in shown:
+    for row in rows:
         source, theirs = row["source"], row["favoured_by"] == row["source"]
         ours, opposite = ("source", "reference") if theirs else ("outside", "source")
         table.append(
@@ -403,11 +403,11 @@ def _rate(row: Row, side: str) -> float | None:
     return 1000 * row[f"{side}_count"] / total if total else None
 
 
-def _of_each_length(shown: Sequence[Row], count: int) -> list[Row]:
+def _of_each_length(rows: Sequence[Row], count: int) -> list[Row]:
     return [
         row
-        for n in sorted({row["n"] for row in shown})
-        for row in [row for row in shown if row["n"] == n][:_EACH_LENGTH]
+        for n in sorted({row["n"] for row in rows})
+        for row in [row for row in rows if row["n"] == n][:_EACH_LENGTH]
     ]
 
 

@@ -46,7 +46,7 @@ def mattr_of_texts(ids: Array, starts: Array, ends: Array, kinds: int, window: i
 
 @njit(cache=True, nogil=True)
 def _factors(
-    ids: Array, first: int, last: int, step: int, threshold: float, seen: Array, stamp: int
+    ids: Array, first: int, last: int, step: int, threshold: float, stamps: Array, stamp: int
 ) -> tuple[float, int]:
     """Factors of one text read from `first` towards `last`, and the next free stamp."""
     stamp += 1
@@ -56,8 +56,8 @@ def _factors(
     place = first
     while place != last:
         word = ids[place]
-        if seen[word] != stamp:
-            seen[word] = stamp
+        if stamps[word] != stamp:
+            stamps[word] = stamp
             distinct += 1
         words += 1
         if distinct / words <= threshold:

@@ -170,7 +170,9 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads
 def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
     starts, ends, kinds = layer.text_starts, _cut(layer, how.words), len(layer.vocabulary)
     return _in_parts(
-        lambda one, two: rouge_pairs(layer.ids, starts, ends, kinds, one, two), pairs, work.jobs
+        lambda first, second: rouge_pairs(layer.ids, starts, ends, kinds, first, second),
+        pairs,
+        work.jobs,
     )
 
 
@@ -180,7 +182,9 @@ def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> 
     starts, ends = layer.text_starts, _cut(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
     return _in_parts(
-        lambda one, two: run_pairs(numbers, starts, ends, n, kinds, one, two), pairs, work.jobs
+        lambda first, second: run_pairs(numbers, starts, ends, n, kinds, first, second),
+        pairs,
+        work.jobs,
     )
 
 

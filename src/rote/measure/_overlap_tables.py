@@ -114,8 +114,8 @@ def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
     return numbers
 
 
-def _no_number(written: str) -> bool:
-    return not written or written.lower() in _TRUTH
+def _no_number(text: str) -> bool:
+    return not text or text.lower() in _TRUTH
 
 
 TOO_SHORT, ALL = "too short", "all"
@@ -555,7 +555,7 @@ LAYOUT = (
 )
 
 
-def _scores(kind: str, named: str, setting: str) -> Callable[[TableRows, Result], TableRows]:
+def _scores(kind: str, score: str, setting: str) -> Callable[[TableRows, Result], TableRows]:
     """Rows with the numbers of one kind, under the title of their score."""
 
     def rows(rows: TableRows, result: Result) -> TableRows:
@@ -567,7 +567,7 @@ def _scores(kind: str, named: str, setting: str) -> Callable[[TableRows, Result]
                 "score": row[kind],
                 "low": row[f"{kind}_low"],
                 "high": row[f"{kind}_high"],
-                "title": named.format(score_title(row["score"]), other_name),
+                "title": score.format(score_title(row["score"]), other_name),
             }
             for row in rows
             if kind in row and row["bin"] is not None

@@ -558,11 +558,11 @@ def _joined(groups: Sequence[Places]) -> Places:
     return np.concatenate((np.empty(0, np.int64), *groups))
 
 
-def _cut_before(text: str, left: int, start: int) -> int:
+def _cut_before(text: str, characters: int, start: int) -> int:
     """Where to begin some characters before a match: behind white space, if there is any."""
-    first = max(left, start - _AROUND)
-    if first == left:
-        return left
+    first = max(characters, start - _AROUND)
+    if first == characters:
+        return characters
     inside = next((i for i in range(first, start) if text[i - 1].isspace()), first)
     return inside
 

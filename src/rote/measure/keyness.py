@@ -50,7 +50,7 @@ from rote.core.metric import (
     option,
 )
 from rote.core.progress import several
-from rote.core.record import Asked
+from rote.core.record import ReportContext
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, make_columns
@@ -79,11 +79,11 @@ from rote.search.reference_corpus import (
 _DRAWN = 12
 
 
-def _strongest(shown: Rows, result: Result) -> Rows:
+def _strongest(rows: Rows, result: Result) -> Rows:
     """Of each source its own phrases, then those of the other side."""
     strongest: list[Row] = []
-    for source in distinct(shown, "source"):
-        rows_of_source = [row for row in shown if row["source"] == source]
+    for source in distinct(rows, "source"):
+        rows_of_source = [row for row in rows if row["source"] == source]
         more = [row for row in rows_of_source if row["used_more_by"] == source][:_DRAWN]
         less = [row for row in rows_of_source if row["used_more_by"] != source][: _DRAWN // 2]
         for row in [*more, *reversed(less)]:
@@ -95,10 +95,10 @@ def _strongest(shown: Rows, result: Result) -> Rows:
     return strongest
 
 
-def _marked(shown: Rows, result: Result) -> Rows:
+def _marked(rows: Rows, result: Result) -> Rows:
     """Which patterns a source uses more or less, beyond chance."""
     marked: list[Row] = []
-    for row in shown:
+    for row in rows:
         sure = defined(row["p_corrected"]) and row["p_corrected"] < LEVEL
         marked.append({**row, "mark": ("▲" if row["log_odds"] > 0 else "▼") if sure else ""})
     return marked
@@ -532,7 +532,7 @@ def _of(phrases: Callable[..., Any], patterns: Callable[..., Any]) -> Callable[.
     return chosen
 
 
-def _in_report(context: Asked) -> Sequence[Mapping[str, Any] | str]:
+def _in_report(context: ReportContext) -> Sequence[Mapping[str, Any] | str]:
     if lacking := context.lacks("reference"):
         return [f"patterns of grammar: {lacking}", {}]
     return [{"of": "patterns", "sentences": context.sentences}, {}]

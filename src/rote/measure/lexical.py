@@ -88,7 +88,7 @@ class Options:
         None,
         "words that a text should have: gives PATTR",
         least=1,
-        sign=lambda asked: asked,
+        sign=lambda value: value,
         most=1_000_000,
     )
     punctuation: bool = option(

@@ -490,7 +490,7 @@ _LAYOUT = (
             Column("count", "times", "count", note="in the corpus"),
             *make_columns("document author? match:text"),
         ),
-        rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
+        rows=lambda rows, result: sorted(rows, key=lambda row: -row["words"]),
         by="source",
     ),
     Table(
@@ -501,7 +501,7 @@ _LAYOUT = (
             Column("similarity", kind="number", decimals=2),
             *make_columns("document text=the_span:text match:text"),
         ),
-        rows=lambda found, result: sorted(found, key=lambda row: -row["words"]),
+        rows=lambda rows, result: sorted(rows, key=lambda row: -row["words"]),
         by="source",
     ),
 )
@@ -585,6 +585,6 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus},
+    report=lambda context: context.lacks("corpus") or {"corpus": context.corpus},
     lesser=lambda options: replace(options, tags="") if options.tags else None,
 )

@@ -439,7 +439,7 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("corpus") or {"corpus": asked.corpus, "top": _LISTED},
+    report=lambda context: context.lacks("corpus") or {"corpus": context.corpus, "top": _LISTED},
 )
 
 
@@ -548,7 +548,7 @@ def judged(
         longest=int(runs.max(initial=0)),
         sources=ground.sources.count,
         sentences=_sentences(layer, verdicts, text),
-        fragments=sorted(fragments, key=lambda one: (one.start, one.end)),
+        fragments=sorted(fragments, key=lambda fragment: (fragment.start, fragment.end)),
         notes=remarks(ground, rule, relax, "the index"),
         by_chance=flagged.expected(words) if flagged else math.nan,
     )

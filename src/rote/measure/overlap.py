@@ -297,11 +297,11 @@ def _ends(rows: Rows, column: Floats, take: Take) -> tuple[Floats, Floats]:
     return (novel, similar) if last else (novel[:0], similar[:0])
 
 
-def _why_no_ratio(shown: str, novel: Floats, similar: Floats) -> list[str]:
+def _why_no_ratio(value: str, novel: Floats, similar: Floats) -> list[str]:
     empty = [name for name, part in (("T_nov", novel), ("T_sim", similar)) if not len(part)]
     if empty:
-        return [f"{shown}: no text in {' and '.join(empty)}"]
-    return [f"{shown} is 0 in T_nov: no ratio"] if novel.mean() == 0 else []
+        return [f"{value}: no text in {' and '.join(empty)}"]
+    return [f"{value} is 0 in T_nov: no ratio"] if novel.mean() == 0 else []
 
 
 def _items(ids: NDArray[np.int32], ends: Integers, strata: Integers, alone: bool) -> Integers:
@@ -424,5 +424,5 @@ METRIC = Metric(
     ),
     method=method,
     effort="light",
-    report=lambda asked: asked.lacks("train") or {"train": asked.train},
+    report=lambda context: context.lacks("train") or {"train": context.train},
 )

@@ -157,5 +157,5 @@ METRIC = Metric(
     per_text=per_text,
     notes=notes,
     check=lambda options, signature: check_models([options.model] if options.model else []),
-    report=lambda asked: "",  # a report asks no model
+    report=lambda context: "",  # a report asks no model
 )

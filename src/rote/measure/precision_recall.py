@@ -335,8 +335,8 @@ _LAYOUT = (
         "baseline",
         "Halves of the texts beside halves of the reference's",
         (Column("source"),),
-        note=lambda shown, result: (
-            f"Mean ± standard deviation of {shown[0]['draws']} draws: what a perfect imitation "
+        note=lambda rows, result: (
+            f"Mean ± standard deviation of {rows[0]['draws']} draws: what a perfect imitation "
             "could reach is what the reference reaches here."
         ),
         rows=_titled,
@@ -421,8 +421,8 @@ METRIC = Metric(
     place=20,
     main=("precision", "recall"),
     method=method,
-    report=lambda asked: (
-        asked.lacks("reference") or {"sentences": asked.sentences, "embedder": asked.embedder}
+    report=lambda context: (
+        context.lacks("reference") or {"sentences": context.sentences, "embedder": context.embedder}
     ),
     lesser=lambda options: replace(options, on=("trees",)) if "meaning" in options.on else None,
 )

@@ -194,11 +194,11 @@ def leaves(links: Sequence[Link], sources: int) -> list[int]:
     return [*links[-1].left, *links[-1].right]
 
 
-def _mirrored(shown: Rows, result: Result) -> Rows:
+def _mirrored(rows: Rows, result: Result) -> Rows:
     """Both triangles, sources in the order of the tree."""
     table: list[Row] = []
-    for score in distinct(shown, "score"):
-        rows_of_score = [row for row in shown if row["score"] == score]
+    for score in distinct(rows, "score"):
+        rows_of_score = [row for row in rows if row["score"] == score]
         links = [row for row in result.tables.get("tree", ()) if row["score"] == score]
         names = distinct(rows_of_score, "source")
         place = {name: number for number, name in enumerate(links[0]["order"] if links else names)}
@@ -210,11 +210,11 @@ def _mirrored(shown: Rows, result: Result) -> Rows:
     return table
 
 
-def _branches(shown: Rows, result: Result) -> Rows:
+def _branches(rows: Rows, result: Result) -> Rows:
     """The tree as lines: of each link four points, and the names where it ends in a source."""
     table: list[Row] = []
-    for score in distinct(shown, "score"):
-        links = [row for row in shown if row["score"] == score]
+    for score in distinct(rows, "score"):
+        links = [row for row in rows if row["score"] == score]
         height = {name: float(number) for number, name in enumerate(links[0]["order"])}
         tip = max(row["likeness"] for row in links)
         tip += 0.05 * max(tip - links[-1]["likeness"], 0.01)
@@ -240,11 +240,11 @@ def _branches(shown: Rows, result: Result) -> Rows:
     return table
 
 
-def _alike(shown: Rows, result: Result) -> Rows:
+def _alike(rows: Rows, result: Result) -> Rows:
     """Different sources, the most alike first; a source with itself at the end."""
-    order = distinct(shown, "score")
+    order = distinct(rows, "score")
     return sorted(
-        (row for row in shown if defined(row["likeness"])),
+        (row for row in rows if defined(row["likeness"])),
         key=lambda row: (
             order.index(row["score"]),
             row["source"] == row["other"],
@@ -643,5 +643,5 @@ METRIC = Metric(
     place=65,
     main=("rouge_l",),
     method=method,
-    report=lambda asked: asked.lacks_fields("doc_id") or {},
+    report=lambda context: context.lacks_fields("doc_id") or {},
 )

@@ -30,7 +30,7 @@ from typing import Any
 
 from rote.core.array_types import Floats
 from rote.core.metric import Comparison, Metric, Value, Work
-from rote.core.record import Asked, Headline
+from rote.core.record import Headline, ReportContext
 from rote.core.result import Row
 from rote.core.sample import Need, Sample, Take
 from rote.measure._text_means import per_text, reduce, standard_errors
@@ -127,7 +127,7 @@ def heading(s: Mapping[str, str]) -> str:
     return names[0] if len(names) == 1 else "Scores"
 
 
-def report(context: Asked) -> Sequence[Mapping[str, Any]] | str:
+def report(context: ReportContext) -> Sequence[Mapping[str, Any]] | str:
     """Each score by itself: one that cannot work leaves the others."""
     if not (scores := possible_scores(Options(), context.fields)):
         return context.lacks_fields("reference")

@@ -351,7 +351,7 @@ METRIC = Metric(
     main=("semantic",),
     headlines=(Headline("semantic", "says more varied things", "says less varied things"),),
     method=method,
-    report=lambda asked: {"sentences": asked.sentences, "embedder": asked.embedder},
+    report=lambda context: {"sentences": context.sentences, "embedder": context.embedder},
 )
 
 

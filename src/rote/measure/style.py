@@ -206,12 +206,12 @@ def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, flo
     return {"difference": d, "low": low, "high": high, "unsure": not abs(d) >= wide * error}
 
 
-def _apart(shown: Rows, result: Result) -> Rows:
+def _apart(rows: Rows, result: Result) -> Rows:
     """Of each source the features that set it apart most, from more to less."""
     table: list[Row] = []
-    for source in distinct(shown, "source"):
+    for source in distinct(rows, "source"):
         rows_of_source = [
-            row for row in shown if row["source"] == source and defined(row["difference"])
+            row for row in rows if row["source"] == source and defined(row["difference"])
         ]
         most = sorted(rows_of_source, key=lambda row: -abs(row["difference"]))[:_DRAWN]
         table += sorted(most, key=lambda row: -row["difference"])
@@ -315,5 +315,5 @@ METRIC = Metric(
         ),
     ),
     method=method,
-    report=lambda asked: {"tested": "dimensions"},
+    report=lambda context: {"tested": "dimensions"},
 )

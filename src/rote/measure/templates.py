@@ -30,7 +30,7 @@ from rote.core.evidence import Evidence, EvidenceTexts, Mark, cut_evidence, grou
 from rote.core.layer import Layer, layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, is_given
 from rote.core.progress import several
-from rote.core.record import Asked, Chapter, Headline
+from rote.core.record import Chapter, Headline, ReportContext
 from rote.core.result import Result
 from rote.core.sample import Need, Take
 from rote.measure import compression
@@ -171,7 +171,7 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-def looked_up(context: Asked) -> dict[str, Any]:
+def looked_up(context: ReportContext) -> dict[str, Any]:
     """A report looks templates up in its corpus; a file of texts cannot be asked for tags."""
     from rote.index.folders.manifest import is_index
     from rote.index.index import Index

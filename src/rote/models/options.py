@@ -80,18 +80,18 @@ def how_to_run(options: Any) -> ModelOptions:
     return ModelOptions(**{name: getattr(options, name) for name in names})
 
 
-def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
+def open_model(spec: str, options: ModelOptions, reporter: Reporter) -> Model:
     """The model of a name such as `transformers:gpt2`; a bare folder is run by numpy."""
-    backend, colon, name = named.partition(":")
-    if (Path(named) / "config.json").is_file():
-        backend, colon, name = "numpy", ":", named
+    backend, colon, name = spec.partition(":")
+    if (Path(spec) / "config.json").is_file():
+        backend, colon, name = "numpy", ":", spec
     if not colon:
         raise OptionError(
-            f"'{named}' is not the folder of a model. Name the backend that runs it: "
-            f"numpy:FOLDER, gguf:FILE, transformers:{named}, openai:URL#{named}, "
-            f"openai-chat:URL#{named}, index:FOLDER"
+            f"'{spec}' is not the folder of a model. Name the backend that runs it: "
+            f"numpy:FOLDER, gguf:FILE, transformers:{spec}, openai:URL#{spec}, "
+            f"openai-chat:URL#{spec}, index:FOLDER"
         )
     if not name and not backend.startswith("openai"):
-        raise OptionError(f"'{named}' names no model: {backend}:NAME")
+        raise OptionError(f"'{spec}' names no model: {backend}:NAME")
     model: Model = plugins.load("models.backends", backend).open_model(name, options, reporter)
     return model

@@ -365,17 +365,17 @@ def values_latex(results: Sequence[Result]) -> str:
     ) + _latex_comments(results)
 
 
-def sheet_latex(shown: Sheet, title: str = "") -> str:
+def sheet_latex(sheet: Sheet, title: str = "") -> str:
     """A booktabs table of the first rows: names to the left, numbers to the right."""
-    cut = f"{omitted}; {EXPORT_COMMAND} writes all" if (omitted := shown.cut()) else ""
+    cut = f"{omitted}; {EXPORT_COMMAND} writes all" if (omitted := sheet.cut()) else ""
     return _format_tabular(
-        "".join("r" if column.side == "right" else "l" for column in shown.columns),
-        [escape_latex(column.heading) for column in shown.columns],
+        "".join("r" if column.side == "right" else "l" for column in sheet.columns),
+        [escape_latex(column.heading) for column in sheet.columns],
         [
             _latex_line([_latex_cell(cell) for cell in cells])
-            for _, cells in shown.rows(shown.limit)
+            for _, cells in sheet.rows(sheet.limit)
         ],
-        list(filter(None, [title, shown.note, cut])),
+        list(filter(None, [title, sheet.note, cut])),
     )
 
 

@@ -91,7 +91,7 @@ def select_texts(evidence: Sequence[Evidence]) -> list[Evidence]:
             break
         texts.append(text)
     order = {source: place for place, source in enumerate(groups)}
-    return sorted(texts, key=lambda one: order[one.source])
+    return sorted(texts, key=lambda text: order[text.source])
 
 
 def mark_texts(
@@ -222,15 +222,16 @@ class HtmlFragment:
     html: Markup
 
 
-def render_sections(shown: Sequence[Section]) -> list[HtmlFragment]:
+def render_sections(sections: Sequence[Section]) -> list[HtmlFragment]:
     """Every section, in order."""
     return [
-        HtmlFragment(section.id, section.title, render_blocks(section.blocks)) for section in shown
+        HtmlFragment(section.id, section.title, render_blocks(section.blocks))
+        for section in sections
     ]
 
 
-def render_blocks(shown: Sequence[Block]) -> Markup:
-    return _render("blocks", shown, 3)
+def render_blocks(blocks: Sequence[Block]) -> Markup:
+    return _render("blocks", blocks, 3)
 
 
 def render_result(result: Result, across: str = "") -> Markup:
@@ -260,9 +261,9 @@ def text_page(evidence: Evidence) -> str:
     return _make_page(title, _add_style(heading + _render("text", marked, "template", True)))
 
 
-def _add_style(shown: Markup) -> Markup:
+def _add_style(svg: Markup) -> Markup:
     styled = Markup('<style>{}</style>\n<div class="rote-section">\n{}</div>\n')
-    return styled.format(Markup(style()), shown)
+    return styled.format(Markup(style()), svg)
 
 
 def _make_page(title: str, body: Markup) -> str:
@@ -340,16 +341,16 @@ def _to_json(values: Sequence[float | str | None]) -> str:
     return json.dumps(plain, ensure_ascii=False)
 
 
-def _draw_figure(shown: Figure) -> dict[str, Any]:
+def _draw_figure(figure: Figure) -> dict[str, Any]:
     """A figure as SVG, or as a picture where that would be too long for a page."""
-    drawing = svg.svg_element(shown.spec, shown.id, shown.title, shown.says)
+    drawing = svg.svg_element(figure.spec, figure.id, figure.title, figure.says)
     if len(drawing) <= _LARGEST:
         return {
             "svg": Markup(drawing),
             "picture": "",
-            "fits": svg.figure_width(shown.spec) <= _WIDE,
+            "fits": svg.figure_width(figure.spec) <= _WIDE,
         }
-    data = base64.b64encode(svg.render_png(shown.spec)).decode()
+    data = base64.b64encode(svg.render_png(figure.spec)).decode()
     return {"svg": "", "picture": Markup(f"data:image/png;base64,{data}"), "fits": False}
 
 
@@ -358,22 +359,25 @@ _MOST_DRAWN, _LONGEST_DRAWN = 200, 120
 draw, and nobody can read it."""
 
 
-def _draw_for_file(shown: Verdicts) -> Markup:
+def _draw_for_file(verdicts: Verdicts) -> Markup:
     """The figure of verdicts as a file has it; nothing where it would be too long for a page."""
     from rote.report.charts import draw_facet
 
-    longest = max(map(len, (*shown.sources, shown.title)), default=0)
-    if not shown.drawn or len(shown.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
+    longest = max(map(len, (*verdicts.sources, verdicts.title)), default=0)
+    if not verdicts.drawn or len(verdicts.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
         return Markup()
     drawing = svg.svg_element(
-        svg.chart_spec(draw_facet(shown)), f"{shown.id}-file", shown.title, shown.reading_note
+        svg.chart_spec(draw_facet(verdicts)),
+        f"{verdicts.id}-file",
+        verdicts.title,
+        verdicts.reading_note,
     )
     return Markup(drawing if len(drawing) <= _LARGEST else "")
 
 
-def _group_texts(shown: MarkedTexts) -> dict[str, Any]:
+def _group_texts(texts: MarkedTexts) -> dict[str, Any]:
     """The texts that there is room for, by source."""
-    selected = select_texts(shown.evidence)
+    selected = select_texts(texts.evidence)
     ready = mark_texts(selected)
     groups: dict[str, list[MarkedText]] = {}
     for text in ready:
@@ -384,7 +388,7 @@ def _group_texts(shown: MarkedTexts) -> dict[str, Any]:
         "groups": groups,
         "templates": templates,
         "kinds": [(kind, meaning) for kind, meaning in KINDS.items() if kind in used],
-        "left_out": len(shown.evidence) - len(selected),
+        "left_out": len(texts.evidence) - len(selected),
     }
 
 

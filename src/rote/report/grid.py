@@ -214,10 +214,10 @@ def make_pair_grid(result: Result) -> list[GridRow]:
     ]
 
 
-def _index_tests(result: Result, named: str) -> dict[tuple[str, str], Row]:
+def _index_tests(result: Result, field: str) -> dict[tuple[str, str], Row]:
     """The rows of tests by the name of what is tested and the value."""
     judged = _add_tested(result.comparisons)
-    return {(named.format(**row), row["value"]): row for row in judged}
+    return {(field.format(**row), row["value"]): row for row in judged}
 
 
 def _add_tested(rows: Sequence[Row]) -> list[Row]:

@@ -18,7 +18,7 @@ from rote.core import plugins
 from rote.core.errors import UnknownName
 from rote.core.facets import EACH
 from rote.core.metric import Metric, OptionSet, option
-from rote.core.record import Asked, Study
+from rote.core.record import ReportContext, Study
 from rote.corpus import ReadOptions, read_option
 from rote.measure import Settings, metrics
 from rote.measure.driver.multiple_testing import PERMUTATIONS
@@ -177,7 +177,9 @@ def check_across(across: str | None, by: Sequence[str]) -> None:
 
 def list_offered() -> list[str]:
     """All that a report can hold, in the order in which it is shown."""
-    of_texts = [metric.name for metric in metrics() if _report_options(metric, Asked()) != ""]
+    of_texts = [
+        metric.name for metric in metrics() if _report_options(metric, ReportContext()) != ""
+    ]
     return [*of_texts, *(study.name for study in item_studies())]
 
 
@@ -189,11 +191,11 @@ def item_studies() -> list[Study]:
 
 def report_context(
     options: ReportOptions, settings: Settings, fields: Collection[str] = ()
-) -> Asked:
+) -> ReportContext:
     """What a report has to offer its measures."""
     if settings.cluster in fields:
         fields = {*fields, "doc_id"}  # whose place it takes
-    return Asked(
+    return ReportContext(
         fields,
         None if settings.reference == EACH else settings.reference,
         options.corpus,
@@ -204,7 +206,9 @@ def report_context(
     )
 
 
-def _report_options(metric: Metric, context: Asked) -> Sequence[Mapping[str, Any] | str] | str:
+def _report_options(
+    metric: Metric, context: ReportContext
+) -> Sequence[Mapping[str, Any] | str] | str:
     """The options of a measure in a report, each time that it is taken, or what it lacks; nothing:
     it is no part of reports."""
     chosen = metric.report(context) if metric.report else {}
@@ -256,7 +260,7 @@ def _is_text_measure(name: str) -> bool:
     """Whether a report can hold the measure of this name."""
     if name not in plugins.members("measure"):
         return False
-    return _report_options(plugins.load("measure", name).METRIC, Asked()) != ""
+    return _report_options(plugins.load("measure", name).METRIC, ReportContext()) != ""
 
 
 def open_corpora(options: ReportOptions, read: ReadOptions) -> ReportOptions:

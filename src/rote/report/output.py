@@ -54,7 +54,7 @@ def html_page(study: Report) -> str:
     return render_page(study, make_sections(study))
 
 
-def render_page(study: Report, shown: Sequence[Section]) -> str:
+def render_page(study: Report, sections: Sequence[Section]) -> str:
     """The same of sections that were made already."""
     style, script = fragments.style(), fragments.script()
     page = fragments.environment().get_template("report.html")
@@ -62,7 +62,7 @@ def render_page(study: Report, shown: Sequence[Section]) -> str:
         study=study,
         lead=lead_lines(study),
         made=format_date(study),
-        sections=fragments.render_sections(shown),
+        sections=fragments.render_sections(sections),
         # Markup: our own files, which the hashes below stand for.
         style=Markup(style),
         script=Markup(script),
@@ -136,9 +136,9 @@ def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
         yield f"{_FIGURES}/{_figure_name(figure)}.png", svg.render_png(figure.spec)
 
 
-def _verdict_figure(study: Report, shown: Sequence[Section]) -> list[Figure]:
+def _verdict_figure(study: Report, sections: Sequence[Section]) -> list[Figure]:
     """The figure of the verdicts, for files; the page draws it by itself."""
-    first = [block for part in shown if part.id == "summary" for block in _flatten(part.blocks)]
+    first = [block for part in sections if part.id == "summary" for block in _flatten(part.blocks)]
     if not any(isinstance(block, Verdicts) for block in first):
         return []
     chart = draw_panel([shorten_names(result) for result in study.results])
@@ -150,8 +150,8 @@ def _flatten(blocks: Sequence[Block]) -> Iterator[Block]:
         yield from _flatten(block.blocks) if isinstance(block, BlockGroup) else (block,)
 
 
-def _methods_file(shown: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    methods = next((part for part in shown if part.id == "methods"), None)
+def _methods_file(sections: Sequence[Section]) -> Iterator[tuple[str, str]]:
+    methods = next((part for part in sections if part.id == "methods"), None)
     if methods:
         yield "methods.md", render_methods(methods)
 
@@ -174,12 +174,12 @@ def render_report_markdown(study: Report, figures: Mapping[str, str] | None = No
     return render_markdown(study, make_sections(study), figures or {})
 
 
-def render_markdown(study: Report, shown: Sequence[Section], figures: Mapping[str, str]) -> str:
+def render_markdown(study: Report, sections: Sequence[Section], figures: Mapping[str, str]) -> str:
     """The same of sections that were made already."""
     lines = [f"# {escape_markdown(study.title)}", ""]
     lines += [f"{escape_markdown(line)}  " for line in lead_lines(study)]
     lines += [escape_markdown(f"rote {study.version}, {format_date(study)}"), ""]
-    for part in shown:
+    for part in sections:
         lines += [f"## {escape_markdown(part.title)}", ""]
         lines += _block_lines(part.blocks, 3, figures)
     return "\n".join(lines).rstrip() + "\n"

@@ -105,7 +105,9 @@ def _print_legend(results: Sequence[Result], console: Any) -> None:
 
 def results_text(results: Sequence[Result], width: int = 120, across: str = "") -> str:
     """The same as plain text."""
-    return plain_text(lambda shown, console: print_results(shown, console, across), results, width)
+    return plain_text(
+        lambda results, console: print_results(results, console, across), results, width
+    )
 
 
 def print_tables(result: Result, console: Any) -> None:
@@ -368,13 +370,13 @@ BAR_NOTE = (
 )
 
 
-def verdict_sheet(shown: Verdicts) -> Sheet:
+def verdict_sheet(verdicts: Verdicts) -> Sheet:
     """The verdicts as a table, for what is no page."""
     rows = [
         {
             "aspect": aspect.name,
             "source": comparison.source
-            if shown.reference
+            if verdicts.reference
             else f"{comparison.source} − {comparison.reference}",
             "difference": comparison.size,
             "interval": comparison.size_interval,
@@ -385,7 +387,7 @@ def verdict_sheet(shown: Verdicts) -> Sheet:
             "detectable": comparison.detected,
             "verdict": comparison.verdict,
         }
-        for aspect in shown.aspects
+        for aspect in verdicts.aspects
         for comparison in aspect.comparisons
     ]
     columns = [
@@ -395,20 +397,22 @@ def verdict_sheet(shown: Verdicts) -> Sheet:
         Column("effect", kind="number", ends=("effect_low", "effect_high"), decimals=2),
         *make_columns("p:p detectable:text verdict"),
     ]
-    return rows_sheet(shown.id, shown.title, columns, rows, note=shown.reading_note, terminal=99)
+    return rows_sheet(
+        verdicts.id, verdicts.title, columns, rows, note=verdicts.reading_note, terminal=99
+    )
 
 
-def rank_sheet(shown: Verdicts) -> Sheet:
+def rank_sheet(verdicts: Verdicts) -> Sheet:
     """Sources by aspects, where none is the reference: ranks, letters and values."""
-    order, ranks_by_aspect = rank_sources(shown)
+    order, ranks_by_aspect = rank_sources(verdicts)
 
     def make(row: Row) -> list[Cell]:
         return [
             text_cell(row["source"]),
-            *(_rank_cell(row[aspect.name]) for aspect in shown.aspects),
+            *(_rank_cell(row[aspect.name]) for aspect in verdicts.aspects),
         ]
 
-    columns = [Column("source"), *map(_rank_column, shown.aspects)]
+    columns = [Column("source"), *map(_rank_column, verdicts.aspects)]
     data = [
         {"source": s, **{name: ranks.get(s) for name, ranks in ranks_by_aspect.items()}}
         for s in order
@@ -418,13 +422,13 @@ def rank_sheet(shown: Verdicts) -> Sheet:
             None,
             (
                 "Rank 1 is the most diverse. Sources that share a letter cannot be told apart.",
-                shown.power_note,
-                shown.values_note,
+                verdicts.power_note,
+                verdicts.values_note,
             ),
         )
     )
     return Sheet(
-        *(f"{shown.id}-ranks", shown.title, columns, data, make),
+        *(f"{verdicts.id}-ranks", verdicts.title, columns, data, make),
         note=note,
         wide=True,
         terminal=99,
@@ -458,24 +462,24 @@ def _rank_cell(rank: Rank | None) -> Cell:
     return Cell(text, (rank.rank, rank.letters, rank.value), below=below, beside=f"({number_text})")
 
 
-def print_verdicts(shown: Verdicts, console: Any, title: str = "", note: str = BAR_NOTE) -> None:
+def print_verdicts(verdicts: Verdicts, console: Any, title: str = "", note: str = BAR_NOTE) -> None:
     """One line per aspect and source: bar, difference, effect with its interval, verdict."""
-    if not shown.drawn:
-        if unequal := shown.unequal_note:
+    if not verdicts.drawn:
+        if unequal := verdicts.unequal_note:
             console.print(strip_controls(unequal), highlight=False, markup=False)
         return
-    if shown.reference is None:
-        print_sheet(rank_sheet(shown), console)
-        if unequal := shown.unequal_note:
+    if verdicts.reference is None:
+        print_sheet(rank_sheet(verdicts), console)
+        if unequal := verdicts.unequal_note:
             console.print(strip_controls(unequal), highlight=False, markup=False)
         return
-    several = len(shown.sources) > 1
+    several = len(verdicts.sources) > 1
     lines = []
-    for aspect in shown.drawn:
+    for aspect in verdicts.drawn:
         for place, comparison in enumerate(aspect.drawn):
             who = (
                 comparison.source
-                if shown.reference
+                if verdicts.reference
                 else f"{comparison.source} − {comparison.reference}"
             )
             name = aspect.name if place == 0 else ""
@@ -485,13 +489,13 @@ def print_verdicts(shown: Verdicts, console: Any, title: str = "", note: str = B
             cells = [
                 name,
                 strip_controls(who) if several else "",
-                draw_bar(comparison, shown),
+                draw_bar(comparison, verdicts),
                 comparison.size,
                 effect,
             ]
             lines.append((cells, comparison.verdict))
     widths = [min(_NAME_WIDTH, max(len(cells[n]) for cells, _ in lines)) for n in range(5)]
-    console.print(heading_text(title or shown.title), highlight=False)
+    console.print(heading_text(title or verdicts.title), highlight=False)
     diverse_side, right = "← more diverse", "more repetitive →"
     names = " " * sum(width + 2 for width in widths[:2] if width)
     console.print(
@@ -504,13 +508,13 @@ def print_verdicts(shown: Verdicts, console: Any, title: str = "", note: str = B
         console.print(f" {padded}  {verdict}", highlight=False, markup=False, soft_wrap=True)
     if note:
         console.print(note, style="dim", highlight=False)
-    if unequal := shown.unequal_note:
+    if unequal := verdicts.unequal_note:
         console.print(strip_controls(unequal), highlight=False, markup=False)
 
 
-def draw_bar(comparison: VerdictComparison, shown: Verdicts) -> str:
+def draw_bar(comparison: VerdictComparison, verdicts: Verdicts) -> str:
     """The effect on a line of fixed width: zero, the interval and a mark."""
-    low, high = shown.bounds
+    low, high = verdicts.bounds
 
     def column(effect: float) -> int:
         share = (min(max(effect, low), high) - low) / (high - low)

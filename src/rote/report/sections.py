@@ -80,15 +80,15 @@ def make_sections(study: Report) -> list[Section]:
     return [replace(part, blocks=_make_ids_unique(part.blocks, id_counts)) for part in sections]
 
 
-def _make_ids_unique(blocks: Sequence[Block], taken: Counter[str]) -> list[Block]:
+def _make_ids_unique(blocks: Sequence[Block], id_counts: Counter[str]) -> list[Block]:
     """The blocks with ids of their own: a study may hold a measure twice."""
     unique: list[Block] = []
     for block in blocks:
         if isinstance(block, BlockGroup):
-            unique.append(replace(block, blocks=_make_ids_unique(block.blocks, taken)))
+            unique.append(replace(block, blocks=_make_ids_unique(block.blocks, id_counts)))
         elif isinstance(block, (Sheet, Verdicts, Figure, MarkedTexts)):
-            taken[block.id] += 1
-            times = taken[block.id]
+            id_counts[block.id] += 1
+            times = id_counts[block.id]
             unique.append(replace(block, id=f"{block.id}-{times}") if times > 1 else block)
         else:
             unique.append(block)

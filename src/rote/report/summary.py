@@ -42,7 +42,7 @@ class Summary:
 
     def opening(self) -> list[Statement]:
         """The few that a reader in a hurry gets."""
-        ranked = sorted(self.statements, key=lambda one: _RANKS[one.kind])
+        ranked = sorted(self.statements, key=lambda statement: _RANKS[statement.kind])
         differences = [statement for statement in ranked if statement.kind == "difference"]
         later = differences[_DIFFERENCES:]
         first = [statement for statement in ranked if statement not in later]

@@ -504,7 +504,7 @@ def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) 
     sizes = {
         name: max(
             (part.by_source[name] for part in parts if name in part.by_source),
-            key=lambda one: one.texts,
+            key=lambda comparison: comparison.texts,
         )
         for name in names
     }
@@ -731,11 +731,11 @@ def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
     return by_source
 
 
-def rank_sources(shown: Verdicts) -> tuple[list[str], Mapping[str, Mapping[str, Rank]]]:
+def rank_sources(verdicts: Verdicts) -> tuple[list[str], Mapping[str, Mapping[str, Rank]]]:
     """The sources by their mean rank over aspects of diversity, those last that some aspect has no
     rank for, and the ranks of each aspect."""
-    by_aspect = {aspect.name: rank_aspect(aspect) for aspect in shown.aspects}
-    counted = [a.name for a in shown.aspects if a.row.higher != "neither"] or list(by_aspect)
+    by_aspect = {aspect.name: rank_aspect(aspect) for aspect in verdicts.aspects}
+    counted = [a.name for a in verdicts.aspects if a.row.higher != "neither"] or list(by_aspect)
 
     def place(source: str) -> tuple[int, float]:
         ranks_of_source = [
@@ -745,4 +745,4 @@ def rank_sources(shown: Verdicts) -> tuple[list[str], Mapping[str, Mapping[str, 
             len(ranks_of_source), 1
         )
 
-    return sorted(shown.sources, key=place), by_aspect
+    return sorted(verdicts.sources, key=place), by_aspect

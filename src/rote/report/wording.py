@@ -147,6 +147,6 @@ def _join_notes(notes: Sequence[str]) -> str:
     return _NUMBER.sub(lambda _: _number_range(next(numbers)), max(notes, key=len))
 
 
-def _number_range(written: Sequence[str]) -> str:
-    ordered = sorted(set(written), key=lambda number: float(number.replace(",", "")))
+def _number_range(numbers: Sequence[str]) -> str:
+    ordered = sorted(set(numbers), key=lambda number: float(number.replace(",", "")))
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"

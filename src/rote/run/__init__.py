@@ -50,14 +50,14 @@ class Engine:
         items: Iterable[Item],
         *,
         doing: str = "working",
-        kept: str = "",
+        note: str = "",
     ) -> Iterator[Out]:
         """Apply a function to items, which are drawn as they are needed, never all at once.
 
         Should a process be killed for good, the error says what it was `doing`, and what of it
-        is `kept` for the next run.
+        is saved for the next run (`note`).
         """
-        return self._map(function, items, doing, kept)
+        return self._map(function, items, doing, note)
 
     def group(
         self,
@@ -80,7 +80,7 @@ class Engine:
         """A reference to a value, for functions that travel."""
         raise NotImplementedError
 
-    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
+    def _map(self, function: Any, items: Iterable[Any], doing: str, note: str) -> Iterator[Any]:
         raise NotImplementedError
 
     def _group(

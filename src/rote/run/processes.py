@@ -42,13 +42,13 @@ def keep_processes(jobs: int) -> Iterator[Later]:
     to load models, which is then done once. What is given out gives a function that waits for
     it; with one job nothing is started, and it is done when it is asked for."""
     if jobs < 2:
-        yield lambda doing, function, *given: partial(function, *given)
+        yield lambda doing, function, *arguments: partial(function, *arguments)
         return
     pool = _started(jobs)
     before = _kept.set((jobs, pool))
     try:
-        yield lambda doing, function, *given: partial(
-            _awaited, pool.submit(function, *given), doing
+        yield lambda doing, function, *arguments: partial(
+            _awaited, pool.submit(function, *arguments), doing
         )
     finally:
         _kept.reset(before)
@@ -84,7 +84,7 @@ class Processes(Engine):
     def __init__(self, jobs: int) -> None:
         self.jobs = jobs
 
-    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
+    def _map(self, function: Any, items: Iterable[Any], doing: str, note: str) -> Iterator[Any]:
         items = iter(items)
         first = list(islice(items, _FEW + 1))
         if len(first) <= _FEW:
@@ -106,10 +106,10 @@ class Processes(Engine):
                 done += 1
         except BrokenProcessPool:
             # Whatever was finished in front of it has been given out already.
-            raise _died(doing, done, kept) from None
+            raise _died(doing, done, note) from None
         except MemoryError:
             problem = f"memory ran out while {doing} (at about piece {done + 1:,})"
-            raise RoteError(f"{problem}. {_LESS}{_and(kept)}") from None
+            raise RoteError(f"{problem}. {_LESS}{_and(note)}") from None
         finally:
             # Also reached when the consumer stops early or a piece fails.
             for future in pending:
@@ -142,10 +142,10 @@ def _loaded(path: str) -> Any:
         return pickle.load(file)
 
 
-def _died(doing: str, done: int, kept: str) -> RoteError:
+def _died(doing: str, done: int, note: str) -> RoteError:
     problem = (
         f"a process was killed while {doing} (at about piece {done + 1:,}), most often because "
-        f"memory ran out. {_LESS}{_and(kept)}"
+        f"memory ran out. {_LESS}{_and(note)}"
     )
     # Commands and the app have a guard; so has whatever was started with `python -m`.
     script = sys.modules["__main__"].__spec__ is None and "rote.cli.main" not in sys.modules
@@ -157,8 +157,8 @@ def _died(doing: str, done: int, kept: str) -> RoteError:
     return RoteError(problem)
 
 
-def _and(kept: str) -> str:
-    return f". {kept}" if kept else ""
+def _and(note: str) -> str:
+    return f". {note}" if note else ""
 
 
 def _end_with_parent() -> None:

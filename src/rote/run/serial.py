@@ -30,7 +30,7 @@ class Here(Generic[Value]):
 class Serial(Engine):
     jobs = 1
 
-    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
+    def _map(self, function: Any, items: Iterable[Any], doing: str, note: str) -> Iterator[Any]:
         return map(function, items)
 
     def share(self, value: Value) -> Here[Value]:

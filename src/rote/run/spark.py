@@ -55,18 +55,18 @@ class Spark(Engine):
         self._tries = int(self._context.getConf().get("spark.task.maxFailures", str(tries)))
         list(self.map(_nothing, range(2 * self.jobs), doing="looking for rote"))
 
-    def _map(self, function: Any, items: Iterable[Any], doing: str, kept: str) -> Iterator[Any]:
+    def _map(self, function: Any, items: Iterable[Any], doing: str, note: str) -> Iterator[Any]:
         group, drawn = uuid.uuid4().hex, enumerate(items)
         pending: deque[Future[list[tuple[Any, Any]]]] = deque()
         with ThreadPoolExecutor(_WINDOWS) as pool:
             try:
                 while window := list(islice(drawn, max(self.jobs, _WINDOW))):
-                    work = partial(self._results, group, function, window, doing, kept)
+                    work = partial(self._results, group, function, window, doing, note)
                     pending.append(pool.submit(work))
                     if len(pending) == _WINDOWS:
-                        yield from _taken(pending.popleft().result(), doing, kept)
+                        yield from _taken(pending.popleft().result(), doing, note)
                 while pending:
-                    yield from _taken(pending.popleft().result(), doing, kept)
+                    yield from _taken(pending.popleft().result(), doing, note)
             finally:
                 # Also reached when the consumer stops early or a piece fails.
                 for waiting in pending:
@@ -106,14 +106,14 @@ class Spark(Engine):
         return self._context.parallelize(pickled, len(pickled)).flatMap(task)
 
     def _results(
-        self, group: str, function: Any, window: list[tuple[int, Any]], doing: str, kept: str
+        self, group: str, function: Any, window: list[tuple[int, Any]], doing: str, note: str
     ) -> list[tuple[Any, Any]]:
         self._context.setJobGroup(group, doing)
         try:
             results: list[tuple[Any, Any]] = self._tasks(function, window).collect()
             return results
         except Exception as error:
-            raise _told(error, doing, kept) from error
+            raise _told(error, doing, note) from error
 
 
 def _context(master: str) -> Any:
@@ -192,7 +192,7 @@ def _by_value(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _task(
-    own: str, tries: int, pickled: bytes, stream: bool
+    expected: str, tries: int, pickled: bytes, stream: bool
 ) -> Callable[[tuple[int, bytes]], Iterator[tuple[Any, Any]]]:
     """What an executor runs for one item; gives ("", result), or what went wrong and where.
 
@@ -219,10 +219,10 @@ def _task(
 
             there = version()
         except ImportError as error:
-            yield ("missing", where), (own, str(error))
+            yield ("missing", where), (expected, str(error))
             return
-        if there != own:
-            yield ("version", where), (own, there)
+        if there != expected:
+            yield ("version", where), (expected, there)
             return
         try:
             result = pickle.loads(pickled)(pickle.loads(pickled_item))
@@ -241,7 +241,7 @@ def _task(
     return run
 
 
-def _taken(results: list[tuple[Any, Any]], doing: str, kept: str) -> Iterator[Any]:
+def _taken(results: list[tuple[Any, Any]], doing: str, note: str) -> Iterator[Any]:
     """The results up to what went wrong, which is raised here."""
     for status, value in results:
         if not status:
@@ -262,25 +262,25 @@ def _taken(results: list[tuple[Any, Any]], doing: str, kept: str) -> Iterator[An
                 "the same version on both"
             )
         if isinstance(value, MemoryError):
-            raise RoteError(f"memory ran out {where}. Give executors more memory. {kept}".strip())
+            raise RoteError(f"memory ran out {where}. Give executors more memory. {note}".strip())
         if isinstance(value, OSError):
             raise InputError(
                 f"{(value.strerror or str(value)).lower()} ({where})",
                 file=value.filename if isinstance(value.filename, str) else None,
-                remedy=f"Put that right on {host}, then run the same command again. {kept}".strip(),
+                remedy=f"Put that right on {host}, then run the same command again. {note}".strip(),
             )
         raise RoteError(f"{value} ({where})")
 
 
-def _told(error: Exception, doing: str, kept: str) -> Exception:
+def _told(error: Exception, doing: str, note: str) -> Exception:
     """What Spark gave up on, in words."""
     if isinstance(error, RoteError):
         return error
     cause = _cause(error)
     if "ExecutorLostFailure" in cause or "exited" in cause:
         problem = f"executors were lost again and again while {doing} ({cause})"
-        return RoteError(f"{problem}, most often because memory ran out. {kept}".strip())
-    return RoteError(f"Spark failed while {doing}: {cause}. {kept}".strip())
+        return RoteError(f"{problem}, most often because memory ran out. {note}".strip())
+    return RoteError(f"Spark failed while {doing}: {cause}. {note}".strip())
 
 
 def _cause(error: Exception) -> str:

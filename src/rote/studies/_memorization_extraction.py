@@ -243,11 +243,11 @@ def _ends(name: str) -> tuple[str, str]:
     return f"{name}_low", f"{name}_high"
 
 
-def _passage_interval(taken: Floats, passages: Labels, level: float) -> tuple[float, float]:
+def _passage_interval(values: Floats, passages: Labels, level: float) -> tuple[float, float]:
     """One passage says nothing of others."""
     if len(np.unique(passages)) < 2:
         return math.nan, math.nan
-    return share_interval(taken, passages, level)
+    return share_interval(values, passages, level)
 
 
 def _format_draws(row: Row) -> str:
@@ -480,14 +480,14 @@ def best_of_draws(values: Floats, k: int) -> Floats:
     return means
 
 
-def longest_string(text: str, other: str) -> int:
+def longest_string(text: str, second: str) -> int:
     """Characters of the longest string that both have: if there is one of some length, there are
     shorter ones, so that halving finds it."""
-    low, high = 0, min(len(text), len(other))
+    low, high = 0, min(len(text), len(second))
     while low < high:
         size = (low + high + 1) // 2
         strings = {text[at : at + size] for at in range(len(text) - size + 1)}
-        if any(other[at : at + size] in strings for at in range(len(other) - size + 1)):
+        if any(second[at : at + size] in strings for at in range(len(second) - size + 1)):
             low = size
         else:
             high = size - 1

@@ -282,9 +282,9 @@ class JudgeOptions(OptionSet):
     )
 
 
-def judge_prompt(original: str, other: str) -> str:
+def judge_prompt(original: str, changed: str) -> str:
     """What the judge reads."""
-    return f"{_SYSTEM}\n\n{_USER.format(one=original.strip(), other=other.strip())}"
+    return f"{_SYSTEM}\n\n{_USER.format(one=original.strip(), other=changed.strip())}"
 
 
 def judge_items(

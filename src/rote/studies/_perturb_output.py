@@ -34,7 +34,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def test_rows(
     columns: Mapping[str, Floats],
     groups: Groups,
-    told: Sequence[BeforeAfter],
+    models: Sequence[BeforeAfter],
     bases: NDArray[np.int64],
 ) -> list[Row]:
     """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
@@ -45,7 +45,7 @@ def test_rows(
         chosen: list[tuple[dict[str, Any], NDArray[np.bool_]]] = [
             ({"of": "all"}, np.ones(len(task_items), bool))
         ]
-        for answers in told:
+        for answers in models:
             before, after = answers.before[task_items], answers.after[task_items]
             by = {"source": answers.source} if answers.source else {}
             rows.append(
@@ -89,7 +89,7 @@ def _mcnemar(before: Floats, after: Floats, bases: NDArray[np.int64]) -> dict[st
 
 
 def answer_rows(
-    told: Sequence[BeforeAfter],
+    models: Sequence[BeforeAfter],
     groups: Groups,
     kinds: Mapping[str, str | None],
     level: float,
@@ -101,7 +101,7 @@ def answer_rows(
     Items count that were answered both times.
     """
     rows: list[Row] = []
-    for answers in told:
+    for answers in models:
         for task, task_items in groups.items():
             before, after = answers.before[task_items], answers.after[task_items]
             both = np.isfinite(before) & np.isfinite(after)

@@ -41,7 +41,7 @@ from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
 from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
 from rote.core.numbers import format_interval, format_number, format_percent, format_points
-from rote.core.record import Asked, Call, Finding, Findings, Study
+from rote.core.record import Call, Finding, Findings, ReportContext, Study
 from rote.core.result import Result
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
@@ -251,7 +251,7 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-def report(context: Asked) -> dict[str, Any] | str:
+def report(context: ReportContext) -> dict[str, Any] | str:
     if context.corpus is None:
         return "no corpus: --corpus names the index in which n-grams of the items are counted"
     return {"corpus": context.corpus, "n": _LONGEST}

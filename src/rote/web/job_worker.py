@@ -134,13 +134,13 @@ class PipeReporter:
         yield advance
         self._report(stage_progress(title, total or done, total, unit, self._clock() - begun))
 
-    def _report(self, told: Mapping[str, Any]) -> None:
-        stage, inside = told["stage"], told["share"]
+    def _report(self, status: Mapping[str, Any]) -> None:
+        stage, inside = status["stage"], status["share"]
         share = self._steps.share(stage, inside)
         if share is None:
             stage = f"{stage}, {100 * inside:.0f} %" if inside and inside < 1 else stage
         progress = {"stage": self._steps.name_step(stage), "share": share}
-        progress |= {"rate": told.get("rate", ""), "seconds_left": self._steps.seconds_left()}
+        progress |= {"rate": status.get("rate", ""), "seconds_left": self._steps.seconds_left()}
         self._tell({"progress": progress})
 
     def say(self, line: str) -> None:
@@ -150,9 +150,9 @@ class PipeReporter:
         self.say(line)
 
 
-def name_files(told: object, files: Mapping[str, Path | str]) -> str:
+def name_files(message: object, files: Mapping[str, Path | str]) -> str:
     """What the shell would say, with files and fields called as the app's pages call them."""
-    line = str(told)
+    line = str(message)
     for key, path in files.items():
         if os.sep in str(path):
             line = line.replace(str(path), key.split("~")[0])

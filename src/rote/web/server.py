@@ -146,11 +146,11 @@ def _stop_jobs_first(server: Any, jobs: Any) -> None:
     """Pages that follow a job hold a connection, for which the server would wait in vain."""
     shutdown = server.shutdown
 
-    async def ending(*arguments: Any, **named: Any) -> None:
+    async def ending(*arguments: Any, **keywords: Any) -> None:
         import asyncio
 
         await asyncio.to_thread(jobs.stop)
-        await shutdown(*arguments, **named)
+        await shutdown(*arguments, **keywords)
 
     server.shutdown = ending
 

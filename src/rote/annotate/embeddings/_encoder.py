@@ -322,18 +322,18 @@ def _shares(near: Array, length: int, filled: int, total: Array) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _gather(near: Array, values: Array, length: int, filled: int, seen: Array) -> None:
+def _gather(near: Array, values: Array, length: int, filled: int, out: Array) -> None:
     """The values of all pieces by their shares, eight pieces in one go over the columns."""
-    size = seen.shape[1]
+    size = out.shape[1]
     for piece in range(length):
         for column in range(size):
-            seen[piece, column] = _ZERO
+            out[piece, column] = _ZERO
     for v in range(0, filled, 8):
         for p in range(length):
             s0, s1, s2, s3 = near[v, p], near[v + 1, p], near[v + 2, p], near[v + 3, p]
             s4, s5, s6, s7 = near[v + 4, p], near[v + 5, p], near[v + 6, p], near[v + 7, p]
             for c in range(size):
-                seen[p, c] += (
+                out[p, c] += (
                     (s0 * values[v, c] + s1 * values[v + 1, c])
                     + (s2 * values[v + 2, c] + s3 * values[v + 3, c])
                 ) + (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rote.cli._flags import build, flags
 from rote.cli._index import several
 from rote.cli._output import LINES, deliver
-from rote.cli._record import Further, Given, record_command
+from rote.cli._record import Further, Invocation, record_command
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.metric import option
@@ -44,39 +44,39 @@ class GrowthOptions:
     )
 
 
-def prepare(given: Given) -> Mapping[str, Any]:
+def prepare(invocation: Invocation) -> Mapping[str, Any]:
     """Refuse before the work what cannot work; both flags need the verdict on every sentence."""
     from rote.index.folders.manifest import is_index
     from rote.search.reference_corpus import NO_CORPUS
 
-    options = build(GrowthOptions, given.options)
+    options = build(GrowthOptions, invocation.options)
     if not (options.accept or options.write):
         return {}
-    if not given.options["corpus"]:
+    if not invocation.options["corpus"]:
         raise OptionError(NO_CORPUS)
-    if given.options["within"]:
+    if invocation.options["within"]:
         raise OptionError("--within averages over sets of texts: it keeps and accepts no sentences")
     if options.accept:
-        against = Path(given.options["corpus"])
+        against = Path(invocation.options["corpus"])
         if not is_index(against):
             raise OptionError(
                 f"--accept adds to an index, and {against} is none: make one with "
                 f"`rote index build {against} -o IDX`, and name that with --corpus"
             )
-        if _STDIN in given.files:
+        if _STDIN in invocation.files:
             raise OptionError("--accept reads the texts twice: put standard input into a file")
     return {_VERDICTS: True}
 
 
-def finish(result: Result, given: Given) -> None:
+def finish(result: Result, invocation: Invocation) -> None:
     """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
     from rote.report import result_tables as tables
     from rote.report.result_tables import print_originality
 
-    options, verdicts = build(GrowthOptions, given.options), result.tables.get(_VERDICTS, ())
+    options, verdicts = build(GrowthOptions, invocation.options), result.tables.get(_VERDICTS, ())
     if options.write:
         _write_passing(verdicts, options.write)
-    if not given.options[_VERDICTS]:
+    if not invocation.options[_VERDICTS]:
         other_tables = {name: rows for name, rows in result.tables.items() if name != _VERDICTS}
         result = replace(result, tables=other_tables)
 
@@ -84,9 +84,9 @@ def finish(result: Result, given: Given) -> None:
         tables.print_results([result], console)
         print_originality(result, console)
 
-    deliver([result], given.output, panel=False, show=show)
+    deliver([result], invocation.output, panel=False, show=show)
     if options.accept:
-        _accept(verdicts, given)
+        _accept(verdicts, invocation)
 
 
 def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
@@ -110,13 +110,13 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
     write_atomically(path, "".join(f"{line}\n" for line in lines))
 
 
-def _accept(verdicts: Iterable[Row], given: Given) -> None:
+def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
 
     from rote.search.originality.authors import read_author_names
 
-    path, authors = Path(given.options["corpus"]), given.options["authors"]
+    path, authors = Path(invocation.options["corpus"]), invocation.options["authors"]
     known = read_author_names(authors) if authors else None
-    accepted = accept(path, verdicts, _records(given), given.reporter, known)
+    accepted = accept(path, verdicts, _records(invocation), invocation.reporter, known)
     if accepted.documents:
         line = (
             f"accepted {several(accepted.sentences, 'sentence')} of "
@@ -124,24 +124,24 @@ def _accept(verdicts: Iterable[Row], given: Given) -> None:
         )
     else:
         line = "accepted nothing"
-    given.reporter.say(f"{line} into {path}")
+    invocation.reporter.say(f"{line} into {path}")
     if accepted.known:
         known_ids = ", ".join(accepted.known[:_NAMED]) + ", …" * (len(accepted.known) > _NAMED)
         count = several(len(accepted.known), "text")
-        given.reporter.say(f"passed over {count} whose id the index holds: {known_ids}")
+        invocation.reporter.say(f"passed over {count} whose id the index holds: {known_ids}")
 
 
-def _records(given: Given) -> Iterable[Document]:
+def _records(invocation: Invocation) -> Iterable[Document]:
     """The texts once more, for their authors and citations."""
     from rote.annotate.store import is_store, open_store
     from rote.corpus import ReadOptions, open_corpus
 
-    files = [Path(name) for name in given.files]
+    files = [Path(name) for name in invocation.files]
     if len(files) == 1 and is_store(files[0]):
         return (
             document for batch, _ in open_store(files[0]).pieces() for document in batch.documents
         )
-    return open_corpus(files, build(ReadOptions, given.options))
+    return open_corpus(files, build(ReadOptions, invocation.options))
 
 
 command = record_command(

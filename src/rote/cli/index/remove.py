@@ -57,18 +57,18 @@ def index_remove(
 @command_of(
     __doc__,
     index_argument(),
-    click.Argument(["given"], metavar="ID...", nargs=-1),
+    click.Argument(["document_ids"], metavar="ID...", nargs=-1),
     skip=("UseOptions.memory", "UseOptions.engine"),
 )
 def command(
     idx: Path,
-    given: tuple[str, ...],
+    document_ids: tuple[str, ...],
     chosen: RemoveOptions,
     options: UseOptions,
     summary: SummaryOptions,
     reporter: TerminalReporter,
 ) -> None:
-    carry_out(_work(idx, given, chosen, options, reporter), idx, summary, reporter)
+    carry_out(_work(idx, document_ids, chosen, options, reporter), idx, summary, reporter)
 
 
 def _work(

@@ -112,13 +112,15 @@ def fitting_lemmas(
     return good, "" if good or not whys else max(whys, key=_STAGES.index)
 
 
-def shared_senses(lemma: str, other: str, pos: Pos, lexicon: SynonymLexicon) -> tuple[float, float]:
+def shared_senses(
+    lemma: str, synonym: str, pos: Pos, lexicon: SynonymLexicon
+) -> tuple[float, float]:
     """Which share of the senses of a lemma, by how usual they are, the other has too; and the
     other way round, the senses of the other as noun and verb together."""
-    senses, its = lexicon.senses(lemma, pos), lexicon.senses(other, pos)
+    senses, its = lexicon.senses(lemma, pos), lexicon.senses(synonym, pos)
     common = {sense.synset for sense in senses} & {sense.synset for sense in its}
     back = _share_of_synsets(its, common) * _share_of_pos(
-        _times_met(its), _times_met(lexicon.senses(other, _OTHER[pos]))
+        _times_met(its), _times_met(lexicon.senses(synonym, _OTHER[pos]))
     )
     return _share_of_synsets(senses, common), back
 
@@ -153,19 +155,19 @@ def _is_usual(word: Word, lemma: str, met: int) -> bool:
     return met >= _MET and rarity <= _RAREST and farther <= _FARTHER
 
 
-def _means_same(lemma: str, other: str, pos: Pos, met: int, lexicon: SynonymLexicon) -> bool:
+def _means_same(lemma: str, synonym: str, pos: Pos, met: int, lexicon: SynonymLexicon) -> bool:
     """Whether two lemmas mean the same most of the time."""
-    there, back = shared_senses(lemma, other, pos, lexicon)
-    both, near = there * back, nearness(lemma, other)
+    there, back = shared_senses(lemma, synonym, pos, lexicon)
+    both, near = there * back, nearness(lemma, synonym)
     least_there, least = NEAR_SHARED if near is not None and near >= _NEARER else SHARED
     if there < least_there or both < least:
         return False
-    if there < 1 and other.endswith(lemma):  # a lid is more than an eyelid
+    if there < 1 and synonym.endswith(lemma):  # a lid is more than an eyelid
         return False
-    if frozenset((lemma, other)) in _APART:
+    if frozenset((lemma, synonym)) in _APART:
         return False
     if " " in lemma:  # a glove is more than a baseball glove
-        return both >= _SHARED_ALONE and (pos == "verb" or other not in lemma.split())
+        return both >= _SHARED_ALONE and (pos == "verb" or synonym not in lemma.split())
     if near is None:
         return both >= _SHARED_ALONE or met >= _MET_FAR
     return near >= _NEAR or (both >= _SHARED_FAR and met >= _MET_FAR)

@@ -235,12 +235,12 @@ def bound_reason(tokens: Sequence[Token], at: int, length: int, lemma: str, pos:
     return _noun_reason(tokens[at], before, after, as_a)
 
 
-def take_same_clauses(lemma: str, other: str) -> bool:
-    return any(lemma in verbs and other in verbs for verbs in _SAME_CLAUSES)
+def take_same_clauses(lemma: str, synonym: str) -> bool:
+    return any(lemma in verbs and synonym in verbs for verbs in _SAME_CLAUSES)
 
 
-def take_same_prepositions(lemma: str, other: str) -> bool:
-    return any(lemma in verbs and other in verbs for verbs in _SAME_PREPOSITIONS)
+def take_same_prepositions(lemma: str, synonym: str) -> bool:
+    return any(lemma in verbs and synonym in verbs for verbs in _SAME_PREPOSITIONS)
 
 
 def _is_hyphenated(token: Token, before: Token | None) -> bool:

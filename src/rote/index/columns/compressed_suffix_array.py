@@ -501,7 +501,7 @@ def _read_everything(csa, ids, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _encode_blocks(numbers, written, rank_bits, marks, begins, out):  # type: ignore[no-untyped-def]
+def _encode_blocks(numbers, block_count, rank_bits, marks, begins, out):  # type: ignore[no-untyped-def]
     """Fill in whole blocks and where they begin, the first at 0; gives where the last ends.
 
     `marks` says how many ranks before are written down.
@@ -516,7 +516,7 @@ def _encode_blocks(numbers, written, rank_bits, marks, begins, out):  # type: ig
             if k and numbers[start + k] < numbers[start + k - 1]:
                 falls += wrap
             block[k] = numbers[start + k] + falls - numbers[start]
-            if written[start + k]:
+            if block_count[start + k]:
                 written_down |= np.uint32(1) << np.uint32(k)
                 marks += 1
         width = 0

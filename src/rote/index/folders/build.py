@@ -29,7 +29,7 @@ from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.language_check import remarks
 from rote.annotate.pieces import (
-    KEPT,
+    RESUME_NOTE,
     AnnotatedShard,
     AnnotateShard,
     checked,
@@ -433,19 +433,19 @@ def annotate_new_pieces(
     engine: Engine,
     done: BuildProgress,
     ids: KnownIds,
-    told: Problems,
+    problems: Problems,
 ) -> Iterator[NextPiece]:
     """Pieces that the index does not hold; of what is done already only the size, and a note."""
     skip = corpus.options.on_error == "skip"
     work = replace(work, known_contents=done.contents)
     for without, piece in pieces(corpus, work, engine):
-        told.add(piece.batch.problems)
+        problems.add(piece.batch.problems)
         if done.holds(piece.content):
             yield NextPiece(piece.size, note=IN_INDEX)
             continue
         new = left_of(piece, work.path, partial(ids.check, skip=skip))
         if new is not piece.batch:
-            told.add(new.problems[len(piece.batch.problems) :])
+            problems.add(new.problems[len(piece.batch.problems) :])
             piece = without(new)
         sealed, name = done.sealed(piece.content) if new.documents else (False, "")
         if not sealed and piece.content in work.known_contents:
@@ -630,7 +630,7 @@ class SegmentWriter:
     def _seal(self, group: _PieceQueue) -> SealedSegment:
         if self._engine.remote:
             pieces = list(group)  # waits for the last
-            sealed = next(self._engine.map(self._work, [pieces], doing="sealing", kept=KEPT))
+            sealed = next(self._engine.map(self._work, [pieces], doing="sealing", note=RESUME_NOTE))
         else:
             sealed = self._work(group, group)
         for piece in group.pieces:

@@ -392,9 +392,9 @@ def _number_rows(ids: Array, row_of: Array, run: tuple[int, int]) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _longest(ids: Array, row_of: Array, text: tuple[int, int], other: tuple[int, int]) -> int:
+def _longest(ids: Array, row_of: Array, text: tuple[int, int], reference: tuple[int, int]) -> int:
     """Length of the longest common subsequence of two runs."""
-    words, others = ids[text[0] : text[1]], ids[other[0] : other[1]]
+    words, others = ids[text[0] : text[1]], ids[reference[0] : reference[1]]
     masks = marks(others, row_of)
     length = held(words, row_of, np.empty(len(words) + 1, np.int32))
     forget(others, row_of)
@@ -405,31 +405,31 @@ def _longest(ids: Array, row_of: Array, text: tuple[int, int], other: tuple[int,
 def _union(
     ids: Array,
     row_of: Array,
-    left: Array,
+    remaining: Array,
     begins: Array,
     text: tuple[int, int],
-    other: tuple[int, int],
+    reference: tuple[int, int],
 ) -> int:
     """Words of the reference's lines that lie on a common subsequence with some line of the text.
 
     A word counts at most as often as the text holds it.
     """
     for place in range(text[0], text[1]):
-        left[ids[place]] += 1
+        remaining[ids[place]] += 1
     hits = 0
-    line = other[0]
-    while line < other[1]:
+    line = reference[0]
+    while line < reference[1]:
         end = line + 1
-        while end < other[1] and not begins[end]:
+        while end < reference[1] and not begins[end]:
             end += 1
         on_path = _on_paths(ids, row_of, begins, text, (line, end))
         for place in range(line, end):
-            if on_path[place - line] and left[ids[place]] > 0:
-                left[ids[place]] -= 1
+            if on_path[place - line] and remaining[ids[place]] > 0:
+                remaining[ids[place]] -= 1
                 hits += 1
         line = end
     for place in range(text[0], text[1]):
-        left[ids[place]] = 0
+        remaining[ids[place]] = 0
     return hits
 
 

@@ -488,8 +488,8 @@ def check_name(answer: EndpointAnswer, requested: str, where: str) -> None:
     )
 
 
-def _is_same_model(named: str, requested: str) -> bool:
-    actual, requested_part = (_last_part(name) for name in (named, requested))
+def _is_same_model(actual_name: str, requested: str) -> bool:
+    actual, requested_part = (_last_part(name) for name in (actual_name, requested))
     return actual.startswith(requested_part) or requested_part.startswith(actual)
 
 

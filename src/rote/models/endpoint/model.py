@@ -172,13 +172,13 @@ class Endpoint:
     def length(self, text: str) -> int:
         return max(1, round(len(text) / _CHARACTERS))
 
-    def about_to(self, requests: int, read: int, written: int) -> None:
+    def about_to(self, requests: int, read: int, generated: int) -> None:
         """Say what is to come, once; refuse where it costs and nobody has agreed."""
         with self._lock:
             if self._estimated:
                 return
             self._estimated = True
-        estimate = CostEstimate(requests, read, written, self.price)
+        estimate = CostEstimate(requests, read, generated, self.price)
         if estimate.cost and not self.yes:
             self._estimated = False
             raise OptionError(f"{self.where}: {estimate}. Agree to that with --yes")

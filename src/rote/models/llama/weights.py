@@ -290,11 +290,11 @@ def arrange_weights(tensors: TensorFile, shape: Shape) -> Weights:
     return Weights(shape, embedding, layers, norm, np.ascontiguousarray(head.T), cosines, sines)
 
 
-def check_all_used(tensors: TensorFile, taken: set[str]) -> None:
+def check_all_used(tensors: TensorFile, used: set[str]) -> None:
     """Whether every tensor has its place: one that has none would change the numbers."""
     for name in tensors.places:
         # Written by some versions although they follow from the rest.
-        if name in taken or name == "lm_head.weight" or name.endswith("inv_freq"):
+        if name in used or name == "lm_head.weight" or name.endswith("inv_freq"):
             continue
         raise InputError(
             f"tensor '{name}' has no place in a plain Llama decoder",
@@ -303,22 +303,22 @@ def check_all_used(tensors: TensorFile, taken: set[str]) -> None:
         )
 
 
-def _take(tensors: TensorFile, taken: set[str], name: str, *shape: int) -> Single:
-    taken.add(name)
+def _take(tensors: TensorFile, used: set[str], name: str, *shape: int) -> Single:
+    used.add(name)
     return tensors.take(name, *shape)
 
 
-def _read_layer(tensors: TensorFile, shape: Shape, number: int, taken: set[str]) -> DecoderLayer:
+def _read_layer(tensors: TensorFile, shape: Shape, number: int, used: set[str]) -> DecoderLayer:
     before = f"model.layers.{number}."
     queries, keys = shape.heads * shape.head, shape.groups * shape.head
 
     def product(outputs: dict[str, int], inputs: int, biased: bool) -> Product:
         matrices = [
-            _take(tensors, taken, f"{before}{name}.weight", size, inputs)
+            _take(tensors, used, f"{before}{name}.weight", size, inputs)
             for name, size in outputs.items()
         ]
         biases = [
-            _take(tensors, taken, f"{before}{name}.bias", size)
+            _take(tensors, used, f"{before}{name}.bias", size)
             for name, size in outputs.items()
             if biased
         ]
@@ -326,7 +326,7 @@ def _read_layer(tensors: TensorFile, shape: Shape, number: int, taken: set[str])
         return Product(matrix, np.concatenate(biases) if biased else None)
 
     def norm(name: str) -> Single:
-        return _take(tensors, taken, f"{before}{name}.weight", shape.hidden)
+        return _take(tensors, used, f"{before}{name}.weight", shape.hidden)
 
     looking = {"self_attn.q_proj": queries, "self_attn.k_proj": keys, "self_attn.v_proj": keys}
     inner = {"mlp.gate_proj": shape.inner, "mlp.up_proj": shape.inner}

@@ -83,7 +83,7 @@ class Ragged:
         )
         return cls(*moved)
 
-    def rows(self, numbers: Integers, filler: int, *, left: bool = False) -> tuple[Any, Any]:
+    def rows(self, numbers: Integers, filler: int, *, pad_left: bool = False) -> tuple[Any, Any]:
         """Some rows side by side, padded to the longest, and where they are no padding."""
         import torch
 
@@ -91,7 +91,7 @@ class Ragged:
         lengths = self.lengths[chosen]
         width = int(lengths.max())
         place = torch.arange(width, device=lengths.device)[None]
-        if left:
+        if pad_left:
             place = place - (width - lengths[:, None])
         mask = (place >= 0) & (place < lengths[:, None])
         at = (self.starts[chosen][:, None] + place).clamp(0, max(len(self.flat) - 1, 0))
@@ -125,7 +125,7 @@ class PairTokens:
         import torch
 
         alone = self.start is None
-        inputs, mask = self.documents.rows(numbers, self.pad, left=alone)
+        inputs, mask = self.documents.rows(numbers, self.pad, pad_left=alone)
         targets, is_target = self.references.rows(
             numbers if references_of is None else references_of, self.pad
         )

@@ -41,19 +41,19 @@ _ALPHA = 2
 """What adapters say is multiplied by this."""
 
 
-def start_from_config(named: str, texts: Iterable[str], seed: int, device: str) -> Loaded:
+def start_from_config(name: str, texts: Iterable[str], seed: int, device: str) -> Loaded:
     """Random weights of a shape (`model_config`), and a tokenizer learned from texts."""
-    config = model_config(named)
+    config = model_config(name)
     longest = int(getattr(config, "max_position_embeddings", _POSITIONS))
     return random_model(config, train_tokenizer(texts, config.vocab_size, longest), seed, device)
 
 
-def model_config(named: str) -> Any:
+def model_config(config: str) -> Any:
     """`tiny`, `small`, or a config.json of transformers (a folder's, or the file itself)."""
     _, transformers = libraries()
-    if named not in SHAPES:
-        return _read_config(named, transformers)
-    shape = SHAPES[named]
+    if config not in SHAPES:
+        return _read_config(config, transformers)
+    shape = SHAPES[config]
     both = {
         f"{side}_{name}": shape[key]
         for side in ("encoder", "decoder")
@@ -115,11 +115,11 @@ def add_adapters(loaded: Loaded, rank: int, seed: int) -> Callable[[], None]:
     return merge
 
 
-def _read_config(named: str, transformers: Any) -> Any:
-    path = Path(named) / "config.json" if Path(named).is_dir() else Path(named)
+def _read_config(config: str, transformers: Any) -> Any:
+    path = Path(config) / "config.json" if Path(config).is_dir() else Path(config)
     if not path.is_file():
         raise OptionError(
-            f"--from-config takes {', '.join(SHAPES)} or a config.json, not '{named}'"
+            f"--from-config takes {', '.join(SHAPES)} or a config.json, not '{config}'"
         )
     try:
         return transformers.AutoConfig.for_model(**read_json(path))

@@ -15,7 +15,7 @@ def render_page(name: str, script: str, **values: Any) -> str:
 
     folder = files("rote.report.texts").joinpath("pages")
     environment = Environment(
-        loader=FunctionLoader(lambda one: folder.joinpath(one).read_text("utf-8")),
+        loader=FunctionLoader(lambda file: folder.joinpath(file).read_text("utf-8")),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,

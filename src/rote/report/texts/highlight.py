@@ -77,14 +77,14 @@ def cut_pieces(text: str, marks: Sequence[Mark]) -> list[MarkedPiece]:
 def mark_paragraphs(
     text: str,
     marks: Sequence[Mark],
-    shown: Callable[[MarkedPiece, bool], Mapping[str, Any]],
+    show: Callable[[MarkedPiece, bool], Mapping[str, Any]],
     *,
     between: re.Pattern[str] = LINES,
     lanes: int = 1_000,
 ) -> list[dict[str, Any]]:
     """The pieces of each paragraph as a page shows them, and how many lanes it needs.
 
-    `shown` gives what a page has to know of a piece, and hears whether it is the piece's first
+    `show` gives what a page has to know of a piece, and hears whether it is the piece's first
     part: a piece that goes over paragraphs has one in each. At most so many `lanes` are counted.
     """
     paragraphs: list[dict[str, Any]] = [{"runs": [], "lanes": 0}]
@@ -96,7 +96,7 @@ def mark_paragraphs(
                 paragraphs.append({"runs": [], "lanes": 0})
             if part:
                 paragraphs[-1]["lanes"] = max(paragraphs[-1]["lanes"], deepest)
-                paragraphs[-1]["runs"].append({"text": part, **shown(piece, first)})
+                paragraphs[-1]["runs"].append({"text": part, **show(piece, first)})
                 first = False
     return [paragraph for paragraph in paragraphs if paragraph["runs"]]
 

@@ -124,10 +124,10 @@ class BackOff:
             text.append(item)
         return [self.shared.strings[item] for item in text[prompt_length:]]
 
-    def mix(self, seen: NDArray[np.int64], context: NDArray[np.int64], shorter: Floats) -> Floats:
+    def mix(self, counts: NDArray[np.int64], context: NDArray[np.int64], shorter: Floats) -> Floats:
         """The formula above, for many items at once."""
         doubt = self.scale * context.astype(np.float64) ** self.power
-        mixed: Floats = (seen + doubt * shorter) / (context + doubt)
+        mixed: Floats = (counts + doubt * shorter) / (context + doubt)
         return mixed
 
     def events(self) -> int:

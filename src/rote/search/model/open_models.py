@@ -25,16 +25,16 @@ class NamedModel:
     name: str
 
 
-def open_model(named: str, options: ModelOptions, reporter: Reporter) -> Model:
+def open_model(spec: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`index:FOLDER`, or a model of one of the backends."""
-    if named.startswith(_INDEX):
+    if spec.startswith(_INDEX):
         from rote.search.model.index_language_model import open_index_model
 
-        folder = named.removeprefix(_INDEX)
+        folder = spec.removeprefix(_INDEX)
         if not folder.partition("#")[0]:
-            raise OptionError(f"'{named}' names no model: index:FOLDER")
+            raise OptionError(f"'{spec}' names no model: index:FOLDER")
         return open_index_model(folder)
-    return opening.open_model(named, options, reporter)
+    return opening.open_model(spec, options, reporter)
 
 
 def open_models(

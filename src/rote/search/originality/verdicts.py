@@ -161,19 +161,19 @@ def find_common(edges: Edges, verdicts: SentenceVerdicts) -> FragmentSpans:
     return FragmentSpans(np.array(starts, np.int64), np.array(ends, np.int64))
 
 
-def remarks(ground: GroundTruth, rule: Rule, relax: int, named: str) -> list[str]:
+def remarks(ground: GroundTruth, rule: Rule, relax: int, corpus_name: str) -> list[str]:
     """What is to be known of a ground truth before its verdicts are read."""
     sources, lines = ground.sources.count, list[str]()
     if not ground.index.items_held(ground.layer):
-        return [f"{named} is empty: every fragment is original"]
+        return [f"{corpus_name} is empty: every fragment is original"]
     if sources <= relax:
         lines.append(
-            f"{named} has {several(sources, 'source')}: whatever it holds needs a "
+            f"{corpus_name} has {several(sources, 'source')}: whatever it holds needs a "
             "citation, nothing is common property"
         )
     if rule == "words":
         lines.append(
-            f"{named} has no tags: word lists say which words no fragment begins or ends with"
+            f"{corpus_name} has no tags: word lists say which words no fragment begins or ends with"
         )
     return lines
 

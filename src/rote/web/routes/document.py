@@ -16,7 +16,7 @@ from rote.index.index import Index
 from rote.report.texts.highlight import MarkedPiece, cut_pieces
 from rote.web.app import IndexState, answer_from_index, open_index_of, run_in_pool
 from rote.web.render import document_link, make_link, render_page
-from rote.web.routes.search import Asked
+from rote.web.routes.search import Question
 from rote.web.search_views import SearchQuestion, document_hits
 from rote.web.workspace import OpenIndex
 
@@ -57,7 +57,7 @@ async def document_page(
     request: Request,
     key: str,
     id: str,
-    question: Asked,
+    question: Question,
     from_: From = None,
     to: To = None,
     at: At = None,

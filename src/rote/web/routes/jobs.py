@@ -110,7 +110,7 @@ def _list_commands() -> list[dict[str, Any]]:
         about = {"name": name, "title": record.title, "says": records.summary(name)}
         about |= {"command": " ".join(records.words_of(name)), "group": records.group_of(name)}
         commands.append({**about, "takes": input_kind(record)})
-    return sorted(commands, key=lambda one: records.order_of(one["name"]))
+    return sorted(commands, key=lambda command: records.order_of(command["name"]))
 
 
 def _run_response(

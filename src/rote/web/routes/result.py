@@ -310,7 +310,7 @@ def _reference_of(entry: HistoryEntry) -> str:
 
 def _reference_first(answers: Sequence[SetAnswer], reference: str) -> list[SetAnswer]:
     """The reference first, the others as they come."""
-    return sorted(answers, key=lambda one: one.source != reference)
+    return sorted(answers, key=lambda answer: answer.source != reference)
 
 
 _ROWS = 50

@@ -69,12 +69,12 @@ def read_question(
     return SearchQuestion(q, layer, sort, context, page, per, tuple(where), seed)
 
 
-Asked = Annotated[SearchQuestion, Depends(read_question)]
+Question = Annotated[SearchQuestion, Depends(read_question)]
 
 
 def read_view(
     request: Request,
-    question: Asked,
+    question: Question,
     index: str = "",
     view: Literal["lines", "forms", "before", "after", "collocates", "by"] = "lines",
     by: str = "",
@@ -175,7 +175,7 @@ async def list_indexes(request: Request) -> Response:
     summary="A page of the matches of a query, with the text around them",
     response_model=app.SearchAnswer,
 )
-async def search(request: Request, index: Key, question: Asked) -> Response:
+async def search(request: Request, index: Key, question: Question) -> Response:
     def find(opened: OpenIndex) -> dict[str, Any]:
         result = search_view(opened, SearchView(index, question))
         lines = [{name: line[name] for name in COLUMNS} for line in result["lines"]]
@@ -189,7 +189,7 @@ async def search(request: Request, index: Key, question: Asked) -> Response:
     summary="What a query matched, and how often",
     response_model=app.FormsAnswer,
 )
-async def search_forms(request: Request, index: Key, question: Asked) -> Response:
+async def search_forms(request: Request, index: Key, question: Question) -> Response:
     return await _answer_tally(request, SearchView(index, question, "forms"))
 
 
@@ -201,7 +201,7 @@ async def search_forms(request: Request, index: Key, question: Asked) -> Respons
 async def search_groups(
     request: Request,
     index: Key,
-    question: Asked,
+    question: Question,
     by: Annotated[str, Query(description="A field: document, author, source, ...")] = "document",
 ) -> Response:
     return await _answer_tally(request, SearchView(index, question, "by", by), "groups")
@@ -213,7 +213,7 @@ async def search_groups(
     response_model=app.CollocatesAnswer,
 )
 async def search_collocates(
-    request: Request, index: Key, question: Asked, span: Span = 4
+    request: Request, index: Key, question: Question, span: Span = 4
 ) -> Response:
     return await _answer_tally(request, SearchView(index, question, "collocates", span=span))
 
@@ -226,7 +226,7 @@ async def search_collocates(
 async def search_beside(
     request: Request,
     index: Key,
-    question: Asked,
+    question: Question,
     side: Literal["after", "before"] = "after",
     span: Span = 1,
 ) -> Response:

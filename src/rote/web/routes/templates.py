@@ -376,10 +376,10 @@ async def index_templates(
 
 
 def _templates_response(
-    request: Request, form: TemplatesForm, status: int = 200, **shown: Any
+    request: Request, form: TemplatesForm, status: int = 200, **values: Any
 ) -> Response:
     context: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
-    context |= {"note": "", **shown}
+    context |= {"note": "", **values}
     opened = app_state(request).workspace
     looks = [preview_file(opened.file(key)) for key in form.files if key in opened.all_files()]
     listed = context["rows"] or context.get("templates") or ()

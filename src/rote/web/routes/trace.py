@@ -158,7 +158,7 @@ def citation_rows(text: str, fragments: Sequence[Fragment], key: str) -> list[di
         }
         for number, fragment in enumerate(list_cited(fragments)[:MOST_CITED], 1)
     ]
-    return sorted(rows, key=lambda one: -one["words"])
+    return sorted(rows, key=lambda row: -row["words"])
 
 
 def match_data(traced: Trace, key: str) -> dict[str, Any]:
