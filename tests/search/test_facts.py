@@ -117,6 +117,48 @@ His name is on the list. | His name is not on the list.
 The children were hungry. | The children weren't hungry.
 The guests liked the wine. | The guests did not like the wine.
 """
+REWORDED_NEGATION = """
+The old bridge is safe for lorries. | Trucks cannot cross the ancient bridge without danger, for it is not safe.
+She likes dogs very much. | She isn't fond of dogs at all.
+The boy had eaten breakfast before school. | Before going to school, the child did not have breakfast.
+The vaccine protects against the flu. | You are not protected from influenza by this vaccine.
+The shop sells fresh bread on Sundays. | On Sunday there is no fresh bread in the store.
+My uncle could swim across the lake. | My uncle was not able to swim over to the other side of the lake.
+The committee accepted the proposal. | The proposal was not approved by the panel.
+The driver saw the child on the road. | The motorist never noticed the kid in the street.
+He survived the crash. | He did not live through the accident.
+The letter reached her in time. | The letter did not get to her before it was too late.
+The cake was sweet enough for the guests. | For the visitors the cake was not sweet enough.
+All of the windows were broken by the storm. | The storm smashed none of the windows.
+The dentist found a hole in her tooth. | There was no cavity in her tooth, the dentist said.
+They paid for the meal. | They left without paying for what they had eaten.
+The king forgave his son. | The king never pardoned his boy.
+The engine starts when it is cold. | In cold weather the motor won't start.
+You should add salt to the water. | Put no salt in the water.
+The teacher believed the girl's story. | The girl told her tale, and the teacher did not believe it.
+The river freezes in winter. | When winter comes, the stream does not freeze over.
+The police caught the thief. | The burglar was not caught by the cops.
+The paint was dry by the evening. | In the evening the paint had not dried yet.
+He remembered where he had parked. | He had no memory of where he left the car.
+The soldiers obeyed the order. | The troops did not follow the command.
+Grandmother enjoyed the concert. | Grandma took no pleasure in the concert.
+The plane landed on the island. | The aircraft never came down on the island.
+The farmer sold his horse. | The farmer would not sell the horse he had.
+Her parents knew about the wedding. | Her mom and dad had not been told of the wedding.
+The key fits the lock. | That lock isn't one the key fits.
+The mayor answered the question of the reporter. | The journalist's question got no answer from the mayor.
+You can drink the water from this well. | The water of this well is not fit to drink.
+The trees grew tall in the valley. | In the valley, the trees did not become tall.
+The student passed the test because she had studied. | She had studied, and yet the student did not get through the exam.
+The candle was burning when we returned. | When we came back, the candle wasn't lit.
+The company will pay for the damage. | The firm is not going to cover the damage.
+He apologized to his neighbor. | He never said sorry to the man next door.
+The fish is fresh. | That fish isn't fresh any more.
+The lawyer told the truth in court. | In court the attorney did not say what was true.
+The children were allowed to stay up. | The kids weren't permitted to stay awake.
+Rain fell all week. | It did not rain for the whole week.
+She wore her ring on the journey. | While traveling she had no ring on.
+"""
 SAME = """
 She was born in 1912 in a small village. | In 1912 she was born in a little village.
 He has twenty-one cousins. | He has 21 cousins.
@@ -196,6 +238,7 @@ def differences(pairs):
         (DIFFERENT_NUMBERS, NUMBERS, 34),
         (DIFFERENT_NAMES, NAMES, 32),
         (DIFFERENT_NEGATION, NEGATION, 33),
+        (REWORDED_NEGATION, NEGATION, 30),
     ],
 )
 def test_pairs_whose_facts_differ_are_told(block, kind, least):
