@@ -118,12 +118,12 @@ The children were hungry. | The children weren't hungry.
 The guests liked the wine. | The guests did not like the wine.
 """
 REWORDED_NEGATION = """
-The old bridge is safe for lorries. | Trucks cannot cross the ancient bridge without danger, for it is not safe.
+The old bridge is safe for lorries. | Trucks cannot cross it without danger, it is not safe.
 She likes dogs very much. | She isn't fond of dogs at all.
-The boy had eaten breakfast before school. | Before going to school, the child did not have breakfast.
+The boy had eaten breakfast before school. | Before going to school, he did not have breakfast.
 The vaccine protects against the flu. | You are not protected from influenza by this vaccine.
 The shop sells fresh bread on Sundays. | On Sunday there is no fresh bread in the store.
-My uncle could swim across the lake. | My uncle was not able to swim over to the other side of the lake.
+My uncle could swim across the lake. | My uncle was not able to swim over to the other side.
 The committee accepted the proposal. | The proposal was not approved by the panel.
 The driver saw the child on the road. | The motorist never noticed the kid in the street.
 He survived the crash. | He did not live through the accident.
@@ -146,10 +146,10 @@ The plane landed on the island. | The aircraft never came down on the island.
 The farmer sold his horse. | The farmer would not sell the horse he had.
 Her parents knew about the wedding. | Her mom and dad had not been told of the wedding.
 The key fits the lock. | That lock isn't one the key fits.
-The mayor answered the question of the reporter. | The journalist's question got no answer from the mayor.
+The mayor answered the reporter. | The journalist got no answer from the mayor.
 You can drink the water from this well. | The water of this well is not fit to drink.
 The trees grew tall in the valley. | In the valley, the trees did not become tall.
-The student passed the test because she had studied. | She had studied, and yet the student did not get through the exam.
+The student passed the test because she had studied. | She did not get through the exam.
 The candle was burning when we returned. | When we came back, the candle wasn't lit.
 The company will pay for the damage. | The firm is not going to cover the damage.
 He apologized to his neighbor. | He never said sorry to the man next door.
