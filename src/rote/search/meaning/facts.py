@@ -318,8 +318,8 @@ def _denies(one: TextFacts, other: TextFacts) -> bool:
         return False
     if more.denied & fewer.lemmas or not (more.denied and fewer.lemmas):
         return bool(more.denied & fewer.lemmas)
-    denied, said = (
+    denied, stated = (
         static.unit(static.weighted_rows(sorted(each)).astype(np.int64))
         for each in (more.denied, fewer.lemmas)
     )
-    return bool(np.max(denied @ said.T) >= _SAME_DENIED)
+    return bool(np.max(denied @ stated.T) >= _SAME_DENIED)
