@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ import rote
 from rote.core.model import Continuation
 from rote.core.result import Result
 from rote.measure._template_corpus import within
+from rote.measure.driver import pipeline
+from rote.measure.driver.facets import measure_facets
 from rote.models.backends.fake import Fake
 from rote.report import result_tables as tables
 from rote.report.charts import draw_figures
@@ -42,6 +45,24 @@ def test_perplexity_is_two_to_the_mean_bits_of_all_tokens(model: str) -> None:
     assert values["perplexity"] == pytest.approx(2 ** (bits / 8))
     assert values["bits_per_word"] == pytest.approx(bits / 8)
     assert values["bits_per_byte"] == pytest.approx(bits / sum(map(len, texts)))
+
+
+def test_only_a_model_has_the_threads_of_blas(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    counts: list[set[int]] = []
+
+    def counted(*inputs: Any, **settings: Any) -> Any:
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        counts.append({pool["num_threads"] for pool in pools})
+        return measure_facets(*inputs, **settings)
+
+    monkeypatch.setattr(pipeline, "measure_facets", counted)
+    with threadpool_limits(2, user_api="blas"):
+        rote.perplexity(["The cat sat down"], model=model, matched=False)
+        rote.lexical(["The cat sat down"], matched=False)
+    assert counts == [{2}, {1}]
 
 
 def test_without_a_model_perplexity_is_undefined_and_says_so() -> None:

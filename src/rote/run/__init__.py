@@ -154,12 +154,9 @@ def one_blas_thread() -> Iterator[None]:
     """Products and eigenvalues on the thread that asks for them: OpenBLAS's own threads would wait
     for the cores that `side_by_side` has filled, which takes many times as long."""
     import scipy.linalg  # noqa: F401  (it has an OpenBLAS beside numpy's)
-    from threadpoolctl import ThreadpoolController
+    from threadpoolctl import threadpool_limits
 
-    pools = ThreadpoolController().select(user_api="blas")
-    # A model runs by itself, and torch may have an OpenBLAS for it.
-    files = [pool["filepath"] for pool in pools.info() if "torch" not in pool["filepath"]]
-    with pools.select(filepath=files).limit(limits=1):
+    with threadpool_limits(1, user_api="blas"):
         yield
 
 

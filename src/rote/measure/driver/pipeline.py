@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -173,7 +174,9 @@ def measure_all(
         return measure
 
     begun = [begin(number, *choice) for number, choice in enumerate(chosen, 1)]
-    with run.one_blas_thread():
+    # A model that measures ask runs by itself.
+    asks_model = any(getattr(options, "model", None) for _, options in chosen)
+    with nullcontext() if asks_model else run.one_blas_thread():
         for (metric, _), measured in zip(chosen, _measure_at_once(begun, settings.jobs, steps)):
             try:
                 policy.add_result(*measured())
