@@ -367,3 +367,24 @@ def test_what_moves_with_the_number_of_sentences_is_not_tested_where_they_are_dr
         assert {row["value"] for row in result.comparisons} == tested
         said = any("not tested" in note for note in result.by_source["a"].notes)
         assert said == (most == 3)
+
+
+def test_half_samples_of_the_vendi_score_vary_as_the_score_does() -> None:
+    """A score that grows with the texts varies less in half of them, until it has its size."""
+    rng = np.random.default_rng(1)
+    topics = rng.normal(size=(12, 1, 48))
+    texts, scores, errors = 20, [], []
+    (vendi_score,) = (v for v in semantic.values(semantic.Options()) if v.name == "vendi")
+    for _ in range(250):
+        apart = rng.gamma(2, 0.5, (texts, 1, 1))
+        about = topics[rng.integers(0, 12, texts)] + rng.normal(size=(texts, 1, 48)) * apart
+        vectors = about + 0.7 * rng.normal(size=(texts, 4, 48)) * apart
+        vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+        scores.append(semantic.vendi(vectors.reshape(-1, 48)))
+        takes = [rng.permutation(texts)[: texts // 2] for _ in range(20)]
+        halves = np.array([semantic.vendi(vectors[take].reshape(-1, 48)) for take in takes])
+        at_full_size = vendi_score.at_full_size(halves, scores[-1])
+        errors.append([halves.std(ddof=1), at_full_size.std(ddof=1)])
+    of_halves, brought_to_size = np.sqrt(np.square(errors).mean(axis=0)) / np.std(scores, ddof=1)
+    assert of_halves < 0.8
+    assert 0.85 < brought_to_size < 1.2

@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.array_types import Floats
 from rote.core.errors import OptionError
 from rote.core.numbers import parse_memory
 from rote.core.progress import Reporter, Silent
@@ -148,6 +149,13 @@ class Value:
     """Whether permuted groups have values of the same kind, so that a difference can be tested."""
     size: bool = False
     """Whether it is itself the length of texts, which equal lengths would leave nothing of."""
+    extensive: bool = False
+    """Whether half of the texts have about half of it, and vary by half as much."""
+
+    def at_full_size(self, halves: Floats, value: float) -> Floats:
+        """Half-samples of an extensive value, brought to its size; others as they are."""
+        mean = float(halves.mean())
+        return halves * (value / mean) if self.extensive and mean > 0 else halves
 
     @property
     def moves_with_texts(self) -> bool:

@@ -115,7 +115,7 @@ def values(options: Options) -> tuple[Value, ...]:
         Value("semantic", "mean distance of sentence embeddings", "diverse", "texts", share=True),
         nearest,
         # At equal length its test was wrong in 11 % of studies where lengths differ 4 times.
-        Value("vendi", "Vendi score", "diverse", "both", tested=False),
+        Value("vendi", "Vendi score", "diverse", "both", tested=False, extensive=True),
     )
 
 

@@ -214,7 +214,13 @@ class EqualLengths:
                 advance=advance,
                 many=lambda takes: self.many(takes, self.names, self.windows),
             )
-            halves[source] = {name: scale[name] * drawn[name] for name in drawn}
+            halves[source] = {
+                value.name: value.at_full_size(
+                    scale[value.name] * drawn[value.name], values.values[source][value.name]
+                )
+                for value in self.source.metric.values(self.source.options)
+                if value.name in drawn
+            }
         return halves
 
     def test(

@@ -417,6 +417,13 @@ class _MeasureRun:
                 if random:
                     drawn = draw_half_samples(self.draw, **how)
                     halves[source] |= {name: drawn[name] for name in random & drawn.keys()}
+                halves[source] |= {
+                    value.name: value.at_full_size(
+                        halves[source][value.name], values.values[source][value.name]
+                    )
+                    for value in self.values
+                    if value.name in halves[source]
+                }
         return halves
 
     def of_source(self, source: str) -> dict[str, Any]:
