@@ -193,9 +193,9 @@ class Subbatch:
         count = max(1, min(threads(), len(self.ids) // _MIN_TOKENS_PER_THREAD))
         cuts = np.searchsorted(self.ends, len(self.ids) * np.arange(1, count) // count)
         places = sorted({0, *cuts.tolist(), len(self.ends)})
-        list(side_by_side(work, map(self._part, places, places[1:]), count))
+        list(side_by_side(work, map(self._make_subbatch, places, places[1:]), count))
 
-    def _part(self, begin: int, end: int) -> Subbatch:
+    def _make_subbatch(self, begin: int, end: int) -> Subbatch:
         """Some sentences, with the vocabulary of all."""
         first, last = (int(self.ends[n - 1]) if n else 0 for n in (begin, end))
         ends = self.ends[begin:end] - first
@@ -213,13 +213,13 @@ def split_subbatches(word: Layer, size: int = MAX_TOKENS) -> Iterator[Subbatch]:
     while done < len(ends):
         upto = max(done + 1, int(np.searchsorted(ends, first + size, side="right")))
         last = int(ends[upto - 1])
-        ids, used = _renumber(word.ids[first:last], len(word.vocabulary))
+        ids, used = _renumber_words(word.ids[first:last], len(word.vocabulary))
         table = describe([word.vocabulary[entry] for entry in used.tolist()])
         yield Subbatch(first, last, ids, ends[done:upto] - first, table)
         first, done = last, upto
 
 
-def _renumber(ids: Ids, size: int) -> tuple[Ids, NDArray[np.int64]]:
+def _renumber_words(ids: Ids, size: int) -> tuple[Ids, NDArray[np.int64]]:
     """Ids without gaps, and the old number of each."""
     present = np.zeros(size, bool)
     present[ids] = True

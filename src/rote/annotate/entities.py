@@ -240,7 +240,7 @@ def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
 
 
 @part
-def _tag(tags, i, start, end):  # type: ignore[no-untyped-def]
+def _tag_code(tags, i, start, end):  # type: ignore[no-untyped-def]
     return np.uint64(tags[i] + 1) if start <= i < end else np.uint64(0)
 
 
@@ -251,11 +251,11 @@ def token_rows(table, around, context, labels, base, bits, out):  # type: ignore
     i, start, end, tags = context
     style, label_1, label_2 = labels
     tag, left, right = (
-        _tag(tags, i, start, end),
-        _tag(tags, i - 1, start, end),
-        _tag(tags, i + 1, start, end),
+        _tag_code(tags, i, start, end),
+        _tag_code(tags, i - 1, start, end),
+        _tag_code(tags, i + 1, start, end),
     )
-    left_2, right_2 = _tag(tags, i - 2, start, end), _tag(tags, i + 2, start, end)
+    left_2, right_2 = _tag_code(tags, i - 2, start, end), _tag_code(tags, i + 2, start, end)
     lower, shape = table[me, LOWER], table[me, SHAPE]
     out[0] = place(base, label_1, bits)
     out[1] = place(base + 1, pair(label_1, label_2), bits)
@@ -308,11 +308,11 @@ def name_tokens(ids: Ids, ends: Offsets, table: Hashes, tags: Ids, net: Any, out
             allowed[before, last, label] = output_bias[label]
     inputs = (np.empty(ROLES, np.int64), np.empty(TOKEN_ROWS, np.int64))
     scratch = (np.empty(HIDDEN, np.int16), np.empty(_WIDTH, np.int32))
-    _read(ids, ends, table, tags, net, allowed, inputs, scratch, out)
+    _label_tokens(ids, ends, table, tags, net, allowed, inputs, scratch, out)
 
 
 @lean
-def _read(ids, ends, table, tags, net, allowed, inputs, scratch, out):  # type: ignore[no-untyped-def]
+def _label_tokens(ids, ends, table, tags, net, allowed, inputs, scratch, out):  # type: ignore[no-untyped-def]
     sums, (rows, bias, output, _, base, bits) = net
     (around, row_numbers), (total, scores) = inputs, scratch
     padding = len(table) - 2

@@ -40,7 +40,9 @@ from rote.run import Engine
 
 def to_arrays(batch: Batch, annotation: Annotation) -> tuple[Arrays, dict[str, Any]]:
     """Everything of one piece; the description says which layers there are."""
-    arrays: Arrays = {"documents": _json(_record(document) for document in batch.documents)}
+    arrays: Arrays = {
+        "documents": _json(_document_record(document) for document in batch.documents)
+    }
     arrays |= _spans("", annotation.word)
     stored = [name for name in annotation.layers if name not in DERIVED]
     for name in stored:
@@ -88,7 +90,7 @@ def from_arrays(
     return batch, Annotation(layers, heads, trees)
 
 
-def _record(document: Document) -> list[Any]:
+def _document_record(document: Document) -> list[Any]:
     # Annotation that came with the input is in the layers now.
     meta = {key: value for key, value in document.meta.items() if key != "annotation"}
     return [document.id, document.text, meta]

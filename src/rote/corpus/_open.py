@@ -427,16 +427,16 @@ class _Opening:
                 part = replace(part, origin=origin)
             if part.reader == "text" and (part.plain or self.options.plain) == "file":
                 if parts and parts[-1].origin.label != part.origin.label:
-                    yield _merged(parts)
+                    yield _merge_parts(parts)
                     parts = []
                 parts.append(part)
                 continue
             if parts:
-                yield _merged(parts)
+                yield _merge_parts(parts)
                 parts = []
             yield part
         if parts:
-            yield _merged(parts)
+            yield _merge_parts(parts)
 
 
 def _name_of(inputs: Input) -> str:
@@ -456,7 +456,7 @@ def _part(file: InputFile, name: str, options: ReadOptions) -> Part:
     return Part(file.reader, where, origin, file.size, file.compression)
 
 
-def _merged(parts: Sequence[Part]) -> Part:
+def _merge_parts(parts: Sequence[Part]) -> Part:
     """Text files of one label that are one document each, as one part: there may be very many."""
     origin = parts[0].origin
     if len(parts) > 1:

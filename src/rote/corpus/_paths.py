@@ -94,7 +94,7 @@ def find_files(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[
         if match.is_dir():
             if "**" not in str(path):  # which finds what is in the folder by itself
                 files += [file for file, _ in _walk(match, options) if file]
-        elif file := _file(match, options, in_folder=True):
+        elif file := _input_file(match, options, in_folder=True):
             files.append(file)
         else:
             skipped += 1
@@ -155,7 +155,7 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[InputFile],
     addresses = [
         replace(file, address=str(system.unstrip_protocol(name)))
         for name in names
-        if (file := _file(Path(name), options, in_folder=not single, size=sizes[name]))
+        if (file := _input_file(Path(name), options, in_folder=not single, size=sizes[name]))
     ]
     if not addresses:
         raise (
@@ -172,7 +172,7 @@ def find_addresses(address: str, options: ReadOptions) -> tuple[list[InputFile],
 
 def _expand(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[str]]:
     if not path.is_dir():
-        file = _file(path, options, in_folder=False)
+        file = _input_file(path, options, in_folder=False)
         if file is None:
             raise _unknown(path)
         return [file], []
@@ -206,7 +206,7 @@ def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[InputFile | None
         elif entry.name.startswith(".") or _is_no_file(entry):
             yield None, entry.name
         else:
-            yield _file(Path(entry.path), options, in_folder=True), entry.name
+            yield _input_file(Path(entry.path), options, in_folder=True), entry.name
 
 
 def _is_no_file(entry: os.DirEntry[str]) -> bool:
@@ -214,7 +214,7 @@ def _is_no_file(entry: os.DirEntry[str]) -> bool:
     return not entry.is_file() and os.path.exists(entry.path)
 
 
-def _file(
+def _input_file(
     path: Path, options: ReadOptions, *, in_folder: bool, size: int | None = None
 ) -> InputFile | None:
     stem, reader, compression = split_name(path)

@@ -55,7 +55,7 @@ class Condition:
     def fulfilled(self, actual: Any) -> bool:
         """Whether it holds of what a field has."""
         if self.sign in _COMPARE:
-            number = _number(actual)
+            number = _parse_number(actual)
             return number is not None and _COMPARE[self.sign](number, float(self.values[0]))
         return any(_equal(actual, value) for value in self.values) == (self.sign == "=")
 
@@ -74,7 +74,7 @@ def _condition(text: str) -> Condition:
             ">=; '|' separates several values"
         )
     field, sign, value = match.groups()
-    if sign in _COMPARE and _number(value) is None:
+    if sign in _COMPARE and _parse_number(value) is None:
         raise OptionError(f"--where {text!r}: {sign} compares with a number, not with {value!r}")
     if sign in _COMPARE:
         return Condition(field, sign, (value,))
@@ -124,11 +124,11 @@ def _equal(actual: Any, value: str) -> bool:
         return value == ""
     if isinstance(actual, bool):
         return value.lower() == str(actual).lower()
-    number = _number(value) if isinstance(actual, (int, float)) else None
+    number = _parse_number(value) if isinstance(actual, (int, float)) else None
     return actual == number if number is not None else str(actual) == value
 
 
-def _number(value: Any) -> float | None:
+def _parse_number(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
     try:

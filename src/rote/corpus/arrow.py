@@ -169,7 +169,7 @@ def unpacked(part: Part, most: int) -> int:
     behind damage is not read, and not counted."""
     size = 0
     with suppress(InputError):
-        for file, _ in _files(part):
+        for file, _ in _files_of(part):
             for piece in pieces(file, SHARD_BYTES, part.origin.file):
                 size += _size_of(file, piece, most - size)
                 if size > most:
@@ -232,7 +232,7 @@ NEEDS_SEEKING = True  # a compressed one is unpacked to a temporary file first
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
     try:
-        file, _ = _files(part)[0]
+        file, _ = _files_of(part)[0]
         piece = next(pieces(file, 1, part.origin.file))
     except (InputError, StopIteration):  # reported when it is read
         return sampled((), options, part.origin)
@@ -243,7 +243,7 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     """A shard for each run of record batches; rows are numbered through all files of a set."""
     origin, first = part.origin, 1
     try:
-        for file, split in _files(part):
+        for file, split in _files_of(part):
             for piece in pieces(file, SHARD_BYTES, origin.file):
                 records = partial(_rows, file, piece, split, first, origin)
                 yield Shard(origin, fields, options, piece.size, records, refers=True)
@@ -254,7 +254,7 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
         yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
 
 
-def _files(part: Part) -> Sequence[tuple[Path, str | None]]:
+def _files_of(part: Part) -> Sequence[tuple[Path, str | None]]:
     """The files of a data set in order, each with its split where there are splits."""
     folder: Path = part.where
     if not folder.is_dir():

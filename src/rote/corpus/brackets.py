@@ -157,13 +157,13 @@ SUFFIXES = (".mrg", ".ptb", ".brackets")
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    is_whole = _plain(part, options) == "file"
+    is_whole = _plain_setting(part, options) == "file"
     remark = "one document per file (--plain line makes one per tree)" if is_whole else ""
     return Fields(remark=remark)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    plain = _plain(part, options)
+    plain = _plain_setting(part, options)
     if plain == "paragraph":
         return block_shards(part, fields, options, _paragraphs, "paragraph")
     if plain == "line":
@@ -171,7 +171,7 @@ def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
     return block_shards(part, fields, options, _one_document, regroup=_whole_file)
 
 
-def _plain(part: Part, options: ReadOptions) -> str:
+def _plain_setting(part: Part, options: ReadOptions) -> str:
     return part.plain or options.plain
 
 

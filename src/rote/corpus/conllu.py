@@ -79,24 +79,24 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             continue
         columns = line.split("\t")
         if len(columns) != len(FIELDS):
-            raise _bad(
+            raise _input_error(
                 f"{several(len(columns), 'column')}, not {len(FIELDS)}", number, origin, None
             )
         identity, form = columns[0], columns[1]
         if "." in identity:
             continue  # an empty node, which stands for nothing in the text
         if not form:
-            raise _bad("the word is empty", number, origin, "FORM")
+            raise _input_error("the word is empty", number, origin, "FORM")
         here = len(sentence.form) + 1
         if "-" in identity:
             last = _range(identity, here, number, origin)
             if inside:
-                raise _bad(f"{identity} overlaps the token before it", number, origin, "ID")
+                raise _input_error(f"{identity} overlaps the token before it", number, origin, "ID")
             inside = last - here + 1
             tokens.append(_Token(form, _gap(columns[9]), number, inside))
             continue
         if identity != str(here):
-            raise _bad(f"'{identity}' where {here} has to follow", number, origin, "ID")
+            raise _input_error(f"'{identity}' where {here} has to follow", number, origin, "ID")
         if inside:
             inside -= 1
         else:
@@ -105,7 +105,9 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             getattr(sentence, name).append(value)
         heads.append((number, columns[6]))
     if inside:
-        raise _bad("a multiword token without all of its words", tokens[-1].line, origin, "ID")
+        raise _input_error(
+            "a multiword token without all of its words", tokens[-1].line, origin, "ID"
+        )
     if not sentence.form:
         return None
     sentence.heads = _heads(heads, origin)
@@ -113,7 +115,7 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
     return sentence
 
 
-def _bad(problem: str, line: int, origin: Origin, column: str | None) -> InputError:
+def _input_error(problem: str, line: int, origin: Origin, column: str | None) -> InputError:
     remedy = f"Each word has ten columns, with tabs between them; {SKIP}"
     if column == "HEAD":
         remedy = f"HEAD is the number of a word of the sentence, or 0 for its root; {SKIP}"
@@ -127,7 +129,7 @@ def _bad(problem: str, line: int, origin: Origin, column: str | None) -> InputEr
 def _range(identity: str, here: int, number: int, origin: Origin) -> int:
     start, _, end = identity.partition("-")
     if start != str(here) or not end.isdecimal() or int(end) <= here:
-        raise _bad(f"'{identity}' where {here} has to follow", number, origin, "ID")
+        raise _input_error(f"'{identity}' where {here} has to follow", number, origin, "ID")
     return int(end)
 
 
@@ -150,7 +152,7 @@ def _heads(fields: list[tuple[int, str]], origin: Origin) -> list[int]:
     for item, (number, value) in enumerate(fields):
         if not value.isdecimal() or int(value) > len(fields) or int(value) == item + 1:
             problem = f"'{value}' is no other word of this sentence of {len(fields)}"
-            raise _bad(problem, number, origin, "HEAD")
+            raise _input_error(problem, number, origin, "HEAD")
         heads.append(int(value) - 1)
     # 0 not seen, 1 on the path that is walked now, 2 known to lead to a root.
     state = [0] * len(heads)
@@ -162,7 +164,7 @@ def _heads(fields: list[tuple[int, str]], origin: Origin) -> list[int]:
             item = heads[item]
         if item >= 0 and state[item] == 1:
             problem = f"the heads form a circle through word {item + 1}"
-            raise _bad(problem, fields[item][0], origin, "HEAD")
+            raise _input_error(problem, fields[item][0], origin, "HEAD")
         for head in path:
             state[head] = 2
     return heads
@@ -183,7 +185,7 @@ def _place(
             position += 1
         if not text.startswith(token.form, position):
             problem = f"'{token.form}' (line {token.line}) is not what follows in the text"
-            raise _bad(problem, line, origin, "text")
+            raise _input_error(problem, line, origin, "text")
         end = position + len(token.form)
         _split(sentence, sentence.form[word : word + token.words], position, end, token.form)
         word += token.words

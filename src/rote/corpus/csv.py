@@ -73,7 +73,7 @@ class _CsvRows:
             self.delimiter = max(_DELIMITERS, key=first.count)
         lines = self._chained(first)
         self._reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
-        _, header = next(self._body())
+        _, header = next(self._body_rows())
         if isinstance(header, InputError):
             raise header
         twice = next((name for name in header if header.count(name) > 1), None)
@@ -90,7 +90,7 @@ class _CsvRows:
         """Rows with the number of their first line; blank lines are no rows."""
         self._header()
         any_row = False
-        for row in self._body():
+        for row in self._body_rows():
             any_row = True
             yield row
         if not any_row:
@@ -99,7 +99,7 @@ class _CsvRows:
                 remedy="The first row has to name the columns; --on-error skip leaves the file out",
             )
 
-    def _body(self) -> Iterator[Row]:
+    def _body_rows(self) -> Iterator[Row]:
         while True:
             number = self._reader.line_num + 1
             try:
@@ -160,12 +160,12 @@ def _records(
             yield number, row
             continue
         try:
-            yield number, _record(row, header, encoding, number, origin)
+            yield number, _row_record(row, header, encoding, number, origin)
         except InputError as error:
             yield number, error
 
 
-def _record(
+def _row_record(
     row: list[str], header: list[str], encoding: str, number: int, origin: Origin
 ) -> dict[str, Any]:
     if len(row) != len(header):

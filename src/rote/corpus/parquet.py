@@ -370,7 +370,7 @@ class _Thrift:
     def struct(self, depth: int = 0) -> dict[int, Any]:
         fields: dict[int, Any] = {}
         number = 0
-        while head := self._byte():
+        while head := self._read_byte():
             number = number + (head >> 4) if head >> 4 else self._signed()
             fields[number] = self._value(head & 15, depth)
         return fields
@@ -382,7 +382,7 @@ class _Thrift:
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if kind == _BYTE:
-            return self._byte()
+            return self._read_byte()
         if kind in (_I16, _I32, _I64):
             return self._signed()
         if kind in (_DOUBLE, _BINARY):
@@ -390,7 +390,7 @@ class _Thrift:
             self.at += length
             return None
         if kind in (_LIST, _SET):
-            head = self._byte()
+            head = self._read_byte()
             count = self._number() if head >> 4 == 15 else head >> 4
             # In a list even a truth value takes a byte.
             inner = _BYTE if head & 15 in (_TRUE, _FALSE) else head & 15
@@ -399,14 +399,14 @@ class _Thrift:
             return self.struct(depth + 1)
         raise Malformed("its headers make no sense")  # none of them holds a map
 
-    def _byte(self) -> int:
+    def _read_byte(self) -> int:
         self.at += 1
         return self._data[self.at - 1]
 
     def _number(self) -> int:
         number = shift = 0
         while True:
-            byte = self._byte()
+            byte = self._read_byte()
             number |= (byte & 127) << shift
             shift += 7
             if byte < 128:

@@ -214,9 +214,9 @@ def draw(total: int, count: int, seed: np.uint64) -> Array:
     drawn = candidates(total, count, seed)
     table = np.full(table_size(count), -1, np.int64)
     for place in range(count):
-        if not _enter(table, drawn[place]):
+        if not _add_to_table(table, drawn[place]):
             drawn[place] = total - count + place  # larger than all before it, so never drawn yet
-            _enter(table, drawn[place])
+            _add_to_table(table, drawn[place])
     return drawn
 
 
@@ -233,7 +233,7 @@ def marked(total: int, count: int, seed: np.uint64) -> Array:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _enter(table: Array, number: Integer) -> bool:
+def _add_to_table(table: Array, number: Integer) -> bool:
     """Enter a number in a hash table; whether it was not there before."""
     slot = np.int64((np.uint64(number) * GOLDEN) >> np.uint64(32)) & (len(table) - 1)
     while table[slot] != -1:

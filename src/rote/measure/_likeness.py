@@ -104,8 +104,8 @@ def within_sets(sets: Integers, texts: Integers) -> TextPairs:
         first, second = np.triu_indices(len(members), 1)
         firsts.append(members[first])
         seconds.append(members[second])
-    first = _joined(firsts)
-    return TextPairs(first, _joined(seconds), sets[first])
+    first = _concatenate(firsts)
+    return TextPairs(first, _concatenate(seconds), sets[first])
 
 
 def between_sets(sets: Integers, texts: Integers, work: Work, most: int, times: int) -> TextPairs:
@@ -125,8 +125,8 @@ def between_sets(sets: Integers, texts: Integers, work: Work, most: int, times: 
             texts_of_set, two = np.meshgrid(members[number], partner, indexing="ij")
             firsts.append(texts_of_set.ravel())
             seconds.append(two.ravel())
-    first = _joined(firsts)
-    return TextPairs(first, _joined(seconds), np.full(len(first), -1, np.int64))
+    first = _concatenate(firsts)
+    return TextPairs(first, _concatenate(seconds), np.full(len(first), -1, np.int64))
 
 
 def both(first: TextPairs, second: TextPairs) -> TextPairs:
@@ -147,11 +147,11 @@ def _members(sets: Integers, texts: Integers) -> list[Integers]:
     return np.split(ordered, np.flatnonzero(np.diff(sets[ordered])) + 1) if len(texts) else []
 
 
-def _joined(parts: Sequence[Integers]) -> Integers:
+def _concatenate(parts: Sequence[Integers]) -> Integers:
     return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
-def _cut(layer: Layer, words: int | None) -> Integers:
+def _truncated_ends(layer: Layer, words: int | None) -> Integers:
     """Where texts end, if only so many words of each are looked at."""
     if words is None:
         return layer.text_ends
@@ -168,7 +168,11 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads
 
 
 def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
-    starts, ends, kinds = layer.text_starts, _cut(layer, how.words), len(layer.vocabulary)
+    starts, ends, kinds = (
+        layer.text_starts,
+        _truncated_ends(layer, how.words),
+        len(layer.vocabulary),
+    )
     return _in_parts(
         lambda first, second: rouge_pairs(layer.ids, starts, ends, kinds, first, second),
         pairs,
@@ -179,7 +183,7 @@ def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
 def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
     from rote.core.ngrams import number_ngrams
 
-    starts, ends = layer.text_starts, _cut(layer, how.words)
+    starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
     return _in_parts(
         lambda first, second: run_pairs(numbers, starts, ends, n, kinds, first, second),

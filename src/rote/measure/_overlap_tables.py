@@ -105,7 +105,7 @@ def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
         stripped = raw.text(text).decode().strip()
         try:
             numbers[text] = (
-                _TRUTH.get(stripped.lower(), math.nan) if _no_number(stripped) else stripped
+                _TRUTH.get(stripped.lower(), math.nan) if _has_no_number(stripped) else stripped
             )
         except ValueError:
             raise InputError(
@@ -114,7 +114,7 @@ def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
     return numbers
 
 
-def _no_number(text: str) -> bool:
+def _has_no_number(text: str) -> bool:
     return not text or text.lower() in _TRUTH
 
 

@@ -182,7 +182,7 @@ def _numbered(
     order = _in_order(layer, first, n)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    _rename(numbers, rank)
+    _replace_by_rank(numbers, rank)
     everything = np.ones(len(layer), np.bool_)
     where = (layer.text_starts, layer.text_ends, everything)
     every = _listing(numbers, *where, len(order), np.arange(len(order)))
@@ -256,7 +256,7 @@ def _stand(
 
 
 @njit(cache=True, nogil=True)
-def _rename(numbers: Array, rank: Array) -> None:
+def _replace_by_rank(numbers: Array, rank: Array) -> None:
     for place in range(len(numbers)):
         if numbers[place] != ONCE:
             numbers[place] = rank[numbers[place]]

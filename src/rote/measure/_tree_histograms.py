@@ -158,7 +158,7 @@ def next_labels(labels: Array, edges: Array, edge_ends: Array, labelled: Array) 
         size = 1 + edge_ends[node] - begin
         last = part_ends[kinds]
         while last + size > len(parts):
-            parts = longer(parts)
+            parts = double_length(parts)
         # Written where it would stay, if it is new.
         key = parts[last : last + size]
         key[0] = labels[node]
@@ -180,8 +180,8 @@ def next_labels(labels: Array, edges: Array, edge_ends: Array, labelled: Array) 
             hashes[kinds] = spread
             kinds += 1
             if kinds + 1 >= len(part_ends):
-                part_ends = longer(part_ends)
-                hashes = longer(hashes)
+                part_ends = double_length(part_ends)
+                hashes = double_length(hashes)
             part_ends[kinds] = last + size
             labelled[node] = kinds - 1
             if 2 * kinds > len(table):
@@ -192,7 +192,7 @@ def next_labels(labels: Array, edges: Array, edge_ends: Array, labelled: Array) 
 
 
 @njit(cache=True, nogil=True)
-def longer(array: Array) -> Array:
+def double_length(array: Array) -> Array:
     grown = np.empty(2 * len(array), array.dtype)
     for place in range(len(array)):  # to assign a slice would take a second to compile
         grown[place] = array[place]

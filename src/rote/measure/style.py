@@ -91,14 +91,14 @@ def _values(tested: bool) -> tuple[Value, ...]:
             "neither",
             "neither",
             tested=tested,
-            per=_per(dimension),
+            per=_rate_base(dimension),
         )
         for dimension in FEATURES
     ]
     return tuple(values)
 
 
-def _per(feature: Feature) -> int:
+def _rate_base(feature: Feature) -> int:
     """In so many words it is counted; 0 of what is no rate."""
     return 0 if feature.name in _NO_RATES else _WORDS
 
@@ -151,7 +151,7 @@ def tables(
             together = comparison.together(source)
             estimate, words = clustered_mean(scores, together), int(rows.words[take].sum())
             rate, sure = estimate.value, estimate.least
-            unit = _per(feature) / words * len(take) / max(1, sure) if words else 0.0
+            unit = _rate_base(feature) / words * len(take) / max(1, sure) if words else 0.0
             low, high = interval_from_error(rate, estimate.error, level, sure, unit=unit)
             row = {"source": source, "feature": feature.name, "number": feature.number}
             row |= {"title": feature.title, "example": feature.example}

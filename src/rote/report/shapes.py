@@ -42,7 +42,7 @@ class ChartPanel:
     width: int
     order: Callable[[str], list[Any]]
 
-    def said(self, what: str) -> str:
+    def field_text(self, what: str) -> str:
         """A title, a format or a scale: itself, or what a field of this name holds, which is not
         one of those drawn."""
         drawn = (self.chart.x, self.chart.y)
@@ -68,18 +68,18 @@ class ChartPanel:
         import altair as alt
 
         chart, of = self.chart, of or name
-        kind = self.said(chart.scales.get(of, ""))
+        kind = self.field_text(chart.scales.get(of, ""))
         domain = chart.domain or ((0, 1) if chart.share else None)
         scale: dict[str, Any] = {"domain": list(domain), "clamp": True} if domain else {}
         if kind == "log":
             scale = {"type": "log", "nice": False}
         elif not domain:
             scale = {"zero": chart.zero, "nice": True}
-        form = ".0%" if chart.share else self.said(chart.format) if chart.format else None
+        form = ".0%" if chart.share else self.field_text(chart.format) if chart.format else None
         axis: dict[str, Any] = {"format": form} if form else {}
         return getattr(alt, channel.upper())(
             f"{name}:Q",
-            title=self.said(chart.titles.get(of, "")) or None,
+            title=self.field_text(chart.titles.get(of, "")) or None,
             scale={**scale, **more},
             axis={"tickCount": _TICKS, "labelOverlap": True, **axis},
         )
@@ -88,7 +88,7 @@ class ChartPanel:
         """An axis of names, or of numbers that are drawn like names."""
         import altair as alt
 
-        title = self.said(self.chart.titles.get(name, "")) or None
+        title = self.field_text(self.chart.titles.get(name, "")) or None
         kind = "O" if self.chart.scales.get(name) == "ordinal" else "N"
         axis = names_axis(labelAngle=angle) if channel == "x" else names_axis()
         order = [value for value in self.order(name) if value is not None]
@@ -202,11 +202,11 @@ def _number_axis(panel: ChartPanel, order: Sequence[float]) -> Any:
     import altair as alt
 
     chart = panel.chart
-    log = panel.said(chart.scales.get(chart.x, "")) == "log"
+    log = panel.field_text(chart.scales.get(chart.x, "")) == "log"
     few = {"values": sorted(order)} if len(order) <= _FEW_TICKS else {"tickCount": _TICKS}
     return alt.X(
         f"{chart.x}:Q",
-        title=panel.said(chart.titles.get(chart.x, "")) or None,
+        title=panel.field_text(chart.titles.get(chart.x, "")) or None,
         scale={"type": "log" if log else "linear", "zero": False, "nice": False, "padding": 8},
         axis={"format": "~s", "labelOverlap": True, "grid": False, **few},
     )

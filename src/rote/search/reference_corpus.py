@@ -79,7 +79,9 @@ def find_passages(
         in_batch = unsure[(unsure >= first) & (unsure < last)]
         in_batch = in_batch[judged[in_batch]]
         if len(in_batch):
-            nearest = _nearest(index, some_texts(layer, in_batch), in_batch - first, matcher)
+            nearest = _nearest_passages(
+                index, some_texts(layer, in_batch), in_batch - first, matcher
+            )
             passages |= {first + part: passage for part, passage in nearest.items()}
     return judged, passages
 
@@ -124,7 +126,7 @@ def _layer(name: str, vocabulary: Sequence[str], ids: Integers, text_ends: Integ
     return Layer(name, numbers.astype(np.int32), strings, _NO_SPANS, _NO_SPANS, text_ends)
 
 
-def _nearest(
+def _nearest_passages(
     index: Index, layer: Layer, parts: Integers, matcher: PartMatcher
 ) -> dict[int, MatchedPassage]:
     """Of each text of a layer the passage with the highest score, by the part that it is."""

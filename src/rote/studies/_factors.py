@@ -380,7 +380,7 @@ class MixedEffects:
                     continue
                 labels = {"facet": part.title, "column": column}
                 try:
-                    usable = self._texts(part, texts)
+                    usable = self._select_texts(part, texts)
                     rows = self._rows(usable)
                 except NoFit as why:
                     where = " of ".join(filter(None, (column, part.title)))
@@ -397,7 +397,9 @@ class MixedEffects:
         lacking = [name for name, texts in self.texts.items() if not texts]
         return [f"no mixed model of what no single text has: {', '.join(lacking)}"] * bool(lacking)
 
-    def _texts(self, part: FactorFacet, texts: Sequence[tuple[str, Row, float]]) -> FacetTexts:
+    def _select_texts(
+        self, part: FactorFacet, texts: Sequence[tuple[str, Row, float]]
+    ) -> FacetTexts:
         """Those of the facet's sources that have every level; a number's trend needs two."""
         numeric = self.trends.levels.kind == "numeric"
         groups = {group for by_level in part.groups.values() for group in by_level.values()}

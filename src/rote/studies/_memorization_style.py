@@ -421,7 +421,7 @@ def run(call: Call) -> Findings:
     if options.corpus is not None:
         index = to_index(options.corpus, "corpus", reporter)
     models = open_models(options.model, call.of(ModelOptions), reporter)
-    drawn = _sample_documents([_document(record.item) for record in call.inputs], options)
+    drawn = _sample_documents([_item_document(record.item) for record in call.inputs], options)
     cuts = cut_texts(drawn, options.prefix, options.suffix)
     least = options.prefix + options.suffix
     if not cuts:
@@ -466,7 +466,7 @@ def run(call: Call) -> Findings:
     )
 
 
-def _document(item: Item) -> Document:
+def _item_document(item: Item) -> Document:
     """The text of an item: the context with its right option."""
     text = item.instances()[item.answer or 0]
     return Document(item.id, text, {"task": item.task, **item.meta})

@@ -89,7 +89,9 @@ class PopularityScoring:
 
 def source_results(scored: PopularityScoring) -> dict[str, SourceResult]:
     """The values of each group of items."""
-    return {name: _source(scored, group_items) for name, group_items in scored.groups.items()}
+    return {
+        name: _source_result(scored, group_items) for name, group_items in scored.groups.items()
+    }
 
 
 def value_rows(scored: PopularityScoring) -> list[Row]:
@@ -150,7 +152,7 @@ def _has_no_answer(scored: PopularityScoring) -> NDArray[np.bool_]:
     return np.array([item.answer is None for item in scored.items])
 
 
-def _source(scored: PopularityScoring, group_items: Labels) -> SourceResult:
+def _source_result(scored: PopularityScoring, group_items: Labels) -> SourceResult:
     level, bases = scored.options.interval, scored.bases[group_items]
     right, wrong = scored.right[group_items], scored.wrong[group_items]
     columns = {"ips": right, "ips_wrong": wrong, "difference": right - wrong}

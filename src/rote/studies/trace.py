@@ -103,7 +103,7 @@ def run(call: Call) -> Findings:
             "corpus": reference_signature(options.corpus),
             "texts": texts.fingerprint[:12],
         },
-        tables={"spans": [_row(span, traced) for span in traced.spans]},
+        tables={"spans": [_span_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
             "corpus": reference_name(options.corpus),
@@ -130,7 +130,7 @@ def _open_unrelated(call: Call) -> Corpus | None:
     return open_corpus(options.unrelated, read, role="unrelated")
 
 
-def _row(span: Span, traced: Trace) -> dict[str, Any]:
+def _span_row(span: Span, traced: Trace) -> dict[str, Any]:
     places = [asdict(place) for place in span.places]
     return {
         "kind": span.kind,

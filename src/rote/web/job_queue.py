@@ -359,7 +359,7 @@ class JobQueue:
             job = self.get(id)
             if not job.open or id not in self._now:
                 return job
-            job = self._end(replace(job, state="cancelled"))
+            job = self._end_job(replace(job, state="cancelled"))
             if id in self._waiting:
                 self._waiting.remove(id)
             process = self._processes.get(id)
@@ -388,7 +388,7 @@ class JobQueue:
         with self._lock:
             self._stopping = True
             for job in list(self._now.values()):
-                self._end(replace(job, state="interrupted"))
+                self._end_job(replace(job, state="interrupted"))
             self._waiting.clear()
             processes, threads = list(self._processes.values()), list(self._threads)
         for process in processes:
@@ -417,7 +417,7 @@ class JobQueue:
                 # No memory, or too many processes: the next one may have more luck.
                 shutil.rmtree(folder, ignore_errors=True)
                 why = disk_full_message(error, (Path(tempfile.gettempdir()),)) or error
-                self._end(replace(job, state="failed", error=f"cannot be started: {why}"))
+                self._end_job(replace(job, state="failed", error=f"cannot be started: {why}"))
                 continue
             self._processes[job.id] = process
             self._keep(job)
@@ -496,10 +496,10 @@ class JobQueue:
             elif "say" in message:
                 self._keep(job.told(str(message["say"])))
             elif "result" in message:
-                self._end(replace(job, state="done", result=message["result"]))
+                self._end_job(replace(job, state="done", result=message["result"]))
                 return True
             elif "error" in message:
-                self._end(replace(job, state="failed", error=message["error"]))
+                self._end_job(replace(job, state="failed", error=message["error"]))
                 return True
         return False
 
@@ -513,7 +513,7 @@ class JobQueue:
                 elif code < 0:
                     why = "was killed, most often out of memory: take a sample of the texts"
                 message = f"the work {why} (exit code {code}); the terminal of the app may say more"
-                self._end(replace(job, state="failed", error=message))
+                self._end_job(replace(job, state="failed", error=message))
 
     def _keep(self, job: Job, *, now_and_then: bool = False) -> None:
         self._now[job.id] = job
@@ -532,7 +532,7 @@ class JobQueue:
         except (OSError, sqlite3.Error) as error:
             logging.getLogger("rote.web").error("job %s cannot be written: %s", job.id, error)
 
-    def _end(self, job: Job) -> Job:
+    def _end_job(self, job: Job) -> Job:
         ended = replace(job, ended=current_time())
         self._write(ended)
         self._now.pop(job.id, None)

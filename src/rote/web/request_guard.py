@@ -91,7 +91,7 @@ class RequestGuard:
                 # Who asks first whether to send it at all need not send it.
                 if headers.one("expect") is None:
                     await _drain_body(receive)
-                await answer.refuse(413, self._too_much(limit))
+                await answer.refuse(413, self._size_message(limit))
             else:
                 await self._counted(scope, receive, answer, limit)
 
@@ -108,7 +108,7 @@ class RequestGuard:
             size += len(message.get("body", b""))
             if size > limit:
                 # Whatever the app makes of a body that breaks off, this is the answer.
-                answer.instead = (413, self._too_much(limit))
+                answer.instead = (413, self._size_message(limit))
                 return {"type": "http.disconnect"}
             return message
 
@@ -161,7 +161,7 @@ class RequestGuard:
         files = (headers.one("content-type") or "").lower().startswith(_FILES)
         return most if files else min(most, _WITHOUT_FILES)
 
-    def _too_much(self, limit: int) -> str:
+    def _size_message(self, limit: int) -> str:
         most = f"{limit / 2**20:.3g} MB" if limit >= 2**20 else f"{limit:,} bytes"
         if limit < self._opened.upload_limit:
             return f"more than {most}: send a large text as a file"

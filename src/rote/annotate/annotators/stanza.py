@@ -102,11 +102,11 @@ def _load(language: str, processors: str) -> Any:
     except (FileNotFoundError, KeyError, ValueError) as error:
         raise OptionError(
             f"Stanza's models for '{language}' ({processors}) are not there; download them with: "
-            f"python -c \"import stanza; stanza.download('{language}')\" ({_line(error)})"
+            f"python -c \"import stanza; stanza.download('{language}')\" ({_first_words(error)})"
         ) from None
 
 
-def _line(error: Exception) -> str:
+def _first_words(error: Exception) -> str:
     return " ".join(str(error).split())[:100]
 
 

@@ -193,7 +193,7 @@ def _blimp(record: Mapping[str, Any]) -> dict[str, Any]:
     return about if "id" in record or not pair else {**about, "id": "-".join(pair)}
 
 
-def _choices(record: Mapping[str, Any]) -> dict[str, Any]:
+def _item_of_choices(record: Mapping[str, Any]) -> dict[str, Any]:
     options = record["options"]
     if not (isinstance(options, list) and options and all(isinstance(o, str) for o in options)):
         raise ValueError("the field 'options' is no list of texts")
@@ -243,7 +243,7 @@ def _questions(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(record: Mapping[str, Any]) -> dict[str, Any]:
+def _item_of_text(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"context": "", "options": (text(record, "text"),), "answer": 0}
 
 
@@ -263,7 +263,7 @@ BENCHMARKS: dict[str, ItemReader] = {
     "blimp": Benchmark("sentence_good sentence_bad", _blimp, "blimp", "formal"),
     # Any other test. The context is put before an option as it is: its last character is the space
     # between them. `answer` is a number from 0 on, or the text of the right option.
-    "choices": Benchmark("context options", _choices, used="id task answer ending"),
+    "choices": Benchmark("context options", _item_of_choices, used="id task answer ending"),
     # Which of two sentences is the cause or the effect of a premise (Roemmele et al. 2011): two
     # sentences as they stand. The harness joins them with *because*; that is read from its logs.
     "copa": Benchmark("premise choice1 choice2", _copa, "copa", "functional", ids="id idx"),
@@ -275,7 +275,7 @@ BENCHMARKS: dict[str, ItemReader] = {
     # their fields, but read where the form is named.
     "questions": Benchmark("question answer", _questions, used="id task"),
     # Nothing to choose: how well does a model, or a corpus, know a text?
-    TEXTS: Benchmark("text", _text, used="id task"),
+    TEXTS: Benchmark("text", _item_of_text, used="id task"),
     # Which of two names fills the gap in a sentence (Sakaguchi et al. 2020).
     "winogrande": Benchmark(
         "sentence option1 option2", _winogrande, "winogrande", "functional", ids="id qID"

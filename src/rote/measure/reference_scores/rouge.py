@@ -422,7 +422,7 @@ def _union(
         end = line + 1
         while end < reference[1] and not begins[end]:
             end += 1
-        on_path = _on_paths(ids, row_of, begins, text, (line, end))
+        on_path = _words_in_common(ids, row_of, begins, text, (line, end))
         for place in range(line, end):
             if on_path[place - line] and remaining[ids[place]] > 0:
                 remaining[ids[place]] -= 1
@@ -434,7 +434,7 @@ def _union(
 
 
 @njit(cache=True, nogil=True)
-def _on_paths(
+def _words_in_common(
     ids: Array, row_of: Array, begins: Array, text: tuple[int, int], line: tuple[int, int]
 ) -> Array:
     """Which words of one line of the reference lie on a common subsequence with a line of the text.

@@ -97,7 +97,7 @@ def read_answer(
 def _read_answer(body: Mapping[str, Any], scores: bool) -> EndpointAnswer:
     choices = _list(body.get("choices", _UNSAID), "choices")
     choice = _object(choices[0] if choices else _UNSAID, "choices[0]")
-    finish = _string_or_none(choice.get("finish_reason"), "choices[0].finish_reason")
+    finish = _check_string_or_none(choice.get("finish_reason"), "choices[0].finish_reason")
     usage = body.get("usage")
     usage = {} if usage is None else _object(usage, "usage")
     text, filtered = _text_of(choice, finish)
@@ -107,9 +107,9 @@ def _read_answer(body: Mapping[str, Any], scores: bool) -> EndpointAnswer:
         finish,
         # vLLM says which stop string it was, and null for the model's own end; others do not say.
         choice.get("stop_reason", _UNSAID) is None,
-        _string_or_none(body.get("model"), "model"),
-        _count(usage.get("prompt_tokens"), "usage.prompt_tokens"),
-        _count(usage.get("completion_tokens"), "usage.completion_tokens"),
+        _check_string_or_none(body.get("model"), "model"),
+        _check_count(usage.get("prompt_tokens"), "usage.prompt_tokens"),
+        _check_count(usage.get("completion_tokens"), "usage.completion_tokens"),
         body.get("truncated") is True,
         _scores(choice) if scores else Logprobs(),
     )
@@ -133,7 +133,7 @@ def _text_of(choice: Mapping[str, Any], finish: str | None) -> tuple[str, bool]:
         return "".join(_parts(content, f"{field}.{name}")), filtered
     if name == "text" and content is _UNSAID:
         raise _UnexpectedShape("a `text` or a `message`", field, choice)
-    return _string(content, f"{field}.{name}"), filtered
+    return _check_string(content, f"{field}.{name}"), filtered
 
 
 def _parts(parts: Sequence[Any], field: str) -> list[str]:
@@ -146,7 +146,7 @@ def _parts(parts: Sequence[Any], field: str) -> list[str]:
             continue
         if part.get("type") not in ("text", "output_text"):
             raise _UnexpectedShape("a part of text", here, part)
-        texts.append(_string(part.get("text", _UNSAID), f"{here}.text"))
+        texts.append(_check_string(part.get("text", _UNSAID), f"{here}.text"))
     return texts
 
 
@@ -191,8 +191,8 @@ def _scores(choice: Mapping[str, Any]) -> Logprobs:
 def _ranked(entry: Any, field: str) -> tuple[int, str, float | None]:
     entry = _object(entry, field)
     return (
-        _count(entry.get("rank"), f"{field}.rank") or 0,
-        _string_or_none(entry.get("decoded_token"), f"{field}.decoded_token") or "",
+        _check_count(entry.get("rank"), f"{field}.rank") or 0,
+        _check_string_or_none(entry.get("decoded_token"), f"{field}.decoded_token") or "",
         _logprob(entry.get("logprob"), f"{field}.logprob"),
     )
 
@@ -200,7 +200,7 @@ def _ranked(entry: Any, field: str) -> tuple[int, str, float | None]:
 def _columns(value: Mapping[str, Any], field: str) -> Logprobs:
     listed = value.get("tokens")
     tokens = [
-        _string(token, f"{field}.tokens[{number}]")
+        _check_string(token, f"{field}.tokens[{number}]")
         for number, token in enumerate([] if listed is None else _list(listed, f"{field}.tokens"))
     ]
     token_logprobs, tops = value.get("token_logprobs"), value.get("top_logprobs")
@@ -231,7 +231,7 @@ def _columns(value: Mapping[str, Any], field: str) -> Logprobs:
 def _token(row: Any, field: str) -> tuple[str, float | None]:
     row = _object(row, field)
     return (
-        _string(row.get("token", _UNSAID), f"{field}.token"),
+        _check_string(row.get("token", _UNSAID), f"{field}.token"),
         _logprob(row.get("logprob"), f"{field}.logprob"),
     )
 
@@ -248,18 +248,18 @@ def _list(value: Any, field: str) -> list[Any]:
     return value
 
 
-def _string(value: Any, field: str) -> str:
+def _check_string(value: Any, field: str) -> str:
     if not isinstance(value, str):
         raise _UnexpectedShape("a string", field, value)
     # Half a surrogate pair is a broken character, as half of its bytes would be.
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _string_or_none(value: Any, field: str) -> str | None:
-    return None if value is None else _string(value, field)
+def _check_string_or_none(value: Any, field: str) -> str | None:
+    return None if value is None else _check_string(value, field)
 
 
-def _count(value: Any, field: str) -> int | None:
+def _check_count(value: Any, field: str) -> int | None:
     if value is None:
         return None
     is_whole = type(value) is int or (type(value) is float and value.is_integer())

@@ -378,7 +378,7 @@ class Gguf:
     def take(self, name: str, *shape: int) -> Single:
         """One tensor in single precision; its shape is the one that is expected."""
         if name not in self.places:
-            raise _damaged(self.path, f"there is no tensor '{_name_in_file(name)}'")
+            raise _damage_error(self.path, f"there is no tensor '{_name_in_file(name)}'")
         place = self.places[name]
         if place.shape != shape:
             raise InputError(
@@ -432,7 +432,9 @@ def read_gguf(path: GgufFile) -> Gguf:
     for size in ("block_count", "attention.head_count", "attention.head_count_kv"):
         value = fields.get(f"llama.{size}", 0)
         if type(value) is not int or not 0 <= value <= _MOST:
-            raise _refusal(path, f"llama.{size}", value, f"a whole number up to {_MOST} is needed")
+            raise _unsupported_error(
+                path, f"llama.{size}", value, f"a whole number up to {_MOST} is needed"
+            )
     turned = {
         f"model.layers.{number}.self_attn.{name}_proj.weight": fields.get(f"llama.{size}", 0)
         for number in range(fields.get("llama.block_count", 0))
@@ -456,31 +458,39 @@ def shape_of(contents: Gguf) -> Shape:
             and short not in _SIZES
             and value not in _AT_REST.get(short, ())
         ):
-            raise _refusal(contents.path, name, value, "rote's own decoder does not compute that")
+            raise _unsupported_error(
+                contents.path, name, value, "rote's own decoder does not compute that"
+            )
 
     def setting(name: str, default: Any = None) -> Any:
         value = contents.fields.get(f"llama.{name}", default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
-            raise _refusal(contents.path, f"llama.{name}", value, "one number above 0 is needed")
+            raise _unsupported_error(
+                contents.path, f"llama.{name}", value, "one number above 0 is needed"
+            )
         return value
 
     heads, hidden = setting("attention.head_count"), setting("embedding_length")
     head = setting("attention.key_length", hidden // heads)
     for name in ("attention.value_length", "rope.dimension_count"):
         if setting(name, head) != head:
-            raise _refusal(contents.path, f"llama.{name}", setting(name), f"a head is {head} wide")
+            raise _unsupported_error(
+                contents.path, f"llama.{name}", setting(name), f"a head is {head} wide"
+            )
     if (longest := setting("context_length")) > LONGEST:
-        raise _refusal(
+        raise _unsupported_error(
             contents.path, "llama.context_length", longest, f"up to {LONGEST} can be run"
         )
     groups = setting("attention.head_count_kv", heads)
     if heads % groups or head % 2:
-        raise _refusal(
+        raise _unsupported_error(
             contents.path, "llama.attention.head_count_kv", groups, f"there are {heads} heads"
         )
     tokens = contents.fields.get("tokenizer.ggml.tokens") or []
     if type(tokens) is not list or not all(isinstance(token, str) for token in tokens):
-        raise _refusal(contents.path, "tokenizer.ggml.tokens", tokens, "a list of tokens is needed")
+        raise _unsupported_error(
+            contents.path, "tokenizer.ggml.tokens", tokens, "a list of tokens is needed"
+        )
     return Shape(
         vocabulary=setting("vocab_size", len(tokens)),
         hidden=hidden,
@@ -509,7 +519,7 @@ def end_tokens(contents: Gguf) -> frozenset[int]:
         number = f"tokenizer.ggml.{name}_token_id"
         end = contents.fields.get(number)
         if end is not None and type(end) is not int:
-            raise _refusal(contents.path, number, end, "the number of a token is needed")
+            raise _unsupported_error(contents.path, number, end, "the number of a token is needed")
         ends |= set() if end is None else {end}
     return frozenset(ends)
 
@@ -521,10 +531,14 @@ def check_positions(contents: Gguf) -> None:
     for short, plain in _AT_REST.items():
         name = f"{kind}.{short}"
         if short.startswith("rope") and contents.fields.get(name, plain[0]) not in plain:
-            raise _refusal(contents.path, name, contents.fields[name], "transformers ignores that")
+            raise _unsupported_error(
+                contents.path, name, contents.fields[name], "transformers ignores that"
+            )
     for name in contents.places:
         if name.startswith(("rope_freqs", "rope_factors")):
-            raise _refusal(contents.path, f"tensor {name}", "there", "transformers ignores that")
+            raise _unsupported_error(
+                contents.path, f"tensor {name}", "there", "transformers ignores that"
+            )
 
 
 def write_without_vocabulary(contents: Gguf, path: Path) -> None:
@@ -590,7 +604,7 @@ class _Header:
         self.spans[_TENSORS] = begin, self.at
         unit = metadata.get("general.alignment", 32)
         if type(unit) is not int or unit < 1:
-            raise _damaged(self.path, f"general.alignment is {unit!r}, not a number of bytes")
+            raise _damage_error(self.path, f"general.alignment is {unit!r}, not a number of bytes")
         first = -(-self.at // unit) * unit
         self.spans[_NUMBERS_OF_TENSORS] = first, len(self.data)
         return metadata, {name: self.placed(name, place, first) for name, place in places}
@@ -611,10 +625,12 @@ class _Header:
         begin = first + place.begin
         count, size = _block_size(self.path, name, place.kind)
         if not place.shape or place.shape[-1] % count:
-            raise _damaged(self.path, f"tensor '{_name_in_file(name)}' has shape {place.shape}")
+            raise _damage_error(
+                self.path, f"tensor '{_name_in_file(name)}' has shape {place.shape}"
+            )
         end = begin + math.prod(place.shape) // count * size
         if end > len(self.data):
-            raise _damaged(
+            raise _damage_error(
                 self.path, f"it should hold {end} bytes or more and holds {len(self.data)}"
             )
         return replace(place, begin=begin)
@@ -632,23 +648,23 @@ class _Header:
         if kind == _STRING:
             return self.string()
         if kind != _ARRAY:
-            raise _damaged(self.path, f"a field holds a value of the unknown kind {kind}")
+            raise _damage_error(self.path, f"a field holds a value of the unknown kind {kind}")
         inner, count = self.number("I"), self.number("Q")
         if count > len(self.data):
-            raise _damaged(self.path, "it ends within its header")
+            raise _damage_error(self.path, "it ends within its header")
         if inner in _NUMBERS:
             letter = _NUMBERS[inner]
             return list(
                 struct.unpack(f"<{count}{letter}", self.take(count * struct.calcsize(letter)))
             )
         if level >= _DEEPEST:
-            raise _damaged(self.path, f"a field holds lists more than {_DEEPEST} levels deep")
+            raise _damage_error(self.path, f"a field holds lists more than {_DEEPEST} levels deep")
         return [self.value(inner, level + 1) for _ in range(count)]
 
     def take(self, size: int) -> bytes:
         first, self.at = self.at, self.at + size
         if self.at > len(self.data):
-            raise _damaged(self.path, "it ends within its header")
+            raise _damage_error(self.path, "it ends within its header")
         return self.data[first : self.at]
 
 
@@ -710,7 +726,7 @@ def _unknown_error(path: GgufFile, name: str, kind: str) -> InputError:
     )
 
 
-def _refusal(path: GgufFile, field: str, value: Any, why: str) -> InputError:
+def _unsupported_error(path: GgufFile, field: str, value: Any, why: str) -> InputError:
     return InputError(
         f"{field} is {shortened(value)}; {why}",
         file=str(path),
@@ -718,7 +734,7 @@ def _refusal(path: GgufFile, field: str, value: Any, why: str) -> InputError:
     )
 
 
-def _damaged(path: GgufFile, why: str) -> InputError:
+def _damage_error(path: GgufFile, why: str) -> InputError:
     if path.is_part:
         return InputError(
             f"parts of the file are missing: {why}",

@@ -179,7 +179,7 @@ class BackOff:
         if mixture is None:
             return self._any
         for length in range(2, min(len(context), self.longest) + 1):
-            following = self._next(context[len(context) - length :])
+            following = self._following_items(context[len(context) - length :])
             if following is None:
                 break
             mixture = longer_mixture(mixture, *following, self.scale, self.power)
@@ -197,7 +197,7 @@ class BackOff:
             if self._cached_items > _MAX_CACHED:
                 self._cached.clear()
                 self._cached_items = 0
-            following = self._next([item])
+            following = self._following_items([item])
             mixture = None
             if following is not None:
                 mixture = longer_mixture(self._any, *following, self.scale, self.power)
@@ -205,7 +205,7 @@ class BackOff:
             self._cached[item] = mixture
         return self._cached[item]
 
-    def _next(self, run: Sequence[int]) -> tuple[Numbers, Numbers] | None:
+    def _following_items(self, run: Sequence[int]) -> tuple[Numbers, Numbers] | None:
         """The items behind a run and how often each; None where the run does not occur."""
         following: list[tuple[NDArray[np.int32], Numbers]] = []
         for segment, lookup in enumerate(self.index.lookups(self.layer)):

@@ -46,7 +46,7 @@ class Spelling:
         self._lookups = index.lookups(layer)
         # The words as they were written align with those of the layer.
         display_layer = WORD if WORD in index.layers else layer
-        self._shown: Sequence[LayerColumn] = index.columns(display_layer)
+        self._spelled_columns: Sequence[LayerColumn] = index.columns(display_layer)
 
     def spell(self, context: Sequence[int], item: int) -> tuple[str, str]:
         """What stands between the item before and this one (a space or nothing), and the item."""
@@ -78,7 +78,7 @@ class Spelling:
             assert suffixes is not None
             count = min(high - low, _SAMPLE)
             ranks = low + (high - low) * np.arange(count, dtype=np.int64) // count
-            spellings.update(self._at(segment, suffixes.order.take(ranks) + length))
+            spellings.update(self._spellings_at(segment, suffixes.order.take(ranks) + length))
         return spellings.most_common(1)[0][0]
 
     def _at_starts(self, item: int) -> Iterator[tuple[str, str]]:
@@ -87,10 +87,12 @@ class Spelling:
             ends = column.document_ends
             starts = np.append(np.int64(0), ends + 1)[: len(ends)]
             number = self._model.to_segment(segment, [item])[0]
-            yield from self._at(segment, starts[column.ids.take(starts) == number][:_SAMPLE])
+            yield from self._spellings_at(
+                segment, starts[column.ids.take(starts) == number][:_SAMPLE]
+            )
 
-    def _at(self, segment: int, positions: np.ndarray) -> Iterator[tuple[str, str]]:
-        column = self._shown[segment]
+    def _spellings_at(self, segment: int, positions: np.ndarray) -> Iterator[tuple[str, str]]:
+        column = self._spelled_columns[segment]
         spans = self._model.index.segments[segment].positions_of(column.name).spans
         starts, _ = spans.spans(positions)
         # The item before; that of a document's first is its end, which stands at 0.
