@@ -150,10 +150,6 @@ def _is_single(item: Any) -> bool:
     return len(item) == 2 and type(item[1]) is int
 
 
-def _bare(node: Node) -> Any:
-    return node[1] if _is_single(node) else node
-
-
 class _Sentence:
     """A sentence on its way from heads to phrases."""
 
@@ -269,7 +265,8 @@ class _Sentence:
         if label == "NP":
             phrase = self.noun_phrase(word, lefts, before)
         else:
-            items = [_bare(self.phrases[child]) for child in lefts]
+            phrases = [self.phrases[child] for child in lefts]
+            items = [phrase[1] if _is_single(phrase) else phrase for phrase in phrases]
             if label in ("ADVP", "ADJP") and self.has_wh([*items, word]):
                 label = "WH" + label
             phrase = [label, *items, word]

@@ -38,7 +38,7 @@ REFERENCE, DOCUMENT = "reference", "document"
 ROUGE = ("rouge_1", "rouge_2", "rouge_l")
 ENTITIES = tuple(ENTITY_TITLES)
 _SETS = {"rouge": ROUGE, "entities": ENTITIES, "none": ()}
-_TRUTH = {"true": 1.0, "false": 0.0}
+_NO_NUMBERS = {"": math.nan, "true": 1.0, "false": 0.0}
 
 
 def title(name: str) -> str:
@@ -104,18 +104,12 @@ def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
     for text in range(len(raw)):
         stripped = raw.text(text).decode().strip()
         try:
-            numbers[text] = (
-                _TRUTH.get(stripped.lower(), math.nan) if _has_no_number(stripped) else stripped
-            )
+            numbers[text] = _NO_NUMBERS.get(stripped.lower(), stripped)
         except ValueError:
             raise InputError(
                 f"the score of '{ids[text]}' is no number: {stripped!r}", field=field
             ) from None
     return numbers
-
-
-def _has_no_number(text: str) -> bool:
-    return not text or text.lower() in _TRUTH
 
 
 TOO_SHORT, ALL = "too short", "all"

@@ -210,16 +210,16 @@ def named_frame(result: Result, name: str) -> Any:
             ),
         }
         raise UnknownName(f"value or table of {result.measure}", name, known)
-    empty = {column for column in (rows[0] if rows else ()) if _is_empty(rows, column)}
+    empty = {
+        column
+        for column in (rows[0] if rows else ())
+        if all(to_csv_cell(row[column]) == "" for row in rows)
+    }
     constant = {"measure", "value", *(empty - {"estimate"})}
     return rows_frame(
         [{key: cell for key, cell in row.items() if key not in constant} for row in rows]
         or tables[name]
     )
-
-
-def _is_empty(rows: Rows, column: str) -> bool:
-    return all(to_csv_cell(row[column]) == "" for row in rows)
 
 
 def sources_frame(sources: Mapping[str, SourceResult]) -> Any:

@@ -111,7 +111,11 @@ def write_folder(study: Report, path: Path) -> list[Path]:
 def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
     """Every file by name, made one after the other."""
     sections = make_sections(study)
-    every = [block for part in sections for block in _flatten_sheets(part.blocks)]
+    every = [
+        verdict_sheet(block) if isinstance(block, Verdicts) else block
+        for part in sections
+        for block in _flatten(part.blocks)
+    ]
     drawn = [
         *_verdict_figure(study, sections),
         *(block for block in every if isinstance(block, Figure)),
@@ -154,11 +158,6 @@ def _methods_file(sections: Sequence[Section]) -> Iterator[tuple[str, str]]:
     methods = next((part for part in sections if part.id == "methods"), None)
     if methods:
         yield "methods.md", render_methods(methods)
-
-
-def _flatten_sheets(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in _flatten(blocks):
-        yield verdict_sheet(block) if isinstance(block, Verdicts) else block
 
 
 def _figure_name(figure: Figure) -> str:

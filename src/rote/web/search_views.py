@@ -198,7 +198,10 @@ def top_ngrams(opened: OpenIndex, n: int, k: int, layer: str) -> list[dict[str, 
 
     def listed() -> list[dict[str, Any]]:
         rows = counting.list_frequent(opened.index, n, k, layer)
-        return [{**row, "example": _shorten(row["example"])} for row in rows]
+        return [
+            {**row, "example": (text := row["example"]) and " ".join(text[:_EXAMPLE].split())}
+            for row in rows
+        ]
 
     return opened.recent.get(("top", n, k, layer), listed)
 
@@ -206,10 +209,6 @@ def top_ngrams(opened: OpenIndex, n: int, k: int, layer: str) -> list[dict[str, 
 def _check_layer(index: Index, layer: str) -> None:
     if layer not in index.layers:
         raise UnknownName("layer of the index", layer, index.layers)
-
-
-def _shorten(example: str | None) -> str | None:
-    return None if example is None else " ".join(example[:_EXAMPLE].split())
 
 
 def document_hits(

@@ -100,14 +100,11 @@ def _load(language: str, processors: str) -> Any:
     try:
         return stanza.Pipeline(language, processors=processors, download_method=None, verbose=False)
     except (FileNotFoundError, KeyError, ValueError) as error:
+        reason = " ".join(str(error).split())[:100]
         raise OptionError(
             f"Stanza's models for '{language}' ({processors}) are not there; download them with: "
-            f"python -c \"import stanza; stanza.download('{language}')\" ({_first_words(error)})"
+            f"python -c \"import stanza; stanza.download('{language}')\" ({reason})"
         ) from None
-
-
-def _first_words(error: Exception) -> str:
-    return " ".join(str(error).split())[:100]
 
 
 def _document_columns(document: Any) -> dict[str, Any]:

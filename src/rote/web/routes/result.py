@@ -264,7 +264,9 @@ async def side_page(request: Request, id: str, key: str = "", n: MinRun = MIN_RU
         sets = known_sets(request, entry, files)
         chosen = key or next(iter(sets.answers))
         before, behind = sets.around(chosen)
-        answers = _reference_first(sets.answers[chosen], _reference_of(entry))[:MAX_ANSWERS]
+        reference = _reference_of(entry)
+        answers = sorted(sets.answers[chosen], key=lambda answer: answer.source != reference)
+        answers = answers[:MAX_ANSWERS]
         read = text_reader(entry.kind, entry.settings, app.workspace)
         documents = read_answers(files, answers, read)
         columns, runs = answer_columns(answers, documents, n)
@@ -306,11 +308,6 @@ def grouping_fields(entry: HistoryEntry) -> tuple[str, ...]:
 def _reference_of(entry: HistoryEntry) -> str:
     settings = entry.settings.get("settings") or entry.settings.get("options") or entry.settings
     return str(settings.get("reference") or "")
-
-
-def _reference_first(answers: Sequence[SetAnswer], reference: str) -> list[SetAnswer]:
-    """The reference first, the others as they come."""
-    return sorted(answers, key=lambda answer: answer.source != reference)
 
 
 _ROWS = 50

@@ -31,7 +31,6 @@ from rote.report.texts.trace import trace_page as saved_page
 from rote.search.originality.edges import rule_for
 from rote.search.originality.suffix_blocks import MIN_FRAGMENT
 from rote.search.originality.verdicts import judge_held_out
-from rote.search.trace.evidence import Span
 from rote.search.trace.options import KINDS, LEMMA, LEMMA_LAYER, MEANING, TraceOptions
 from rote.search.trace.trace import Trace, trace
 from rote.web import form_fields
@@ -169,7 +168,10 @@ def match_data(traced: Trace, key: str) -> dict[str, Any]:
     return {
         "paragraphs": trace_paragraphs(text, traced.spans, numbers) if text is not None else [],
         "spans": [
-            {**span_data(span, numbers[id(span)], documents), "links": _place_links(span, key)}
+            {
+                **span_data(span, numbers[id(span)], documents),
+                "links": [document_link(key, p.document, p.start, p.end) for p in span.places],
+            }
             for span in traced.spans
         ],
         "documents": [
@@ -184,10 +186,6 @@ def match_data(traced: Trace, key: str) -> dict[str, Any]:
 def link_place(place: dict[str, Any], key: str) -> dict[str, Any]:
     """A place with where it leads."""
     return {**place, "link": document_link(key, place["document"], place["start"], place["end"])}
-
-
-def _place_links(span: Span, key: str) -> list[str | None]:
-    return [document_link(key, place.document, place.start, place.end) for place in span.places]
 
 
 def _join_fragments(fragments: Sequence[Fragment]) -> list[tuple[int, int]]:
