@@ -157,7 +157,7 @@ def tag_classes(tags: Sequence[str]) -> NDArray[np.uint8]:
 
 
 @njit(cache=True, nogil=True)
-def _dated(words, tags, i, start, end):  # type: ignore[no-untyped-def]
+def _is_date(words, tags, i, start, end):  # type: ignore[no-untyped-def]
     """Whether a token is part of a date by itself or by its neighbours."""
     word, tag = words[i], tags[i]
     if word in (CLOCK, CALENDAR, DECADE):
@@ -193,7 +193,7 @@ def fill(words, tags, commas, ends, first, out):  # type: ignore[no-untyped-def]
             percent = words[i] == PERCENT and before == NUM
             money = tags[i] == MONEY_TAG and follows == NUMBER_TAG
             comma = commas[i] and before == DATE and i + 1 < end and words[i + 1] == YEAR
-            if comma or _dated(words, tags, i, start, end):
+            if comma or _is_date(words, tags, i, start, end):
                 kind = DATE
             elif tags[i] == NUMBER_TAG or money or percent:
                 kind = NUM

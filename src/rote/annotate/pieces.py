@@ -67,7 +67,7 @@ def from_arrays(
     arrays: Arrays, about: dict[str, Any], derived: Iterable[str] = DERIVED
 ) -> tuple[Batch, Annotation]:
     """The reverse of `to_arrays`; the derived layers named are there again."""
-    documents = [Document(*record) for record in _parsed(arrays["documents"])]
+    documents = [Document(*record) for record in _from_json(arrays["documents"])]
     if not all(
         isinstance(d.id, str) and isinstance(d.text, str) and isinstance(d.meta, dict)
         for d in documents
@@ -101,14 +101,14 @@ def _spans(prefix: str, layer: Layer) -> Arrays:
     none = np.array([-1], np.int64)
     return {
         f"{prefix}starts": layer.starts,
-        f"{prefix}lengths": _narrow(layer.ends - layer.starts),
+        f"{prefix}lengths": _narrow_dtype(layer.ends - layer.starts),
         f"{prefix}text_ends": layer.text_ends,
         f"{prefix}sentence_ends": none if layer.sentence_ends is None else layer.sentence_ends,
     }
 
 
 def _column(name: str, layer: Layer) -> Arrays:
-    return {f"{name}.ids": _narrow(layer.ids), f"{name}.vocabulary": _json(layer.vocabulary)}
+    return {f"{name}.ids": _narrow_dtype(layer.ids), f"{name}.vocabulary": _json(layer.vocabulary)}
 
 
 def _layer(name: str, prefix: str, arrays: Arrays) -> Layer:
@@ -117,7 +117,7 @@ def _layer(name: str, prefix: str, arrays: Arrays) -> Layer:
     return Layer(
         name=name,
         ids=arrays[f"{name}.ids"].astype(np.int32),
-        vocabulary=tuple(_parsed(arrays[f"{name}.vocabulary"])),
+        vocabulary=tuple(_from_json(arrays[f"{name}.vocabulary"])),
         starts=starts,
         ends=(starts + arrays[f"{prefix}lengths"]).astype(np.int32),
         text_ends=arrays[f"{prefix}text_ends"],
@@ -144,7 +144,7 @@ def _check_layer(layer: Layer, documents: Sequence[Document]) -> None:
         raise ValueError(f"the layer {layer.name} leads out of the texts")
 
 
-def _narrow(numbers: NDArray[Any]) -> NDArray[Any]:
+def _narrow_dtype(numbers: NDArray[Any]) -> NDArray[Any]:
     """Unsigned, in as few bytes as the largest number needs."""
     largest = int(numbers.max()) if len(numbers) else 0
     return numbers.astype(np.min_scalar_type(largest))
@@ -155,7 +155,7 @@ def _json(values: Iterable[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(json.dumps(list(values)).encode("ascii"), np.uint8)
 
 
-def _parsed(data: NDArray[Any]) -> list[Any]:
+def _from_json(data: NDArray[Any]) -> list[Any]:
     values: list[Any] = parse_json(data.tobytes())
     return values
 

@@ -103,21 +103,21 @@ def _places(text: str) -> Iterator[Path]:
 
 def _written_over(target: Path, place: Path, writes: Any) -> bool:
     """Whether writing to `target` may change what is read at `place`."""
-    if _same(target, place):
+    if _is_same_file(target, place):
         return True
-    if os.path.isdir(place) and _inside(target, place):
+    if os.path.isdir(place) and _is_inside(target, place):
         # A new file among the inputs changes none of them; an old one may be one of them.
         return writes != NAMES and target.exists()
-    return writes in (FOLDER, REPORT) and _inside(place, target)
+    return writes in (FOLDER, REPORT) and _is_inside(place, target)
 
 
-def _same(first: Path, second: Path) -> bool:
+def _is_same_file(first: Path, second: Path) -> bool:
     if first.resolve() == second.resolve():
         return True
     return os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second)
 
 
-def _inside(path: Path, folder: Path) -> bool:
+def _is_inside(path: Path, folder: Path) -> bool:
     return folder.resolve() in path.resolve().parents
 
 

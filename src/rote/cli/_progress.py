@@ -58,7 +58,7 @@ class TerminalReporter:
     @contextmanager
     def stage(self, title: str, total: float | None, unit: str = "") -> Iterator[Advance]:
         if not self._console.is_terminal:
-            yield _logged(title, total, unit, self.say)
+            yield _log_stage(title, total, unit, self.say)
             return
         from rich import progress
 
@@ -93,7 +93,7 @@ class TerminalReporter:
         self._warnings.print(strip_controls(line), soft_wrap=True)
 
 
-def _logged(title: str, total: float | None, unit: str, say: Callable[[str], None]) -> Advance:
+def _log_stage(title: str, total: float | None, unit: str, say: Callable[[str], None]) -> Advance:
     """Where nobody watches, a line now and then: how far, how long, how long still."""
     began, done, due = monotonic(), 0.0, _FIRST
 

@@ -18,7 +18,7 @@ def alpha(ratings: Floats, level: Level) -> float:
     """Of a table of judges by units, nan where a judge said nothing: 1 minus the disagreement
     within units over that expected by chance. nan where no unit has two judges, or where all say
     the same, so that nothing could be told apart."""
-    return _alpha(*_counts(ratings), level)
+    return _alpha(*_value_counts(ratings), level)
 
 
 def alpha_interval(
@@ -26,7 +26,7 @@ def alpha_interval(
 ) -> tuple[float, float]:
     """By the jackknife over documents: what judges say of two summaries of one document is no
     independent evidence. `documents` number those of the units."""
-    counts, values = _counts(ratings)
+    counts, values = _value_counts(ratings)
     used = np.unique(documents[counts.sum(1) > 1])
     without = [_alpha(counts[documents != document], values, level) for document in used]
     error, estimate = left_out_error(np.array(without)), _alpha(counts, values, level)
@@ -34,7 +34,7 @@ def alpha_interval(
     return low, min(high, 1.0) if not math.isnan(high) else high
 
 
-def _counts(ratings: Floats) -> tuple[Floats, Floats]:
+def _value_counts(ratings: Floats) -> tuple[Floats, Floats]:
     """How often each value is given to each unit, and the values."""
     values = np.unique(ratings[~np.isnan(ratings)])
     return (ratings[:, :, None] == values).sum(0).astype(np.float64), values

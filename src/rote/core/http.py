@@ -199,7 +199,10 @@ class Client:
             except TimeoutError:
                 trouble, most = "there is no answer in time", self.patience.slow
             except (OSError, http.client.HTTPException, UnicodeError) as error:
-                trouble, most = f"cannot be reached ({_why(error)})", self.patience.unreachable
+                trouble, most = (
+                    f"cannot be reached ({_failure_reason(error)})",
+                    self.patience.unreachable,
+                )
                 # Once it has answered, it may be back in a moment.
                 most = self.patience.busy if self.reached else most
             else:
@@ -334,7 +337,7 @@ def _retry_after(value: str | None) -> float | None:
         return None
 
 
-def _why(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return "no such host"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -34,7 +34,7 @@ Progress: TypeAlias = Callable[[float], None]
 """Called with the share of the work done, 0 to 1, by work that may take long."""
 
 
-def _unheard(share: float) -> None:
+def _ignore_progress(share: float) -> None:
     return None
 
 
@@ -51,7 +51,7 @@ class Work:
     """
 
     jobs: int = 1
-    progress: Progress = _unheard
+    progress: Progress = _ignore_progress
     groups: Mapping[str, Take] = field(default_factory=dict)
     reference: str | None = None
     ids: Sequence[str] = ()

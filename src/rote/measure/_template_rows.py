@@ -175,7 +175,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer, word = (sample.layer(Need(name, spans=True)) for name in (options.layer, "word"))
     windows = windows_for(layer, options.n, options)
     work.progress(0.8)
-    fixed, origin = _fixed(layer, windows, options, work.groups)
+    fixed, origin = _fixed_templates(layer, windows, options, work.groups)
     return Rows(
         layer=layer,
         word=word,
@@ -295,7 +295,7 @@ def templates_of(rows: Rows, take: Take, options: Options) -> Chosen:
     return _select(rows.layer, rows.windows, take, options) if rows.fixed is None else rows.fixed
 
 
-def _fixed(
+def _fixed_templates(
     layer: Layer, windows: Windows, options: Options, groups: Mapping[str, Take]
 ) -> tuple[Chosen | None, Take | None]:
     """The templates to be matched on all sources, and the texts they come from."""

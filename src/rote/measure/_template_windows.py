@@ -178,7 +178,7 @@ def windows_by_length(
 def _numbered(
     layer: Layer, numbers: NDArray[np.int32], kinds: int, n: int, singles: bool, ends: Offsets
 ) -> Windows:
-    counts, first = _stand(numbers, starts_of(ends), ends, n, kinds, singles)
+    counts, first = _count_windows(numbers, starts_of(ends), ends, n, kinds, singles)
     order = _in_order(layer, first, n)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -230,7 +230,7 @@ def _in_order(layer: Layer, first: Integers, n: int) -> Integers:
 
 
 @njit(cache=True, nogil=True)
-def _stand(
+def _count_windows(
     numbers: Array, starts: Array, ends: Array, n: int, kinds: int, singles: bool
 ) -> tuple[Array, Array]:
     """How often each n-gram stands, and where first. Where none begins the number becomes ONCE;
@@ -465,7 +465,7 @@ class MatchReader:
                 places, counts = _most_frequent_strings(places, counts)
             snippets.append(places)
             weights.append(counts)
-        spelled = iter(self._spelled(_joined(snippets)))
+        spelled = iter(self._spelled(_concatenate(snippets)))
         by_group = []
         for counts in weights:
             read: Counter[str] = Counter()
@@ -480,7 +480,7 @@ class MatchReader:
         for places in groups:
             _, first = np.unique(self.texts(places), return_index=True)
             sentences.append(places[first[:EXAMPLES]])
-        every = _joined(sentences)
+        every = _concatenate(sentences)
         starts, ends = spans(self.layer, every, self.n)
         examples: dict[int, Example] = {}
         for index, number, text in self.decoded(every):
@@ -554,7 +554,7 @@ def _most_frequent_strings(places: Places, counts: Integers) -> tuple[Places, In
     return places[frequent], counts[frequent]
 
 
-def _joined(groups: Sequence[Places]) -> Places:
+def _concatenate(groups: Sequence[Places]) -> Places:
     return np.concatenate((np.empty(0, np.int64), *groups))
 
 

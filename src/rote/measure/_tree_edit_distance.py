@@ -84,7 +84,7 @@ def blocks(
     ]
     work = partial(distances_from, engine.share(everything))
     distances = engine.map(work, rows, doing="comparing trees")
-    heard = _heard(distances, len(rows), tell)
+    heard = _report_rows(distances, len(rows), tell)
     return [_block(trees_of_source, owner, heard) for trees_of_source, owner in zip(trees, texts)]
 
 
@@ -93,15 +93,15 @@ def distances_from(shared: Shared[Sequence[Tree]], row: tuple[int, int]) -> list
     from apted import APTED, Config
 
     trees, (number, end) = shared.value, row
-    first, config = _nested(trees[number]), Config()
+    first, config = _nested_tree(trees[number]), Config()
     return [
-        APTED(first, _nested(second), config).compute_edit_distance()
+        APTED(first, _nested_tree(second), config).compute_edit_distance()
         / (len(trees[number][0]) + len(second[0]))
         for second in trees[number + 1 : end]
     ]
 
 
-def _nested(tree: Tree) -> Any:
+def _nested_tree(tree: Tree) -> Any:
     from apted.helpers import Tree as Node
 
     labels, away = tree
@@ -118,7 +118,7 @@ def _block(trees: Sequence[Tree], texts: Integers, rows: Iterator[list[float]]) 
     return Block(texts, np.triu(likeness, 1).T + likeness)
 
 
-def _heard(rows: Iterable[list[float]], count: int, tell: Progress) -> Iterator[list[float]]:
+def _report_rows(rows: Iterable[list[float]], count: int, tell: Progress) -> Iterator[list[float]]:
     for number, row in enumerate(rows, 1):
         yield row
         tell(number / count)

@@ -144,7 +144,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Answers:
         score = scored(sample, options.how, pairs, work)[options.like]
         alike = score > options.threshold
         unknown = np.isnan(score)
-        alike[unknown] = _equal(sample, options, pairs.first[unknown], pairs.second[unknown])
+        alike[unknown] = _is_equal(sample, options, pairs.first[unknown], pairs.second[unknown])
     for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
         same[begin[first] + place[first] * width[first] + place[second]] = alike
     quality = _numbers(sample.text(options.quality), options.quality) if options.quality else None
@@ -176,7 +176,7 @@ def _by_prompt(rows: Answers, take: Take, options: Options) -> tuple[Integers, d
     counts = np.diff(np.append(starts, len(prompts)))
     starts = starts[counts >= rows.k]
     answers = texts[starts[:, None] + np.arange(rows.k)]
-    new = _new(rows, answers)
+    new = _is_new(rows, answers)
     by_value = {"distinct": new.sum(axis=1).astype(np.float64)}
     if rows.quality is not None:
         weights = options.patience ** np.arange(rows.k)
@@ -184,7 +184,7 @@ def _by_prompt(rows: Answers, take: Take, options: Options) -> tuple[Integers, d
     return prompts[starts], by_value
 
 
-def _new(rows: Answers, answers: Array) -> Flags:
+def _is_new(rows: Answers, answers: Array) -> Flags:
     """By prompt and answer, whether it is like none that was new before."""
     new = np.ones(answers.shape, np.bool_)
     row = rows.begin[answers] + rows.place[answers] * rows.width[answers]
@@ -255,7 +255,7 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
     return place, begin, width, int((widths**2).sum())
 
 
-def _equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
+def _is_equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
     """Whether two texts hold the same items."""
     layer = sample.layer(options.how.needs[0])
     answers = [

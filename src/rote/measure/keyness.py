@@ -95,7 +95,7 @@ def _strongest(rows: Rows, result: Result) -> Rows:
     return strongest
 
 
-def _marked(rows: Rows, result: Result) -> Rows:
+def _marked_patterns(rows: Rows, result: Result) -> Rows:
     """Which patterns a source uses more or less, beyond chance."""
     marked: list[Row] = []
     for row in rows:
@@ -139,7 +139,7 @@ LAYOUT = (
         "Named patterns",
         (Column("pattern"),),
         note="in 1,000 words; more (▲) or less (▼) than on the other side, p < 0.05 by texts",
-        rows=_marked,
+        rows=_marked_patterns,
         pivot=Pivot("source", Column("rate", kind="number", decimals=3, mark="mark")),
         limit=40,
     ),
@@ -522,7 +522,7 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-def _of(phrases: Callable[..., Any], patterns: Callable[..., Any]) -> Callable[..., Any]:
+def _of_kind(phrases: Callable[..., Any], patterns: Callable[..., Any]) -> Callable[..., Any]:
     """Whichever of the two the options, one of the arguments, are about."""
 
     def chosen(*arguments: Any) -> Any:
@@ -545,11 +545,11 @@ def _is_patterns(settings: Mapping[str, str]) -> bool:
 METRIC = Metric(
     name="keyness",
     title="Keyness",
-    values=_of(values, grammar.values),
-    needs=_of(needs, grammar.needs),
+    values=_of_kind(values, grammar.values),
+    needs=_of_kind(needs, grammar.needs),
     options=Options,
-    rows=_of(rows, grammar.rows),
-    reduce=_of(reduce, grammar.reduce),
+    rows=_of_kind(rows, grammar.rows),
+    reduce=_of_kind(reduce, grammar.reduce),
     resample=resample,
     citation=(
         "Monroe, Colaresi and Quinn (2008), Fightin' Words; Dunning (1993), Accurate Methods for "
@@ -560,8 +560,8 @@ METRIC = Metric(
     match=None,
     check=check,
     needs_reference=lambda options: grammar.NO_REFERENCE if options.of == "patterns" else "",
-    notes=_of(notes, grammar.notes),
-    tables=_of(tables, grammar.tables),
+    notes=_of_kind(notes, grammar.notes),
+    tables=_of_kind(tables, grammar.tables),
     permutations=199,
     tested=False,
     alone=True,

@@ -384,7 +384,7 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             low, high = estimate.interval(comparison.level, share=True)
             row = {"source": source, "length": least, "coverage": estimate.value}
             covering.append({**row, "low": low, "high": high})
-        copied += _copied(rows, rows.index, source, take, comparison)
+        copied += _copied_spans(rows, rows.index, source, take, comparison)
     near = {} if rows.near is None else {NEAR: _near_copies(rows, comparison)}
     return {"novelty": curve, "coverage": covering, "copied": copied, **near}
 
@@ -425,7 +425,7 @@ def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
     return table
 
 
-def _copied(
+def _copied_spans(
     rows: Rows, index: Index, source: str, take: Take, comparison: Comparison
 ) -> list[dict[str, Any]]:
     """The texts with the longest copied runs, and where the runs stand."""

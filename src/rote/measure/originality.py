@@ -537,7 +537,7 @@ def judged(
     words = len(layer.ids)
     shares = covered_words(runs, layer.text_ends)[0] / words if words else np.full(8, np.nan)
     fragments = [
-        *_cited(ground, layer, verdicts.longest),
+        *_cited_fragments(ground, layer, verdicts.longest),
         *map(_of_kind("original", layer), *_columns(verdicts.shortest)),
         *map(_of_kind("common", layer), *_columns(find_common(edges, verdicts))),
     ]
@@ -577,7 +577,7 @@ def _sentences(layer: Layer, verdicts: SentenceVerdicts, text: str) -> list[dict
     return sentences
 
 
-def _cited(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> list[Fragment]:
+def _cited_fragments(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> list[Fragment]:
     """The longest fragments that need a citation, and where each of the first is."""
 
     from rote.search.originality.verdicts import FragmentSpans, find_citations

@@ -248,8 +248,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.placebo:
         words, draws = rows.placebo.words, rows.placebo.draws
         lines.append(
-            f"training set ({_drawn(len(draws['train']))}) and placebo "
-            f"({_drawn(len(draws['placebo']))}) are compared at {several(words, 'word')} each"
+            f"training set ({_draws_note(len(draws['train']))}) and placebo "
+            f"({_draws_note(len(draws['placebo']))}) are compared at {several(words, 'word')} each"
         )
         if any(draw.bins < 2 for side in draws.values() for draw in side):
             lines.append("a draw puts all items into one bin: nothing to compare with the placebo")
@@ -286,7 +286,7 @@ def _looked_up(options: Options) -> Need:
     return Need(options.layer, field=None if options.on in (None, TEXT) else options.on)
 
 
-def _drawn(draws: int) -> str:
+def _draws_note(draws: int) -> str:
     return "whole" if draws == 1 else f"{draws} draws"
 
 

@@ -134,7 +134,7 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     values: list[Value] = []
-    for space in _chosen(options):
+    for space in _chosen_spaces(options):
         name = SPACES[space]
         values += (
             Value(f"{name}_precision", f"precision ({space})", "neither", "both", share=True),
@@ -225,7 +225,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
     if source == rows.reference:
         return by_name
     for space, pair in rows.pairs(source).items():
-        by_name |= _named(space, pair.scores())
+        by_name |= _name_scores(space, pair.scores())
     return by_name
 
 
@@ -247,11 +247,11 @@ def _of_texts(
 
     values: Values = {}
     for space, pair in rows.pairs(source).items():
-        values |= _named(space, scores_of_texts(pair, ours, theirs, rng))
+        values |= _name_scores(space, scores_of_texts(pair, ours, theirs, rng))
     return values
 
 
-def _named(space: str, scores: Values) -> Values:
+def _name_scores(space: str, scores: Values) -> Values:
     return {f"{SPACES[space]}_{name}": score for name, score in scores.items()}
 
 
@@ -282,8 +282,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         return ["no reference: name the source to compare with by --reference"]
     source = rows.source_of(take)
     pairs = rows.pairs(source)
-    missing = [name for name in _chosen(options) if name not in pairs]
-    lines = [f"{name}: {_why(rows, take, options)}" for name in missing]
+    missing = [name for name in _chosen_spaces(options) if name not in pairs]
+    lines = [f"{name}: {_undefined_reason(rows, take, options)}" for name in missing]
     if source == rows.reference and pairs:
         lines.append(
             "the reference beside itself would score 1; what one half of its texts scores beside "
@@ -307,7 +307,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return lines
 
 
-def _why(rows: Rows, take: Take, options: Options) -> str:
+def _undefined_reason(rows: Rows, take: Take, options: Options) -> str:
     """Why a source could not be compared."""
     if len(rows.groups) == 1:
         return "not compared: there is no source beside the reference"
@@ -316,7 +316,7 @@ def _why(rows: Rows, take: Take, options: Options) -> str:
     return f"nothing to compare with: not more than k = {options.k} sentences on the other side"
 
 
-def _chosen(options: Options) -> tuple[str, ...]:
+def _chosen_spaces(options: Options) -> tuple[str, ...]:
     return tuple(space for space in SPACES if space in options.on)
 
 
@@ -325,7 +325,7 @@ def _part(work: Work, start: float, stop: float) -> Work:
     return replace(work, progress=lambda done: work.progress(start + (stop - start) * done))
 
 
-def _titled(rows: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
+def _title_rows(rows: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
     titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
     return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
 
@@ -339,7 +339,7 @@ _LAYOUT = (
             f"Mean ± standard deviation of {rows[0]['draws']} draws: what a perfect imitation "
             "could reach is what the reference reaches here."
         ),
-        rows=_titled,
+        rows=_title_rows,
         by="source",
         pivot=Pivot(
             "value", Column("mean", kind="number", spread="sd"), lambda row: str(row["title"])

@@ -150,13 +150,13 @@ def tree(means: Array, seed: int) -> list[Link]:
         summed = np.divide(weights @ filled, weight, out=shape, where=weight > 0)
         return summed.reshape(sources, sources)
 
-    links = _linked(likeness(np.ones(sets)))
+    links = _link_sources(likeness(np.ones(sets)))
     counts = dict.fromkeys((tuple(sorted((*first, *right))) for first, right, _ in links), 0)
     rng = generator(seed, "support of branches")
     drawn = 0
     for _ in range(DRAWS if sets > 1 and links else 0):
         weights = np.bincount(rng.integers(0, sets, sets), minlength=sets).astype(np.float64)
-        again = _linked(likeness(weights))
+        again = _link_sources(likeness(weights))
         drawn += bool(again)
         for first, right, _ in again:
             branch = tuple(sorted((*first, *right)))
@@ -170,7 +170,7 @@ def tree(means: Array, seed: int) -> list[Link]:
     ]
 
 
-def _linked(alike: Floats) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
+def _link_sources(alike: Floats) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
     """The links from the most alike to the least."""
     from scipy.cluster.hierarchy import linkage
 
@@ -240,7 +240,7 @@ def _branches(rows: Rows, result: Result) -> Rows:
     return table
 
 
-def _alike(rows: Rows, result: Result) -> Rows:
+def _order_by_likeness(rows: Rows, result: Result) -> Rows:
     """Different sources, the most alike first; a source with itself at the end."""
     order = distinct(rows, "score")
     return sorted(
@@ -270,7 +270,7 @@ LAYOUT = (
             "mean over prompts of the mean over pairs of texts, with its "
             f"interval over prompts; pairs alike: above {rows[0]['threshold']:g}"
         ),
-        rows=_alike,
+        rows=_order_by_likeness,
         split=("score",),
     ),
     Table(
@@ -555,7 +555,7 @@ def tables(
             these, those = _of_two(ours, theirs, a, b), _of_two(*apart, a, b)
             cell = estimate(rows.pairs, scores, these)
             chance = by_chance(rows.others, by_luck, those, rows.sets)
-            alike = estimate(rows.pairs, _beyond(scores, least), these)
+            alike = estimate(rows.pairs, _is_beyond(scores, least), these)
             row: dict[str, Any] = {"score": score, "title": SCORES[score]}
             row |= {
                 "source": names[a],
@@ -567,7 +567,7 @@ def tables(
             row |= _with_ends("likeness", cell, level, bounded)
             row |= _with_ends("chance", chance, level, bounded)
             row |= _with_ends("above", alike, level, True)
-            chance = by_chance(rows.others, _beyond(by_luck, least), those, rows.sets)
+            chance = by_chance(rows.others, _is_beyond(by_luck, least), those, rows.sets)
             table.append({**row, "chance_above": chance.value, "threshold": least})
         joins = tree(by_set(rows.pairs, scores, ours, theirs, len(names)), comparison.seed)
         order = [names[number] for number in leaves(joins, len(names))]
@@ -591,7 +591,7 @@ def _of_two(ours: Integers, theirs: Integers, a: int, b: int) -> Flags:
     return flags
 
 
-def _beyond(scores: Floats, least: float) -> Floats:
+def _is_beyond(scores: Floats, least: float) -> Floats:
     return np.where(np.isnan(scores), np.nan, scores > least)
 
 

@@ -459,8 +459,8 @@ class NearestIndex:
         width = max(near.shape[1] for near in numbers)
         return MergedLists(
             rows,
-            np.concatenate([_wide(near, width, len(self.vectors)) for near in numbers]),
-            np.concatenate([_wide(far, width, np.inf) for far in distances]),
+            np.concatenate([_pad_table(near, width, len(self.vectors)) for near in numbers]),
+            np.concatenate([_pad_table(far, width, np.inf) for far in distances]),
         )
 
     def _lists_of(self, source: int, other: int) -> NearestLists:
@@ -493,7 +493,7 @@ def nearest_among(vectors: Vectors, of: Integers, among: Integers) -> Floats:
     return np.asarray(apart(vectors, of, best)[:, 0])
 
 
-def _wide(table: Any, width: int, filler: float) -> Any:
+def _pad_table(table: Any, width: int, filler: float) -> Any:
     """With as many columns as others have."""
     return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=filler)
 
@@ -626,7 +626,7 @@ def vendi_without(vectors: Vectors, texts: Integers) -> Floats:
     firsts = np.flatnonzero(np.append(True, np.diff(texts) != 0))
     counts = np.diff(np.append(firsts, len(texts)))
     scores = np.empty(len(firsts))
-    for some, rows in _alike(firsts, counts):
+    for some, rows in _groups_of_equal_counts(firsts, counts):
         projections = (
             vectors[rows].astype(np.float64) @ directions if scaled is None else scaled[rows]
         )
@@ -661,7 +661,9 @@ def _entropy(values: NDArray[np.floating[Any]]) -> float:
     return float((some * np.log(some)).sum())
 
 
-def _alike(firsts: Integers, counts: Integers) -> Iterator[tuple[Integers, Integers]]:
+def _groups_of_equal_counts(
+    firsts: Integers, counts: Integers
+) -> Iterator[tuple[Integers, Integers]]:
     """Texts with as many vectors, some at a time: their numbers, and those of their vectors."""
     for count in np.unique(counts).tolist():
         alike = np.flatnonzero(counts == count)

@@ -206,7 +206,7 @@ def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, flo
     return {"difference": d, "low": low, "high": high, "unsure": not abs(d) >= wide * error}
 
 
-def _apart(rows: Rows, result: Result) -> Rows:
+def _strongest_features(rows: Rows, result: Result) -> Rows:
     """Of each source the features that set it apart most, from more to less."""
     table: list[Row] = []
     for source in distinct(rows, "source"):
@@ -230,7 +230,7 @@ _LAYOUT = (
             Column("difference", kind="number", decimals=2, signed=True, ends=("low", "high")),
         ),
         note="difference in standard deviations of texts",
-        rows=_apart,
+        rows=_strongest_features,
         by="source",
         limit=6,
         first=lambda rows, count: [*rows[: count // 2], *rows[-(count // 2) :]],
@@ -288,7 +288,7 @@ METRIC = Metric(
             titles={"difference": "difference from the reference, in standard deviations"},
             rule=0.0,
             hollow="unsure",
-            rows=_apart,
+            rows=_strongest_features,
             says="For each source the features whose rates differ most from the reference's, in "
             "standard deviations of texts, with intervals. Right: more in the source. Hollow "
             "points may be chance among so many features.",

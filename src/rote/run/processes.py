@@ -48,18 +48,18 @@ def keep_processes(jobs: int) -> Iterator[Later]:
     before = _kept.set((jobs, pool))
     try:
         yield lambda doing, function, *arguments: partial(
-            _awaited, pool.submit(function, *arguments), doing
+            _await_result, pool.submit(function, *arguments), doing
         )
     finally:
         _kept.reset(before)
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _awaited(future: Future[Out], doing: str) -> Out:
+def _await_result(future: Future[Out], doing: str) -> Out:
     try:
         return future.result()
     except BrokenProcessPool:
-        raise _died(doing, 0, "") from None
+        raise _killed_error(doing, 0, "") from None
 
 
 def _started(jobs: int) -> ProcessPoolExecutor:
@@ -68,7 +68,7 @@ def _started(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_with_parent)
 
 
-def _end(pool: ProcessPoolExecutor) -> None:
+def _end_pool(pool: ProcessPoolExecutor) -> None:
     # Where nobody closed the results and they were collected in the pool's own thread, that cannot
     # wait for itself: it ends all the same.
     with suppress(RuntimeError):
@@ -106,16 +106,16 @@ class Processes(Engine):
                 done += 1
         except BrokenProcessPool:
             # Whatever was finished in front of it has been given out already.
-            raise _died(doing, done, note) from None
+            raise _killed_error(doing, done, note) from None
         except MemoryError:
             problem = f"memory ran out while {doing} (at about piece {done + 1:,})"
-            raise RoteError(f"{problem}. {_LESS}{_and(note)}") from None
+            raise RoteError(f"{problem}. {_LESS}{_as_sentence(note)}") from None
         finally:
             # Also reached when the consumer stops early or a piece fails.
             for future in pending:
                 future.cancel()
             if is_own:
-                _end(pool)
+                _end_pool(pool)
 
     def share(self, value: Value) -> _InFile[Value]:
         return _InFile(value)
@@ -132,20 +132,20 @@ class _InFile(Generic[Value]):
 
     @property
     def value(self) -> Value:
-        value: Value = _loaded(self._path)
+        value: Value = _load_value(self._path)
         return value
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: str) -> Any:
+def _load_value(path: str) -> Any:
     with open(path, "rb") as file:
         return pickle.load(file)
 
 
-def _died(doing: str, done: int, note: str) -> RoteError:
+def _killed_error(doing: str, done: int, note: str) -> RoteError:
     problem = (
         f"a process was killed while {doing} (at about piece {done + 1:,}), most often because "
-        f"memory ran out. {_LESS}{_and(note)}"
+        f"memory ran out. {_LESS}{_as_sentence(note)}"
     )
     # Commands and the app have a guard; so has whatever was started with `python -m`.
     script = sys.modules["__main__"].__spec__ is None and "rote.cli.main" not in sys.modules
@@ -157,7 +157,7 @@ def _died(doing: str, done: int, note: str) -> RoteError:
     return RoteError(problem)
 
 
-def _and(note: str) -> str:
+def _as_sentence(note: str) -> str:
     return f". {note}" if note else ""
 
 

@@ -64,9 +64,9 @@ class Spark(Engine):
                     work = partial(self._results, group, function, window, doing, note)
                     pending.append(pool.submit(work))
                     if len(pending) == _WINDOWS:
-                        yield from _taken(pending.popleft().result(), doing, note)
+                        yield from _raise_failures(pending.popleft().result(), doing, note)
                 while pending:
-                    yield from _taken(pending.popleft().result(), doing, note)
+                    yield from _raise_failures(pending.popleft().result(), doing, note)
             finally:
                 # Also reached when the consumer stops early or a piece fails.
                 for waiting in pending:
@@ -86,10 +86,10 @@ class Spark(Engine):
         pairs = self._tasks(function, every, stream=True).map(_pair)
         grouped = pairs.reduceByKey(fold, parts, partial(_part, -(-PLACES // parts)))
         try:
-            for result in grouped.mapPartitions(partial(_sorted, then)).toLocalIterator(True):
-                yield from _taken([result], doing, "")
+            for result in grouped.mapPartitions(partial(_sort_part, then)).toLocalIterator(True):
+                yield from _raise_failures([result], doing, "")
         except Exception as error:
-            raise _told(error, doing, "") from error
+            raise _spark_error(error, doing, "") from error
 
     def share(self, value: Value) -> Any:
         return self._context.broadcast(value)
@@ -113,7 +113,7 @@ class Spark(Engine):
             results: list[tuple[Any, Any]] = self._tasks(function, window).collect()
             return results
         except Exception as error:
-            raise _told(error, doing, note) from error
+            raise _spark_error(error, doing, note) from error
 
 
 def _context(master: str) -> Any:
@@ -140,11 +140,11 @@ def _context(master: str) -> Any:
         context = pyspark.SparkContext.getOrCreate(settings)
     except pyspark.errors.PySparkException as error:
         raise OptionError(
-            f"Spark does not start ({_cause(error)}): it needs Java 17 or newer (Debian: "
+            f"Spark does not start ({_first_line(error)}): it needs Java 17 or newer (Debian: "
             "openjdk-17-jre-headless), found by JAVA_HOME or on the PATH"
         ) from None
     except Exception as error:
-        raise OptionError(f"Spark does not start: {_cause(error)}") from None
+        raise OptionError(f"Spark does not start: {_first_line(error)}") from None
     if master and str(context.master) != master:
         raise OptionError(f"this process works with Spark at {context.master}, not at {master}")
     context.setLogLevel("OFF")  # what goes wrong is raised here, in words
@@ -173,7 +173,7 @@ def _is_failure(key: Any) -> bool:
     return isinstance(key, tuple) and len(key) == 2 and bool(key[0] == _FAILED)
 
 
-def _sorted(
+def _sort_part(
     then: Callable[[Any, Any], Any] | None, pairs: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Any, Any]]:
     """The pairs of a part in order, as results; what went wrong first, in the order of tasks."""
@@ -241,7 +241,7 @@ def _task(
     return run
 
 
-def _taken(results: list[tuple[Any, Any]], doing: str, note: str) -> Iterator[Any]:
+def _raise_failures(results: list[tuple[Any, Any]], doing: str, note: str) -> Iterator[Any]:
     """The results up to what went wrong, which is raised here."""
     for status, value in results:
         if not status:
@@ -272,18 +272,18 @@ def _taken(results: list[tuple[Any, Any]], doing: str, note: str) -> Iterator[An
         raise RoteError(f"{value} ({where})")
 
 
-def _told(error: Exception, doing: str, note: str) -> Exception:
+def _spark_error(error: Exception, doing: str, note: str) -> Exception:
     """What Spark gave up on, in words."""
     if isinstance(error, RoteError):
         return error
-    cause = _cause(error)
+    cause = _first_line(error)
     if "ExecutorLostFailure" in cause or "exited" in cause:
         problem = f"executors were lost again and again while {doing} ({cause})"
         return RoteError(f"{problem}, most often because memory ran out. {note}".strip())
     return RoteError(f"Spark failed while {doing}: {cause}. {note}".strip())
 
 
-def _cause(error: Exception) -> str:
+def _first_line(error: Exception) -> str:
     """The line of a long message that says it."""
     java = getattr(error, "java_exception", None)
     text = str(java.getMessage() if java is not None else error)

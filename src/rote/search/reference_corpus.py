@@ -133,7 +133,7 @@ def _nearest_passages(
     from rote.search.trace.alignment import find_shared_runs
 
     shared = find_shared_runs(index.lookups(layer.name), layer, SEED, _MAX_HITS)
-    best = _best(
+    best = _best_candidates(
         [_candidates(index, layer, number, runs) for number, runs in enumerate(shared) if len(runs)]
     )
     least = min(_TOLD, matcher.options.share)
@@ -155,7 +155,7 @@ def _nearest_passages(
     return passages
 
 
-def _best(candidates: Sequence[Integers]) -> Integers:
+def _best_candidates(candidates: Sequence[Integers]) -> Integers:
     """By text, the most words first; of equal ones by place, so that the answer is one."""
     if not candidates:
         return np.empty((5, 0), np.int64)
@@ -393,13 +393,14 @@ def reference_name(against: Reference) -> str:
 def name_indexes(corpora: Any) -> list[tuple[str, Path | Index]]:
     """Indexes by name: NAME=IDX or a path; from Python also open indexes, or a dict."""
     if isinstance(corpora, Mapping):
-        return [(str(name), _named(entry)[1]) for name, entry in corpora.items()]
+        return [(str(name), _name_and_corpus(entry)[1]) for name, entry in corpora.items()]
     return [
-        _named(entry) for entry in (corpora if isinstance(corpora, (list, tuple)) else [corpora])
+        _name_and_corpus(entry)
+        for entry in (corpora if isinstance(corpora, (list, tuple)) else [corpora])
     ]
 
 
-def _named(entry: Any) -> tuple[str, Path | Index]:
+def _name_and_corpus(entry: Any) -> tuple[str, Path | Index]:
     """NAME=IDX, or a path alone, which is named by its folder."""
     from rote.index.factory import to_index
     from rote.index.folders.manifest import is_index

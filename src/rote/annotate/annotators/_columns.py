@@ -80,7 +80,7 @@ class Assembly:
             starts=_joined(columns["starts"] for columns in self.documents),
             ends=_joined(columns["ends"] for columns in self.documents),
             text_ends=text_ends,
-            sentence_ends=_shifted(
+            sentence_ends=_shift_columns(
                 (g["sentence_ends"] for g in self.documents), text_ends - counts
             ),
         )
@@ -129,7 +129,7 @@ def _joined(columns: Iterable[Sequence[int]]) -> Ids:
     return np.fromiter(chain.from_iterable(columns), np.int32)
 
 
-def _shifted(columns: Iterable[Sequence[int]], bases: Offsets) -> Offsets:
+def _shift_columns(columns: Iterable[Sequence[int]], bases: Offsets) -> Offsets:
     shifted = [np.array(c, np.int64) + base for c, base in zip(columns, bases.tolist())]
     return np.concatenate(shifted) if shifted else np.zeros(0, np.int64)
 

@@ -74,7 +74,7 @@ class BracketsAnnotator:
         text = document.text.translate(_PLAIN)
         place, spans = 0, []
         for word in (word for tree in trees for word in tree.words):
-            place = _skip(text, place)
+            place = _skip_spaces(text, place)
             plain = word.translate(_PLAIN)
             for form in (plain, *_OTHERS.get(plain, ())):
                 if text.startswith(form, place):
@@ -84,7 +84,7 @@ class BracketsAnnotator:
                 raise self._problem(document, f"has '{there}' where its trees have '{word}'")
             spans.append((place, place + len(form)))
             place += len(form)
-        if (place := _skip(text, place)) < len(text):
+        if (place := _skip_spaces(text, place)) < len(text):
             rest = document.text[place : place + _SHOWN]
             raise self._problem(document, f"has '{rest}' behind the last word of its trees")
         return [(document.text[start:end], start, end) for start, end in spans]
@@ -97,7 +97,7 @@ class BracketsAnnotator:
         )
 
 
-def _skip(text: str, place: int) -> int:
+def _skip_spaces(text: str, place: int) -> int:
     while place < len(text) and text[place].isspace():
         place += 1
     return place

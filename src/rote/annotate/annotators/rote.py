@@ -56,7 +56,7 @@ class RoteAnnotator:
         """Layers that follow from the words alone; nobody asks where sentences end."""
         from rote.annotate.words import get
 
-        return Annotation(_derived(get(_TOKENIZER)([d.text for d in documents]), layers))
+        return Annotation(_derive_layers(get(_TOKENIZER)([d.text for d in documents]), layers))
 
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         from rote.annotate.sentences import split
@@ -65,7 +65,7 @@ class RoteAnnotator:
         check_layers(layers, self.gives, self.name)
         texts = [document.text for document in documents]
         word = split(texts, get(_TOKENIZER)(texts))
-        layers_made = _derived(word, layers)
+        layers_made = _derive_layers(word, layers)
         if not any(name in layers for name in (*_TAGGED, *_PARSED, "lemma", "entity")):
             return Annotation(layers_made)
         from rote.annotate import tagging
@@ -100,7 +100,7 @@ class RoteAnnotator:
         return Annotation(layers_made, heads, trees)
 
 
-def _derived(word: Layer, layers: Sequence[str]) -> dict[str, Layer]:
+def _derive_layers(word: Layer, layers: Sequence[str]) -> dict[str, Layer]:
     return {"word": word} | {name: derive(word, name) for name in layers if name in DERIVED}
 
 

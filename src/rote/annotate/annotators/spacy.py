@@ -91,15 +91,17 @@ def assemble(
     counts = np.array([len(table.starts) for table in tables], np.int64)
     per_text = np.zeros(texts, np.int64)
     np.add.at(per_text, [table.text for table in tables], counts)
-    starts = _joined([table.starts for table in tables])
-    begins = np.flatnonzero(_joined([table.begins_sentence for table in tables]))
+    starts = _concatenate([table.starts for table in tables])
+    begins = np.flatnonzero(_concatenate([table.begins_sentence for table in tables]))
     vocabulary, ids = _numbered(tables, "ORTH", strings)
     word = Layer(
         name="word",
         ids=ids,
         vocabulary=vocabulary,
         starts=starts.astype(np.int32),
-        ends=(starts + _joined([table.columns["LENGTH"] for table in tables])).astype(np.int32),
+        ends=(starts + _concatenate([table.columns["LENGTH"] for table in tables])).astype(
+            np.int32
+        ),
         text_ends=np.cumsum(per_text),
         sentence_ends=np.append(begins[1:], len(ids))[: len(begins)].astype(np.int64),
     )
@@ -116,7 +118,7 @@ def assemble(
         return Annotation(by_name)
     bases = np.cumsum(counts) - counts
     pairs = zip(tables, bases.tolist())
-    heads = _joined([np.where(t.heads >= 0, t.heads + base, -1) for t, base in pairs])
+    heads = _concatenate([np.where(t.heads >= 0, t.heads + base, -1) for t, base in pairs])
     heads = heads.astype(np.int32)
     vocabulary, ids = _numbered(tables, "DEP", strings)
     dep = replace(word, name="dep", ids=ids, vocabulary=vocabulary)
@@ -124,7 +126,7 @@ def assemble(
     return Annotation(by_name, heads, trees)
 
 
-def _joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _concatenate(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate([*arrays, np.zeros(0, np.int64)]).astype(np.int64)
 
 
@@ -211,7 +213,7 @@ class SpacyAnnotator:
     def __call__(self, documents: Sequence[Document], layers: Sequence[str]) -> Annotation:
         check_layers(layers, self.gives, self.name)
         nlp = _load(self.model)
-        _switch(nlp, layers)
+        _enable_pipes(nlp, layers)
         folded = glyphs.fold_texts([document.text for document in documents])
         # spaCy's strings hold no surrogates; one character for one keeps the offsets right.
         texts = [text.encode("utf-8", "replace").decode("utf-8") for text in folded.texts]
@@ -281,7 +283,7 @@ def _kinds(nlp: Any) -> dict[str, str]:
     return {name: nlp.get_pipe_meta(name).factory for name in nlp.component_names}
 
 
-def _switch(nlp: Any, layers: Sequence[str]) -> None:
+def _enable_pipes(nlp: Any, layers: Sequence[str]) -> None:
     """Turn on what the layers need, and one component that ends sentences."""
     needed = frozenset().union(*(_NEEDS.get(layer, ()) for layer in layers))
     kinds = _kinds(nlp)

@@ -254,8 +254,8 @@ def attend(
         for head in range(heads):
             begin = head * size
             _compare(keys, queries, begin, size, length, filled, near)
-            _shares(near, length, filled, total)
-            _gather(near, values[head], length, filled, sums)
+            _attention_shares(near, length, filled, total)
+            _mix_values(near, values[head], length, filled, sums)
             for piece in range(length):
                 for column in range(size):
                     out[piece, begin + column] = sums[piece, column] / total[piece]
@@ -287,7 +287,7 @@ def _compare(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _shares(near: Array, length: int, filled: int, total: Array) -> None:
+def _attention_shares(near: Array, length: int, filled: int, total: Array) -> None:
     """exp of the products, the highest of each query taken off first; and their sums."""
     powers = np.empty(filled, np.float32)
     bits = powers.view(np.int32)
@@ -322,7 +322,7 @@ def _shares(near: Array, length: int, filled: int, total: Array) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _gather(near: Array, values: Array, length: int, filled: int, out: Array) -> None:
+def _mix_values(near: Array, values: Array, length: int, filled: int, out: Array) -> None:
     """The values of all pieces by their shares, eight pieces in one go over the columns."""
     size = out.shape[1]
     for piece in range(length):

@@ -12,7 +12,7 @@ _SPACE = 0x20
 
 
 @njit(cache=True, nogil=True)
-def _white(data, place):  # type: ignore[no-untyped-def]
+def _is_white_space(data, place):  # type: ignore[no-untyped-def]
     """How many bytes of white space begin here: Python's str.isspace, 0 if none."""
     byte = data[place]
     if byte < 0x80:
@@ -46,7 +46,7 @@ def between_white_space(
         place, start = begins[text], np.int64(-1)
         while place < stops[text]:
             # Nearly every byte is a plain letter or mark: decided before anything else.
-            gap = 0 if _SPACE < data[place] < 0x80 else _white(data, place)
+            gap = 0 if _SPACE < data[place] < 0x80 else _is_white_space(data, place)
             if gap == 0:
                 if start < 0:
                     start = place

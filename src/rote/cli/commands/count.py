@@ -105,15 +105,15 @@ def _answer(index: Index, phrases: Sequence[str], options: CountOptions) -> tupl
             "give at least one phrase, or a file of them with --phrases-from or --patterns"
         )
     if options.by or options.patterns:
-        return _named(index, wanted, options)
+        return _count_by_name(index, wanted, options)
     plain = [p for p in wanted if options.items or is_plain(p.text)]
-    counted = {layer: iter(_counted(index, plain, layer, options)) for layer in layers}
+    counted = {layer: iter(_count_phrases(index, plain, layer, options)) for layer in layers}
     rows: list[dict[str, Any]] = []
     for phrase in wanted:
         if options.items or is_plain(phrase.text):
             rows += [next(counted[layer]) for layer in layers]
         else:
-            rows.append(_matched(index, phrase, options.layer))
+            rows.append(_count_matches(index, phrase, options.layer))
     listing = Listing("counts", rows, COUNT_COLUMNS, about(index))
     return listing, lambda console: _draw(rows, console)
 
@@ -129,7 +129,9 @@ def _draw(rows: list[dict[str, Any]], console: Any) -> None:
             console.print(line, highlight=False, markup=False)
 
 
-def _named(index: Index, wanted: Sequence[Phrase], options: CountOptions) -> tuple[Listing, Draw]:
+def _count_by_name(
+    index: Index, wanted: Sequence[Phrase], options: CountOptions
+) -> tuple[Listing, Draw]:
     """Phrases, queries and named patterns, in all documents or group by group."""
     from rote.index.index import DEFAULT
     from rote.report.texts.concordance import named_table
@@ -163,7 +165,7 @@ def _from_file(path: Path | None) -> list[Phrase]:
     return [Phrase(line, str(path), number) for number, line in lines_of(path, "phrases")]
 
 
-def _counted(
+def _count_phrases(
     index: Index, phrases: Sequence[Phrase], layer: str, options: CountOptions
 ) -> list[dict[str, Any]]:
     """One row for each phrase, all counted at once."""
@@ -182,7 +184,7 @@ def _counted(
     return count_phrases(index, texts, grams, layer)
 
 
-def _matched(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
+def _count_matches(index: Index, phrase: Phrase, layers: Sequence[str]) -> dict[str, Any]:
     """The row of a query, which names its layers itself."""
     from rote.index.index import DEFAULT
     from rote.index.query import parse

@@ -139,14 +139,16 @@ def _answer(
     layers = [options.layer] if is_plain(query) else parse(query, options.layer).layers
     check_layers(index, [*layers, *options.show])
     if options.by or options.collocates:
-        return _counted(index, query, options)
+        return _count_groups(index, query, options)
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
-    matches = search_index(index, query, options.layer, limit or None, _kept(index, options))
+    matches = search_index(
+        index, query, options.layer, limit or None, _document_filter(index, options)
+    )
     under = ItemsUnder(index, options.show)
     rows = [
         {**row_of(place, index.context(place, options.context)), **under(place)}
-        for place in _shown(matches, options, reporter)
+        for place in _list_matches(matches, options, reporter)
     ]
     about_query = {**about(index), "query": str(matches.parsed), "matches": matches.total}
     forms = count_soft_forms(index, matches.parsed)
@@ -161,14 +163,14 @@ def _answer(
     return listing, draw
 
 
-def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
+def _count_groups(index: Index, query: str, options: SearchOptions) -> tuple[Listing, Draw]:
     """Matches by a field with their dispersion, or the words beside them, in place of matches."""
     from rote.report.texts.concordance import collocate_table, group_table
     from rote.search.rows.collocates import COLLOCATES, dispersion, find_collocates
     from rote.search.rows.counts import GROUPED, count_by_group, groups_by_field
     from rote.search.rows.matches import search_index
 
-    matches = search_index(index, query, options.layer, selected=_kept(index, options))
+    matches = search_index(index, query, options.layer, selected=_document_filter(index, options))
     about_query = {**about(index), "query": str(matches.parsed), "matches": matches.total}
     limit = options.limit or None
     if options.by:
@@ -182,13 +184,15 @@ def _counted(index: Index, query: str, options: SearchOptions) -> tuple[Listing,
     return listing, lambda console: console.print(collocate_table(listing.rows))
 
 
-def _kept(index: Index, options: SearchOptions) -> list[Flags] | None:
+def _document_filter(index: Index, options: SearchOptions) -> list[Flags] | None:
     from rote.search.rows.counts import documents_where
 
     return documents_where(index, options.where) if options.where else None
 
 
-def _shown(matches: SearchResult, options: SearchOptions, reporter: Reporter) -> list[Occurrence]:
+def _list_matches(
+    matches: SearchResult, options: SearchOptions, reporter: Reporter
+) -> list[Occurrence]:
     """The places that are shown, in the order asked for."""
     from rote.search.rows.matches import sort_matches
 

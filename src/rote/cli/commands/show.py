@@ -77,11 +77,11 @@ def command(inputs: tuple[str, ...], options: ShowOptions, read: ReadOptions) ->
             _print_record(document)
             continue
         console.rule(strip_controls(document.id), align="left", style="dim")
-        for line in gloss_lines(annotation, number, _below(options), console.width):
+        for line in gloss_lines(annotation, number, _layers_below(options), console.width):
             console.print(line, no_wrap=True, crop=True)
 
 
-def _below(options: ShowOptions) -> list[str]:
+def _layers_below(options: ShowOptions) -> list[str]:
     return [name for name in options.layers if name != "word"]
 
 
@@ -99,7 +99,7 @@ def _texts(
     from rote.annotate import annotators, store
     from rote.corpus import open_corpus
 
-    layers, paths = _below(options), paths_of(inputs)
+    layers, paths = _layers_below(options), paths_of(inputs)
     if len(paths) == 1 and store.is_store(paths[0]):
         pieces = store.open_store(paths[0]).pieces()
     else:
@@ -107,7 +107,8 @@ def _texts(
         annotator = annotators.get(options.annotator)
         # One document at a time: a large file is not annotated to show its first text.
         pieces = (
-            (batch, annotator(batch.documents, layers)) for batch in _single(corpus, options.id)
+            (batch, annotator(batch.documents, layers))
+            for batch in _single_corpus(corpus, options.id)
         )
     count = 0
     for batch, annotation in pieces:
@@ -160,7 +161,7 @@ def _print_record(document: Document) -> None:
     click.echo(json.dumps(record))  # in ASCII: whatever a text holds is safe to look at
 
 
-def _single(corpus: Any, wanted: str | None) -> Any:
+def _single_corpus(corpus: Any, wanted: str | None) -> Any:
     """Batches of one document each, only the one that is wanted if one is."""
     from rote.corpus import Batch
 

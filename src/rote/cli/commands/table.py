@@ -38,12 +38,12 @@ def table(result: str | Path) -> PanelResults:
 def command(result: Path, name: str | None, output: OutputOptions) -> None:
     table_of_result = table(result)
     if name:
-        _one(table_of_result, name, output)
+        _print_table(table_of_result, name, output)
         return
     deliver(table_of_result, output, panel=len(table_of_result) > 1)
 
 
-def _one(results: Sequence[Result], name: str, output: OutputOptions) -> None:
+def _print_table(results: Sequence[Result], name: str, output: OutputOptions) -> None:
     from rote.report.cells import infer_columns
     from rote.report.export import table_rows
     from rote.report.screen import rows_table

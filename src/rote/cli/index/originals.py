@@ -74,18 +74,20 @@ def index_originals(
     index: Index | str | Path, options: OriginalsOptions, reporter: Reporter
 ) -> Result:
     index = opened(index, reporter)
-    return _listed(index, options, reporter).result("index-originals", **signed(index, options))
+    return _list_originals(index, options, reporter).result(
+        "index-originals", **signed(index, options)
+    )
 
 
 @command_of(__doc__, index_argument())
 def command(
     idx: Path, options: OriginalsOptions, output: Output, reporter: TerminalReporter
 ) -> None:
-    listing = _listed(opened(idx, reporter), options, reporter)
+    listing = _list_originals(opened(idx, reporter), options, reporter)
     deliver_rows(listing, lambda console: _draw(listing, console), output)
 
 
-def _listed(index: Index, options: OriginalsOptions, reporter: Reporter) -> Listing:
+def _list_originals(index: Index, options: OriginalsOptions, reporter: Reporter) -> Listing:
     from rote.search.originality.edges import rule_for
 
     _check(options)
@@ -206,10 +208,10 @@ def _draw(listing: Listing, console: Any) -> None:
     console.print(facts_table(facts))
     columns = {name.replace("_", " "): "right" for name in (*listing.columns, "share")}
     if listing.rows:
-        console.print(plain_table(columns, [*map(_cells, _folded(listing))]))
+        console.print(plain_table(columns, [*map(_cells, _fold_rows(listing))]))
 
 
-def _folded(listing: Listing) -> Iterator[Mapping[str, Any]]:
+def _fold_rows(listing: Listing) -> Iterator[Mapping[str, Any]]:
     """The rows, those beyond the first few as one."""
     rest = listing.rows[_SHOWN:]
     yield from listing.rows[:_SHOWN] if len(rest) > 1 else listing.rows

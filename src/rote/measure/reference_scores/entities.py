@@ -194,8 +194,8 @@ def entities(sample: Sample, options: Options) -> Entities:
             EntityTokens(
                 text=texts,
                 type=kind[labels.ids[places]],
-                in_document=_among(here[places], texts, words[2], source, len(numbers)),
-                in_other=_among(here[places], texts, there, other_layer, len(numbers)),
+                in_document=_occurs_among(here[places], texts, words[2], source, len(numbers)),
+                in_other=_occurs_among(here[places], texts, there, other_layer, len(numbers)),
             )
         )
     return Entities(sides[0], sides[1], types, len(sample))
@@ -212,7 +212,9 @@ def _numbered(layer: Layer, numbers: dict[str, int]) -> Integers:
     return np.array(table, np.int64)[layer.ids] if table else np.empty(0, np.int64)
 
 
-def _among(words: Integers, texts: Integers, there: Integers, layer: Layer, kinds: int) -> Flags:
+def _occurs_among(
+    words: Integers, texts: Integers, there: Integers, layer: Layer, kinds: int
+) -> Flags:
     """Whether each word of a text is among those of the same text in another layer."""
     is_shared = np.zeros(len(words), np.bool_)
     # Documents are long: a few thousand at a time.

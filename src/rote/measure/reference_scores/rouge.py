@@ -75,7 +75,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     text_need, reference_need, *_ = needs(options)
     text, field = sample.layer(text_need), sample.layer(reference_need)
     if options.stemming:
-        text, field = _stemmed(text), _stemmed(field)
+        text, field = _stem_layer(text), _stem_layer(field)
     scores = rouge(
         Side(text, sample.text()),
         Side(field, sample.text(options.reference_field)),
@@ -99,7 +99,7 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     return lines
 
 
-def _stemmed(layer: Layer) -> Layer:
+def _stem_layer(layer: Layer) -> Layer:
     """Every word of the vocabulary is stemmed once, however often it occurs in the texts."""
     stem = _stem()
     return layer.map("stem", lambda word: stem(word) if len(word) >= _STEMMED else word)

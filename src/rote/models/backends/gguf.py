@@ -30,13 +30,13 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     if options.dtype not in ("auto", "float32"):
         reporter.say(f"{file}: numpy computes in float32, not in {options.dtype}")
     with reporter.stage(f"loading {file.stem}", None):
-        model = _opened(file, file.stamp)
+        model = _open_cached(file, file.stamp)
     threads = threads_of(options.threads)
     return replace(model, batch=options.batch, threads=threads, tell=Once(reporter))
 
 
 @lru_cache(maxsize=1)
-def _opened(file: GgufFile, stamp: tuple[tuple[int, int], ...]) -> Numpy:
+def _open_cached(file: GgufFile, stamp: tuple[tuple[int, int], ...]) -> Numpy:
     """Kept, since a command opens a model for its signature and again to ask it."""
     from rote.core.progress import Silent
     from rote.models.chat import gguf_template

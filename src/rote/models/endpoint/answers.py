@@ -179,7 +179,7 @@ def _scores(choice: Mapping[str, Any]) -> Logprobs:
     for number, row in enumerate(_list(rows, "choices[0].prompt_logprobs")):
         here = f"choices[0].prompt_logprobs[{number}]"
         entries = [] if row is None else [*_object(row, here).values()]
-        ranked = [_ranked(entry, here) for entry in entries]
+        ranked = [_parse_ranked(entry, here) for entry in entries]
         # The token of the prompt stands beside the likeliest one, unless it is the likeliest.
         _, token, logprob = max(ranked, default=(0, "", None), key=lambda entry: entry[0])
         tokens.append(token)
@@ -188,7 +188,7 @@ def _scores(choice: Mapping[str, Any]) -> Logprobs:
     return Logprobs(tokens, logprobs, tops)
 
 
-def _ranked(entry: Any, field: str) -> tuple[int, str, float | None]:
+def _parse_ranked(entry: Any, field: str) -> tuple[int, str, float | None]:
     entry = _object(entry, field)
     return (
         _check_count(entry.get("rank"), f"{field}.rank") or 0,

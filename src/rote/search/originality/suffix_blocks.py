@@ -226,7 +226,7 @@ def _load(ids, bits, mask, position):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _differ(bits, low, mine, theirs):  # type: ignore[no-untyped-def]
+def _difference_bit(bits, low, mine, theirs):  # type: ignore[no-untyped-def]
     """A number whose lowest bit lies in the first item that differs, or that is 0; 0 if none is.
 
     The lowest item that is 0 borrows when 1 is taken off each.
@@ -246,7 +246,7 @@ def _shared_items(ids, bits, loads, first, second, shared, most):  # type: ignor
     step, mask, low = loads
     while shared < most:
         mine = _load(ids, bits, mask, first + shared)
-        stop = _differ(bits, low, mine, _load(ids, bits, mask, second + shared))
+        stop = _difference_bit(bits, low, mine, _load(ids, bits, mask, second + shared))
         if stop == 0:
             shared += step
             continue
@@ -294,7 +294,7 @@ def _fill_block(suffixes, known, most, budget, last, table, source_of, block):  
             continue
         prefetch(ids, (ahead * bits) >> 3)
         mine = _load(ids, bits, mask, position)
-        stop = _differ(bits, low, mine, items)
+        stop = _difference_bit(bits, low, mine, items)
         if stop and (len(ids.table) == 0 or before < 0):
             shared[i] = min(most, _items_before(bits, stop))
         else:
