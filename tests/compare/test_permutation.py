@@ -12,17 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.compare.permutation import (
+    PermutedTest,
     balance_groups,
     holm,
     least_p,
     make_exchange,
-    p_value,
     permuted_differences,
     shared_strata,
 )
 from rote.core.array_types import Floats
 from rote.core.metric import Values
 from rote.core.sample import Take
+
+
+def p_value(permuted: Floats, observed: float) -> float:
+    return PermutedTest.of("a", observed, permuted, 0.0).p
 
 
 def mean_test(a, b, strata=None, count=499, seed=0, jobs=1):  # type: ignore[no-untyped-def]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core import ngrams
-from rote.measure import _pair_kernels, compression
+from rote.measure import _pair_kernels, _subsequences, compression
 
 from .strategies import Texts, columns, texts_and_take, texts_of_ids
 
@@ -62,7 +62,7 @@ def rouge(texts: Texts, words: int, first: int = 0, last: int | None = None) -> 
     one_source = (np.arange(len(texts)), np.zeros(len(texts), np.int64), -1)
     ids, starts, ends = columns(texts)
     versions = (ids, starts[None], ends[None])
-    return _pair_kernels.rouge_rows(*versions, words, *one_source, first, last)
+    return _subsequences.rouge_rows(*versions, words, *one_source, first, last)
 
 
 @given(texts_of_ids(words=6, longest=12), st.integers(1, 4), st.integers(0, 99), st.booleans())
@@ -76,7 +76,7 @@ def test_two_texts_are_compared_in_one_version_and_the_next_two_in_another(
     if together:  # texts of one version stand together, and are scored together
         numbers = numbers[np.argsort(numbers % count, kind="stable")]
     one_source = (numbers, np.zeros(len(texts), np.int64), -1)
-    found = _pair_kernels.rouge_rows(
+    found = _subsequences.rouge_rows(
         ids, begins, np.stack([ends] * count), 6, *one_source, 0, len(texts)
     )
     expected = np.zeros((len(texts), len(texts)))
@@ -95,7 +95,7 @@ def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
     ids, starts, ends = columns(texts)
     versions = (ids, starts[None], ends[None])
     numbers = np.arange(len(texts))
-    found = _pair_kernels.rouge_rows(*versions, 6, numbers, sources, reference, 0, len(texts))
+    found = _subsequences.rouge_rows(*versions, 6, numbers, sources, reference, 0, len(texts))
     of_reference = sources == reference
     meet = (sources[:, None] == sources) | of_reference[:, None] | of_reference
     assert np.allclose(found, np.where(meet, expected, 0.0), rtol=1e-14)

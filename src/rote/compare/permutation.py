@@ -270,17 +270,6 @@ def balance_groups_by_id(
     return balance_groups(ordered(a), ordered(b), strata, rng)
 
 
-def p_value(permuted: Floats, observed: float) -> float:
-    """Two-sided: how often permuted labels give a difference at least as far from the middle.
-
-    The middle is 0 where both groups have as many texts. Where they have not, a value that moves
-    with the number of texts differs by that alone, under permuted labels too.
-    """
-    permuted = permuted[~np.isnan(permuted)]
-    middle = expected_difference(permuted, observed)
-    return share_as_large(permuted - middle, observed - middle)
-
-
 def expected_difference(permuted: Floats, observed: float) -> float:
     """What two groups of these sizes differ by if labels mean nothing: the middle of all."""
     permuted = permuted[~np.isnan(permuted)]

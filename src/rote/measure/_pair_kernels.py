@@ -1,9 +1,10 @@
-"""ROUGE-L and sentence BLEU of all pairs of texts, some rows of the pair matrix at a time.
+"""Longest common subsequences of two texts, and sentence BLEU of all pairs of texts, some rows of
+the pair matrix at a time.
 
 Longest common subsequences are bit-parallel (Crochemore et al. 2001, Hyyrö 2004): a column of the
 usual table is a row of bits, 64 cells to a word, and a word of the other text costs one addition
 with carry for each 64 words of this one. Words that this text does not hold change nothing and are
-dropped beforehand. Many pairs are scored four at once (`_subsequences`). BLEU's matches are counted
+dropped beforehand. `_subsequences` scores many pairs, four at once. BLEU's matches are counted
 along inverted lists: a pair is touched once for each n-gram that it shares, not once for each that
 it holds.
 """
@@ -15,7 +16,6 @@ import numpy as np
 from rote.core.array_types import Array
 from rote.core.kernels import njit
 from rote.core.layer import items_of, starts_of
-from rote.measure._subsequences import LANES, common_lanes, mark_lanes
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -109,66 +109,6 @@ def compared(first: int, second: int, reference: int) -> bool:
     """Whether texts of these two sources ever meet in a group: of one source, or a source and the
     reference, whose labels are exchanged."""
     return first == second or reference in (first, second)
-
-
-@njit(cache=True, nogil=True)
-def rouge_rows(
-    ids: Array,
-    starts: Array,
-    ends: Array,
-    kinds: int,
-    numbers: Array,
-    sources: Array,
-    reference: int,
-    first: int,
-    last: int,
-) -> Array:
-    """ROUGE-L F of the texts `first` to `last` with every later text that is compared; 0 elsewhere.
-
-    F = 2 * LCS / (length + length), and 0 if one of the two is empty. A text may have several
-    versions, a row of `starts` and `ends` each: two texts are compared in the version that the
-    sum of their `numbers` says. Texts of one version that stand together are scored together.
-    """
-    versions, texts = starts.shape
-    scores = np.zeros((last - first, texts))
-    longest = 0
-    for version in range(versions):
-        for text in range(texts):
-            longest = max(longest, ends[version, text] - starts[version, text])
-    rows = np.empty(longest + 1, np.int32)
-    carries = np.zeros((longest + 1) * LANES, np.uint8)
-    lengths = np.zeros(LANES, np.uint64)
-    row_of = np.full(kinds, -1, np.int32)
-    begin = first
-    while begin < last:
-        end = begin + 1
-        while end < min(begin + LANES, last) and (numbers[end] - numbers[begin]) % versions == 0:
-            end += 1
-        for version in range(versions):
-            # A row cut out of an array is contiguous, which the part of several rows is not.
-            version_starts, version_ends = starts[version], ends[version]
-            lanes = mark_lanes(ids, version_starts[begin:end], version_ends[begin:end], row_of)
-            for second in range(begin + 1, texts):
-                if (numbers[begin] + numbers[second]) % versions != version:
-                    continue
-                is_compared = False
-                for this in range(begin, min(end, second)):
-                    is_compared |= compared(sources[this], sources[second], reference)
-                if not is_compared:
-                    continue
-                others = ids[version_starts[second] : version_ends[second]]
-                passing = held(others, row_of, rows)
-                if not len(passing):
-                    continue
-                common_lanes(*lanes, passing, carries, lengths)
-                for this in range(begin, min(end, second)):
-                    if compared(sources[this], sources[second], reference):
-                        both = version_ends[this] - version_starts[this] + len(others)
-                        scores[this - first, second] = 2.0 * lengths[this - begin] / both
-            for this in range(begin, end):
-                forget(ids[version_starts[this] : version_ends[this]], row_of)
-        begin = end
-    return scores
 
 
 BLEU_LENGTHS = 4

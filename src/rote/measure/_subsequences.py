@@ -1,4 +1,4 @@
-"""Longest common subsequences of a text with several others at once, in vectors.
+"""ROUGE-L of all pairs of texts: longest common subsequences of a text with four others at once.
 
 They are bit-parallel (Crochemore et al. 2001, Hyyrö 2004): a column of the usual table is a row of
 bits, and a word of the text costs one addition with carry for each run of them. A vector holds a
@@ -25,6 +25,7 @@ from rote.core.vectors import (
     store_vector,
     types,
 )
+from rote.measure._pair_kernels import compared, forget, held
 
 LANES = 4
 """Texts in a vector."""
@@ -148,3 +149,63 @@ def common_lanes(
             _pass_4(marks, rows[stretch], words, count, carries, lengths)
         else:
             _pass_2(marks, rows[stretch], words, count, carries, lengths)
+
+
+@njit(cache=True, nogil=True)
+def rouge_rows(
+    ids: Array,
+    starts: Array,
+    ends: Array,
+    kinds: int,
+    numbers: Array,
+    sources: Array,
+    reference: int,
+    first: int,
+    last: int,
+) -> Array:
+    """ROUGE-L F of the texts `first` to `last` with every later text that is compared; 0 elsewhere.
+
+    F = 2 * LCS / (length + length), and 0 if one of the two is empty. A text may have several
+    versions, a row of `starts` and `ends` each: two texts are compared in the version that the
+    sum of their `numbers` says. Texts of one version that stand together are scored together.
+    """
+    versions, texts = starts.shape
+    scores = np.zeros((last - first, texts))
+    longest = 0
+    for version in range(versions):
+        for text in range(texts):
+            longest = max(longest, ends[version, text] - starts[version, text])
+    rows = np.empty(longest + 1, np.int32)
+    carries = np.zeros((longest + 1) * LANES, np.uint8)
+    lengths = np.zeros(LANES, np.uint64)
+    row_of = np.full(kinds, -1, np.int32)
+    begin = first
+    while begin < last:
+        end = begin + 1
+        while end < min(begin + LANES, last) and (numbers[end] - numbers[begin]) % versions == 0:
+            end += 1
+        for version in range(versions):
+            # A row cut out of an array is contiguous, which the part of several rows is not.
+            version_starts, version_ends = starts[version], ends[version]
+            lanes = mark_lanes(ids, version_starts[begin:end], version_ends[begin:end], row_of)
+            for second in range(begin + 1, texts):
+                if (numbers[begin] + numbers[second]) % versions != version:
+                    continue
+                is_compared = False
+                for this in range(begin, min(end, second)):
+                    is_compared |= compared(sources[this], sources[second], reference)
+                if not is_compared:
+                    continue
+                others = ids[version_starts[second] : version_ends[second]]
+                passing = held(others, row_of, rows)
+                if not len(passing):
+                    continue
+                common_lanes(*lanes, passing, carries, lengths)
+                for this in range(begin, min(end, second)):
+                    if compared(sources[this], sources[second], reference):
+                        both = version_ends[this] - version_starts[this] + len(others)
+                        scores[this - first, second] = 2.0 * lengths[this - begin] / both
+            for this in range(begin, end):
+                forget(ids[version_starts[this] : version_ends[this]], row_of)
+        begin = end
+    return scores

@@ -291,7 +291,8 @@ def _scorer(
     reference: int,
 ) -> Callable[[int], dict[str, Floats]]:
     """A function that scores the block of rows that starts at the given text."""
-    from rote.measure._pair_kernels import bleu_rows, invert, match_rows, rouge_rows
+    from rote.measure._pair_kernels import bleu_rows, invert, match_rows
+    from rote.measure._subsequences import rouge_rows
 
     sources_of_texts, offset = (
         sources[chosen],
