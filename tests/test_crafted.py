@@ -41,7 +41,7 @@ from rote.search.patterns import read_patterns
 from rote.studies._popularity_scores import Deciles, DecileScale
 from rote.studies._source_table import _read_rows
 from rote.web.history import History
-from tests.core.test_saved import RESULT
+from tests.core.test_result_files import RESULT
 from tests.index import hostile
 from tests.index.folders import corpus, options, write_files
 from tests.models import tiny
