@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Python compiles what is imported, at its first import, and keeps it, whatever the shell says: to
+# compile every module of every package takes a quarter of a minute.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+export PYTHONDONTWRITEBYTECODE :=
 # What building rote needs is in the environment; kernels are compiled while pip fetches, not before.
 # setuptools builds what the package index has as source alone (lexicalrichness, rouge-score).
 BUILD := editables hatchling numba numpy scipy 'setuptools>=70.1' zstandard
@@ -55,9 +58,8 @@ fuzz: setup
 
 check: check-types check-rest
 
-# What Python compiles is kept, whatever the shell says: tests start many processes.
 check-tests: setup
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
+	$(BIN)/python -m pytest
 
 check-types: setup
 	$(BIN)/mypy
