@@ -18,7 +18,7 @@ from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
 from rote.report import builder
 from rote.report.builder import MAX_ROWS, make_report
-from rote.report.options import ReportOptions, list_offered
+from rote.report.options import ReportOptions, list_offered, plan_measures
 from rote.report.report import Report
 from rote.report.summary import summary
 from tests.indexes import build_index
@@ -233,6 +233,17 @@ def test_an_unexpected_error_is_not_hidden(texts: Path, monkeypatch: pytest.Monk
     broken(monkeypatch, "lexical", rows=failing(ZeroDivisionError("a mistake of ours")))
     with pytest.raises(ZeroDivisionError):
         make_report([texts], ReportOptions(measures=("lexical",)), settings=QUICK)
+
+
+def test_texts_of_one_author_answer_no_prompt() -> None:
+    """Unless a measure of answers to prompts is named."""
+    settings = replace(QUICK, cluster="author")
+    for names in ((), ("distinct", "sameness")):
+        plan, left_out = plan_measures(
+            ("text", "author"), ReportOptions(measures=names), settings, {}
+        )
+        planned, reasons = {metric.name for metric, _ in plan}, {one.section for one in left_out}
+        assert {"distinct", "sameness"} <= (planned if names else reasons)
 
 
 def test_a_field_that_some_records_lack_leaves_out_only_its_measures(folder: Path) -> None:

@@ -43,9 +43,9 @@ def test_letters_are_the_largest_groups_without_a_difference(
         assert bool(shared) == (frozenset(pair) not in apart)
 
 
-def each(higher: str = "diverse", short: str = "") -> Result:
+def each(higher: str = "diverse", short: str = "", b: float = 0.6) -> Result:
     """a, b and c at equal length 0.5, 0.6 and 0.9, whole texts the other way round; c differs."""
-    equal = {"a": 0.5, "b": 0.6, "c": 0.9}
+    equal = {"a": 0.5, "b": b, "c": 0.9}
     made = result(
         *("lexical", "unique", {"a": (0.9, 0.01), "b": (0.8, 0.01), "c": (0.7, 0.01)}),
         higher=higher,
@@ -80,6 +80,11 @@ def test_ranks_are_those_at_equal_length_and_1_is_the_most_diverse() -> None:
     }
     (aspect,) = facet(each(higher="repetitive")).aspects
     assert [*rank_aspect(aspect)] == ["a", "b", "c"]
+
+
+def test_equal_values_have_the_same_rank() -> None:
+    (aspect,) = facet(each(b=0.5)).aspects
+    assert {name: own.rank for name, own in rank_aspect(aspect).items()} == {"c": 1, "a": 2, "b": 2}
 
 
 def test_a_source_without_an_equal_length_has_no_rank() -> None:

@@ -193,8 +193,10 @@ def report_context(
     options: ReportOptions, settings: Settings, fields: Collection[str] = ()
 ) -> ReportContext:
     """What a report has to offer its measures."""
-    if settings.cluster in fields:
-        fields = {*fields, "doc_id"}  # whose place it takes
+    if settings.cluster in fields and options.measures:
+        # Whoever names a measure of answers to prompts says that these are its prompts; texts of
+        # one author answer none.
+        fields = {*fields, "doc_id"}
     return ReportContext(
         fields,
         None if settings.reference == EACH else settings.reference,

@@ -658,7 +658,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A source in one aspect; 1 is the most diverse."""
+    """A source in one aspect; 1 is the most diverse, and equal values have the same."""
 
     rank: int
     letters: str
@@ -724,9 +724,10 @@ def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
     }
     letters = assign_letters(order, [pair for pair in apart if pair <= set(order)])
     by_source = {}
-    for rank, name in enumerate(order, start=1):
+    for name in order:
         cell, equal, _ = cells[name]
         ends = (cell.matched_low, cell.matched_high) if equal else (cell.low, cell.high)
+        rank = 1 + [values[other] for other in order].index(values[name])
         by_source[name] = Rank(rank, letters[name], values[name], *ends)
     return by_source
 
