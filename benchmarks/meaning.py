@@ -74,7 +74,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, default=200)
     parser.add_argument("--texts", type=int, default=200, help="unrelated texts")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--chance", type=float, default=1e-5)
+    parser.add_argument("--chance", type=float, default=2e-5)
     parser.add_argument("--pieces", type=int, default=500, help="documents, or sentences")
     parser.add_argument("--embedder", default="minilm")
     parser.add_argument("--cache", action="store_true", help="vectors of earlier runs, untimed")
@@ -369,7 +369,8 @@ def find_items(texts: Sequence[str], options: argparse.Namespace) -> None:
     rng = random.Random(options.seed)
     pieces = [text[start : start + 4000] for text in texts for start in range(0, len(text), 4000)]
     pieces = rng.sample(pieces, min(len(pieces), options.pieces))
-    for verbatim in (False, True):
+    for planted_as in ("reworded", "reworded at any line", "verbatim"):
+        verbatim = planted_as == "verbatim"
         held: dict[int, int] = {}
         changed = list(pieces)
         for place, (item, text) in zip(
@@ -378,9 +379,10 @@ def find_items(texts: Sequence[str], options: argparse.Namespace) -> None:
             text = items[item].parts()[-1].text if verbatim else text
             lines = pieces[place].split("\n")
             middle = len(lines) // 2
-            # Lines may be wrapped: an item stands between sentences.
+            # Lines may be wrapped: an item stands between sentences, or inside of one.
             ends = [n for n, line in enumerate(lines, 1) if line.rstrip().endswith(tuple('.!?"'))]
-            lines.insert(min(ends, key=lambda n: abs(n - middle), default=0), text)
+            between = min(ends, key=lambda n: abs(n - middle), default=0)
+            lines.insert(middle if planted_as.endswith("line") else between, text)
             changed[place], held[place] = "\n".join(lines), item
         begin = time.process_time()
         every = [
@@ -390,7 +392,7 @@ def find_items(texts: Sequence[str], options: argparse.Namespace) -> None:
         ]
         seconds, size = time.process_time() - begin, sum(len(text.split()) for text in changed)
         judged = [place for place, item in held.items() if item in matcher.judged]
-        print(f"{'verbatim' if verbatim else 'reworded'}: {size:,} words, {seconds:.0f} s")
+        print(f"{planted_as}: {size:,} words, {seconds:.0f} s")
         for most in (options.chance / part for part in (1, 2, 3, 5, 10)):
             matches = [match for match in every if match.p is None or match.p <= most]
             certain = [match for match in matches if not match.differing]
@@ -413,7 +415,7 @@ def find_items(texts: Sequence[str], options: argparse.Namespace) -> None:
                 f"found ({halves[0]} and {halves[1]} of the halves; {len(other - right)} said to "
                 f"state other facts), {len(false)} false"
             )
-            if most == options.chance and not verbatim:
+            if most == options.chance and planted_as == "reworded":
                 for place in judged:
                     if place not in right:
                         print("  not found:", planted[held[place]][:100], "*" * (place in other))

@@ -143,6 +143,54 @@ def test_of_overlapping_windows_the_best_stay(seed):
         assert keep[row] == (max(rivals) - score <= 2)
 
 
+def test_cosines_of_wholes_are_those_of_a_plain_loop():
+    rng = np.random.default_rng(1)
+    rows, others = rng.integers(-127, 128, (2, 30, 384)).astype(np.int8)
+    first = rng.integers(0, 20, (2, 9))
+    last = first + rng.integers(0, 10, (2, 9))
+    sums = [part_meanings._sum_rows(*spans) for spans in zip((rows, others), first, last)]
+    cosines = part_meanings._row_cosines(*sums)
+    for pair in range(9):
+        one, other = (
+            sum((each[row].astype(float) for row in range(a[pair], b[pair])), np.zeros(384))
+            for each, a, b in zip((rows, others), first, last)
+        )
+        length = np.linalg.norm(one) * np.linalg.norm(other)
+        assert cosines[pair] == pytest.approx(one @ other / length if length else 0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pieces_that_the_sample_has_the_like_of_are_lowered(seed):
+    rng = np.random.default_rng(seed)
+    pieces, sentences = rng.integers(0, 4, 60), rng.integers(0, 40, 60)
+    scores = rng.choice(np.arange(900, 1600), 60, replace=False)
+    aligned = part_meanings.PieceCandidates(np.arange(60), pieces, scores, scores)
+    offsets = part_meanings._offsets(aligned, sentences, 4, 3)
+    for piece in range(4):
+        rows = sorted(np.flatnonzero(pieces == piece), key=lambda row: -scores[row])
+        apart = []
+        for row in rows:
+            if all(abs(sentences[row] - sentences[other]) >= 3 for other in apart):
+                apart.append(row)
+        score = scores[apart[2]] if len(apart) > 2 else 0
+        assert offsets[piece] == int(part_meanings._RATE * max(0, score - part_meanings._COMMON))
+
+
+def test_a_line_that_begins_or_ends_like_a_sentence_is_one():
+    text = "He went to\nThe man broke his toe.\nthe house of\nhis father and (so\nwe heard) left."
+    layer = split_layer(["", text, "No.\n\n"])
+    first, last = part_meanings.sentence_bounds(layer)
+    texts = np.searchsorted(layer.text_ends, first, side="right").tolist()
+    spans = zip(texts, layer.starts[first].tolist(), layer.ends[last - 1].tolist())
+    strings = ["", text, "No.\n\n"]
+    assert [strings[number][start:end] for number, start, end in spans] == [
+        "He went to",
+        "The man broke his toe.",
+        "the house of\nhis father and (so\nwe heard) left.",
+        "No.",
+    ]
+
+
 def test_windows_are_one_to_three_sentences_of_one_text():
     layer = split_layer(["One. Two two. Three.", "Four. " + "word " * 99 + "end. Six."])
     windows = SentenceWindows.of(layer)

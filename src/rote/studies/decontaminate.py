@@ -45,8 +45,8 @@ from rote.curate.output_folder import FolderOptions, folder_findings
 from rote.search.part_matcher import MatchOptions
 from rote.studies._items import Share, read_correctness
 
-CHANCE = 5e-5
-"""Fifty false matches in a million sentences at most; benchmarks/meaning.py saw fewer."""
+CHANCE = 2e-5
+"""Twenty false matches in a million sentences; benchmarks/meaning.py saw about as many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,13 @@ let pass:
 
 1. The cosine of static vectors, and the share of words in common by weight: all windows.
 2. Alignment of words: each word of one side with the most similar word of the other by static
-   vectors, weighted by rarity. The worse of both directions counts, since a window that says the
-   same leaves nothing out and adds nothing.
-3. The same with the encoder's vectors of word pieces in their sentences. A match is what chance
-   reaches seldom enough; that is counted on the sample's own sentences.
+   vectors, weighted by rarity. How much of the piece the window has counts, and the worse of both
+   directions, since a window that says the same leaves nothing out and adds nothing.
+3. The same with the encoder's vectors of word pieces in their sentences, and the cosine of wholes.
+   A match is what chance reaches seldom enough; that is counted on the sample's own sentences.
+
+Pieces of which the sample has the like (*he looked at the clock*) must be met more closely, in the
+second step and in the third.
 
 Products of static vectors are whole numbers that single precision adds exactly, so the same windows
 pass on every machine.
@@ -17,6 +20,7 @@ pass on every machine.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -38,16 +42,16 @@ from rote.search.meaning import facts
 from rote.search.meaning.chains import UNIT, Vectors, word_sets, word_weight
 from rote.search.meaning.facts import compare_facts, read_facts
 
-VERSION = f"parts/2+facts/{facts.VERSION}"
+VERSION = f"parts/3+facts/{facts.VERSION}"
 _SENTENCES, _LONGEST = 3, 100
 """Sentences of a window or a piece, and words that several of them have at most."""
 _SAMPLED = 20_000
 """Sentences of the sample that tell how rare words are."""
-_BLOCKS = 250
+_BLOCKS = 400
 """Blocks of `_ROWS` sentences of the sample that tell what chance does."""
-_PASS, _ALIGNED = 0.15, 0.01
+_PASS, _ALIGNED = 0.15, 0.002
 """The shares of a sample's windows that pass the first and the second step."""
-_SURE, _SURELY_ALIGNED = 750, 700
+_SURE, _SURELY_ALIGNED = 750, 1500
 """With this score a window passes in any case."""
 _NEAR = 0.4
 """The cosine from which on shared words are looked at."""
@@ -56,30 +60,32 @@ _MOST = 8
 _COPY = 1400
 """Windows of the sample with this score in the first step may be copies of a piece, and tell
 nothing about chance."""
-_SLACK = 30
+_SLACK = 35
 """Of overlapping windows those go on that align so much worse than the best at most."""
 _ROWS = 256
 _SQUARE = static.UNIT**2
 _SCALE, _LONG = 128, 2000
 """Sums of sentences are divided, and cut, so that products stay below 2**24."""
-_WORDS_SHARE = 18
-"""A thousandth for so much weight in the second step: the more two texts say, the less is
-similarity chance."""
-_COVERED, _WORSE, _WEIGHT, _SIZE, _UNEQUAL = 1.0, 1.1, 0.09, 45.0, -175.0
-"""Of the third step's score: how much of the piece the window has, the worse of both directions,
-the weight, the logarithm of the window's word pieces, and how much longer one is than the other.
-Fitted by logistic regression on 150 reworded items and windows of novels; other items and novels
-tested it (docs/curate.md)."""
-_COMMON, _MOST_LOWERED = 900, 200
-"""Pieces of which the sample has the like (*he looked at the clock*) must be met more closely: half
-of what the sample reaches above this is taken from their scores."""
-_SHARES = (1e-2, 3e-3, 1e-3, 3e-4)
-_USUAL = (880.0, 1075.0, 1215.0, 1340.0)
+_ALIGNED_WORSE, _ALIGNED_WEIGHT, _ALIGNED_UNEQUAL = 0.82, 90.0, -106.0
+"""Of the second step's score, beside how much of the piece the window has: the worse of both
+directions, the logarithm of the weight, and how much longer one is than the other."""
+_WORSE, _COSINE, _WEIGHT, _UNEQUAL = 0.32, 0.77, 183.0, -80.0
+"""Of the third step's, likewise; and the cosine of wholes. Both were fitted by logistic regression
+on 210 reworded items and 8 million words of novels; other items and authors tested them
+(docs/curate.md)."""
+_LIKE_SHARE, _LEAST_LIKE, _COMMON, _RATE = 3e-4, 5, 1050, 0.3
+"""The second step tells of which pieces the sample has the like: if so large a share of its
+sentences (so many of a small sample) reach a score above `_COMMON`, this share of the difference is
+taken from the piece's scores. Some may be the item itself."""
+_SHARES = (3e-3, 1e-3, 3e-4, 1e-4)
+_USUAL = (1985.0, 2210.0, 2330.0, 2400.0)
 """The scores that these shares of sentences of novels reach with `_USUAL_PIECES` pieces."""
 _USUAL_PIECES = 3_500
 _ENOUGH = 10
 """So many sentences must have reached a score for it to be counted."""
 _SMALLEST = 1e-12
+_LINE_ENDS = re.compile(r"""[.!?]["'”’)]*[ \t\r]*\n|\n(?=\s*["'“‘(]?[A-Z0-9])""")
+"""Where a line ends a sentence, or the next one begins one."""
 HELD = 0.5
 """The share of a part's words that the pieces of a match hold at least."""
 _APART = 100
@@ -168,6 +174,10 @@ class PieceCandidates:
         columns = (self.windows, self.pieces, self.scores, self.weights)
         return PieceCandidates(*(column[rows] for column in columns))
 
+    def lower(self, offsets: Integers) -> PieceCandidates:
+        """With the scores of each piece lowered by its offset."""
+        return replace(self, scores=self.scores - offsets[self.pieces])
+
 
 @dataclass(frozen=True, slots=True)
 class LayerWords:
@@ -197,6 +207,8 @@ class Sieve:
     """How rare each word is, ten for each nat."""
     totals: Integers
     """The weights of the different words of each piece."""
+    sizes: Integers
+    """Words of each piece."""
     rows: NDArray[np.int8]
     """Static vectors of words."""
     counts: dict[str, int]
@@ -220,6 +232,7 @@ class Sieve:
             np.array([number for each in ids for number in each], np.int64),
             weights,
             np.array([weights[each].sum() for each in ids], np.int64),
+            pieces.last - pieces.first,
             _word_rows(list(numbers)),
             counts,
             len(among),
@@ -277,10 +290,13 @@ class Sieve:
         ours = text_words.rows, text_words.ids, text_words.weights, first, last
         pieces = self.starts[near.pieces], self.starts[near.pieces + 1]
         _cover(*ours, self.rows, self.words, self.weights, *pieces, _SQUARE, covered)
-        scores = covered.min(axis=1, initial=UNIT) + near.weights // _WORDS_SHARE
-        aligned = PieceCandidates(near.windows, near.pieces, scores, near.weights)
+        scores = covered[:, 1] + _ALIGNED_WORSE * covered.min(axis=1, initial=UNIT)
+        scores += _ALIGNED_WEIGHT * _logarithm(near.weights)
+        scores += _ALIGNED_UNEQUAL * _log_ratios(last - first, self.sizes[near.pieces])
+        rounded = np.rint(scores).astype(np.int64)
+        aligned = PieceCandidates(near.windows, near.pieces, rounded, near.weights)
         aligned = aligned[np.lexsort((aligned.windows, aligned.pieces))]
-        keep = np.zeros(len(scores), np.bool_)
+        keep = np.zeros(len(rounded), np.bool_)
         spans = windows.first[aligned.windows], windows.last[aligned.windows]
         _keep_local_best(aligned.pieces, *spans, aligned.scores, _SLACK, keep)
         return aligned[keep]
@@ -309,14 +325,15 @@ class WindowChance:
                 before = _USUAL[len(levels) - 1] if levels else usual
                 levels.append(usual - before + levels[-1] if levels else usual + shift)
         usual_scale, scale = (
-            (each[-1] - each[-2]) / float(np.log(_SHARES[-2] / _SHARES[-1]))
+            (each[-1] - each[1]) / float(np.log(_SHARES[1] / _SHARES[-1]))
             for each in (_USUAL, levels)
         )
         return cls(tuple(levels), round(max(scale, usual_scale / 2), 1))
 
     def probability(self, score: float) -> float:
         """That a sentence reaches the score; never above the largest counted share."""
-        log = np.interp(score, np.array(self.levels) + 1e-6 * np.arange(4), np.log(_SHARES))
+        levels = np.array(self.levels) + 1e-6 * np.arange(len(_SHARES))
+        log = np.interp(score, levels, np.log(_SHARES))
         share = float(np.exp(log - max(0.0, score - self.levels[-1]) / self.scale))
         return float(format_number(max(_SMALLEST, share), ".2g"))
 
@@ -342,8 +359,6 @@ class MeaningMatcher:
     parts: tuple[str, ...]
     part_of: Integers
     """The part of each piece."""
-    sizes: Integers
-    """Words of each piece."""
     totals: Integers
     """Words of each part."""
     vectors: NDArray[np.int8]
@@ -369,18 +384,17 @@ class MeaningMatcher:
         looked_for = [part if is_judged else "" for part, is_judged in zip(parts, judged)]
         layer = split_layer(looked_for)
         pieces = _cut_pieces(layer)
-        sizes = pieces.last - pieces.first
         sample_layer = split_layer(sample)
         first, last = sentence_bounds(sample_layer)
         step = max(1, len(first) // _SAMPLED)
         among = word_sets(sample_layer.ids, sample_layer.vocabulary, first[::step], last[::step])
+        sieve = Sieve.build(layer, pieces, among)
         matcher = cls(
             tuple(parts),
             pieces.texts,
-            sizes,
-            np.bincount(pieces.texts, sizes, minlength=len(parts)).astype(np.int64),
+            np.bincount(pieces.texts, sieve.sizes, minlength=len(parts)).astype(np.int64),
             *read_pieces(_join_strings(looked_for, layer, pieces)),
-            Sieve.build(layer, pieces, among),
+            sieve,
             (0, 0),
             WindowChance.count(np.empty(0, np.int64), len(pieces)),
             np.zeros(len(pieces), np.int64),
@@ -390,43 +404,30 @@ class MeaningMatcher:
         every = max(1, len(first) // _ROWS // _BLOCKS)
         blocks = windows.sentences // _ROWS
         chosen = blocks % every == 0
-        return matcher._learn_chance(
-            sample, sample_layer, windows[chosen], blocks[chosen] // every % 2 == 1
-        )
+        return matcher._learn_chance(sample, sample_layer, windows[chosen])
 
     def _learn_chance(
-        self,
-        texts: Sequence[str],
-        layer: Layer,
-        windows: SentenceWindows,
-        is_odd: NDArray[np.bool_],
+        self, texts: Sequence[str], layer: Layer, windows: SentenceWindows
     ) -> MeaningMatcher:
-        """From windows of a sample, each in one of two halves."""
+        """From windows of a sample."""
         text_words = self.sieve.read_words(layer)
         near = self.sieve.find_near(layer, text_words, windows)
         passing = _border(near, len(windows), _PASS, _SURE)
         aligned = self.sieve.align(text_words, windows, near[near.scores >= passing])
+        sentences = windows.sentences[aligned.windows]
+        place = max(_LEAST_LIKE, round(_LIKE_SHARE * len(np.unique(windows.sentences))))
+        matcher = replace(self, offsets=_offsets(aligned, sentences, len(self.part_of), place))
+        aligned = aligned.lower(matcher.offsets)
         border = _border(aligned, len(windows), _ALIGNED, _SURELY_ALIGNED)
-        matcher = replace(self, least=(passing, border))
         passed = aligned[aligned.scores >= border]
         scored, _ = matcher._encode(texts, layer, windows, passed)
         copies = windows.sentences[near.windows[near.scores >= _COPY]]
         suspect = np.concatenate([copies - back for back in range(_SENTENCES)])
-        scored = scored[~np.isin(windows.sentences[scored.windows], suspect)]
-        sentences = windows.sentences[scored.windows]
-        # What a half tells of a piece may not lower the scores of that half.
-        is_odd = is_odd[scored.windows]
-        count = len(self.sizes)
-        folds = [_offsets(scored, sentences, rows, count) for rows in (~is_odd, is_odd)]
-        lowered = scored.scores - np.where(is_odd, *(fold[scored.pieces] for fold in folds))
         best = np.zeros(int(windows.sentences.max(initial=-1)) + 1, np.int64)
-        np.maximum.at(best, sentences, lowered)
+        np.maximum.at(best, windows.sentences[scored.windows], scored.scores)
         honest = np.setdiff1d(windows.sentences, suspect)
-        return replace(
-            matcher,
-            offsets=_offsets(scored, sentences, np.ones(len(sentences), np.bool_), count),
-            chance=WindowChance.count(best[honest], count),
-        )
+        chance = WindowChance.count(best[honest], len(self.part_of))
+        return replace(matcher, least=(passing, border), chance=chance)
 
     def find(self, texts: Sequence[str]) -> list[PartMeaning]:
         """All matches, by text and place; several parts may have the same."""
@@ -436,7 +437,7 @@ class MeaningMatcher:
         likely = []
         columns = (scored.windows, scored.pieces, similar, scored.scores)
         for window, piece, similarity, score in zip(*(column.tolist() for column in columns)):
-            p = self.chance.probability(score - self.offsets[piece])
+            p = self.chance.probability(score)
             if p <= self.most:
                 place = int(windows.first[window]), int(windows.last[window])
                 text, part = int(windows.texts[window]), int(self.part_of[piece])
@@ -461,6 +462,7 @@ class MeaningMatcher:
         text_words = self.sieve.read_words(layer)
         near = self.sieve.find_near(layer, text_words, windows)
         aligned = self.sieve.align(text_words, windows, near[near.scores >= self.least[0]])
+        aligned = aligned.lower(self.offsets)
         return aligned[aligned.scores >= self.least[1]]
 
     def _encode(
@@ -477,11 +479,14 @@ class MeaningMatcher:
         theirs = self.vectors, others, as_even, starts[1], last[1]
         _cover(rows, items, even, starts[0], last[0], *theirs, PIECE_UNIT**2, covered)
         worse = covered.min(axis=1, initial=UNIT)
-        sizes, their_sizes = (np.log(np.maximum(1, b - a)) for a, b in zip(starts, last))
-        scores = _COVERED * covered[:, 1] + _WORSE * worse + _WEIGHT * aligned.weights
-        scores += _SIZE * sizes + _UNEQUAL * np.abs(sizes - their_sizes)
+        wholes = zip((rows, self.vectors), starts, last)
+        cosines = UNIT * _row_cosines(*(_sum_rows(*spans) for spans in wholes))
+        sizes = tuple(each - start for start, each in zip(starts, last))
+        scores = covered[:, 1] + _WORSE * worse + _COSINE * cosines
+        scores += _WEIGHT * _logarithm(aligned.weights) + _UNEQUAL * _log_ratios(*sizes)
         scored = np.rint(scores).astype(np.int64)
-        return PieceCandidates(aligned.windows, aligned.pieces, scored, aligned.weights), worse
+        result = PieceCandidates(aligned.windows, aligned.pieces, scored, aligned.weights)
+        return result.lower(self.offsets), worse
 
     def _join_pieces(self, matches: Sequence[_PieceMatch]) -> Iterator[list[_PieceMatch]]:
         """Of each part the best windows that do not overlap, if those that stand together hold
@@ -499,7 +504,7 @@ class MeaningMatcher:
                     or after.piece in {m.piece for m in group}
                     or after.first - group[-1].last > _APART
                 ):
-                    sum_covered = sum(self.sizes[m.piece] for m in group)
+                    sum_covered = sum(self.sieve.sizes[m.piece] for m in group)
                     if sum_covered >= HELD * self.totals[group[0].part]:
                         yield group
                     group = []
@@ -516,28 +521,62 @@ class MeaningMatcher:
         return sorted(compared, key=lambda m: (m.text, m.start, m.part))
 
 
-def _offsets(
-    scored: PieceCandidates, sentences: Integers, rows: NDArray[np.bool_], count: int
-) -> Integers:
-    """By how much the scores of each piece are lowered: half of what the second of the sample's
-    passages that are near it has above `_COMMON`. One may be the piece itself."""
+def _offsets(aligned: PieceCandidates, sentences: Integers, count: int, place: int) -> Integers:
+    """By how much the scores of each piece are lowered: by a share of what so many of the sample's
+    passages, which do not overlap, have above `_COMMON`."""
     nearest: dict[int, list[int]] = {}
     offsets = np.zeros(count, np.int64)
-    chosen = np.flatnonzero(rows)
-    order = chosen[np.lexsort((chosen, -scored.scores[chosen]))]
-    columns = (scored.pieces[order], sentences[order], scored.scores[order])
+    chosen = np.flatnonzero(aligned.scores > _COMMON)
+    order = chosen[np.lexsort((chosen, -aligned.scores[chosen]))]
+    columns = (aligned.pieces[order], sentences[order], aligned.scores[order])
     for piece, sentence, score in zip(*(column.tolist() for column in columns)):
-        places = nearest.setdefault(piece, [])
-        if len(places) < 2 and all(abs(sentence - place) >= _SENTENCES for place in places):
-            places.append(sentence)
-            if len(places) == 2:
-                offsets[piece] = min(max(0, score - _COMMON) // 2, _MOST_LOWERED)
+        passages = nearest.setdefault(piece, [])
+        if len(passages) < place and all(abs(sentence - p) >= _SENTENCES for p in passages):
+            passages.append(sentence)
+            if len(passages) == place:
+                offsets[piece] = int(_RATE * (score - _COMMON))
     return offsets
 
 
+def _logarithm(weights: Integers) -> Array:
+    logarithms: Array = np.log(np.maximum(1, weights))
+    return logarithms
+
+
+def _log_ratios(sizes: Integers, others: Integers) -> Array:
+    """How much longer the longer one of two is."""
+    ratios: Array = np.abs(_logarithm(sizes) - _logarithm(others))
+    return ratios
+
+
+def _sum_rows(rows: NDArray[np.int8], first: Integers, last: Integers) -> Integers:
+    """The sum of each span of rows."""
+    numbers = np.arange(len(rows), dtype=np.int32)
+    return static.sum_spans(rows.astype(np.int16), numbers, first, last)
+
+
+def _row_cosines(rows: Integers, others: Integers) -> Array:
+    """Of each row with the other in its place; exact but for the division."""
+    products, squares, other_squares = (
+        np.einsum("ij,ij->i", one, other)
+        for one, other in ((rows, others), (rows, rows), (others, others))
+    )
+    lengths: Array = np.sqrt(np.maximum(1.0, squares.astype(np.float64) * other_squares))
+    cosines: Array = products / lengths
+    return cosines
+
+
 def split_layer(texts: Sequence[str]) -> Layer:
-    """The words of texts with the ends of their sentences."""
-    return sentences.split(texts, words.get(words.DEFAULT)(texts))
+    """The words of texts with the ends of their sentences; a line ends one if it closes with a full
+    stop, or the next begins with a capital: an item may stand between lines that were wrapped."""
+    layer = sentences.split(texts, words.get(words.DEFAULT)(texts))
+    assert layer.sentence_ends is not None
+    ends = [layer.sentence_ends]
+    for text, first, last in zip(texts, layer.text_starts.tolist(), layer.text_ends.tolist()):
+        places = [match.end() for match in _LINE_ENDS.finditer(text)]
+        ends.append(first + np.searchsorted(layer.starts[first:last], places))
+    merged = np.unique(np.concatenate(ends).astype(np.int64))
+    return replace(layer, sentence_ends=merged[merged > 0])
 
 
 def sentence_bounds(layer: Layer) -> tuple[Integers, Integers]:
