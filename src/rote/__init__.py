@@ -22,7 +22,7 @@ _ROOMS = {
     "rote.core.signature": ("Signature",),
     "rote.corpus": ("Corpus", "ReadOptions", "open_corpus"),
     "rote.studies.dispatch.python_index": ("Index",),
-    "rote.search.model.back_off": ("BackOff",),
+    "rote.search.index_language_model": ("BackOff",),
     "rote.index.factory": ("open_index",),
     "rote.measure": ("Settings",),
 }

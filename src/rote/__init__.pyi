@@ -16,7 +16,7 @@ from rote.core.signature import Signature as Signature
 from rote.corpus import Corpus as Corpus
 from rote.corpus import ReadOptions as ReadOptions
 from rote.corpus import open_corpus as open_corpus
-from rote.search.model.back_off import BackOff as BackOff
+from rote.search.index_language_model import BackOff as BackOff
 from rote.measure import Settings as Settings
 from rote.index.index import Index as _Index
 from rote.core.result import PanelResults

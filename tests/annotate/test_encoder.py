@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rote.annotate.embeddings import _encoder as kernels
 from rote.annotate.embeddings import minilm
-from rote.annotate.embeddings._encoder import Linear
+from rote.annotate.embeddings import minilm as kernels
 from rote.annotate.embeddings._onnx import arrays, product
-from rote.core.array_types import Array
+from rote.annotate.embeddings.minilm import Linear
+from rote.core.arrays import Array
 
 RNG = np.random.default_rng(3)
 SENTENCES = [

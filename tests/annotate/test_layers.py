@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rote.annotate.layers import derive
 from rote.annotate.words import get
 from rote.core.errors import UnknownName
+from rote.core.layer import derive
 
 
 def test_lower_and_shape_align_with_the_words() -> None:

@@ -13,7 +13,7 @@ from click.testing import Result
 
 from rote.cli import _progress
 from rote.core.errors import OptionError, RoteError
-from rote.search.model.open_models import open_model
+from rote.search.open_models import open_model
 from tests.indexes import build_index
 from tests.kit import invoke, read_jsonl, succeeded, write_jsonl
 from tests.models.endpoint_server import Served, serving, vllm

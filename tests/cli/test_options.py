@@ -12,8 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 import pytest
 
-import rote.cli.commands
-import rote.cli.index
+import rote.cli.commands as commands_room
 from rote.core import registry
 from rote.core.errors import OptionError
 from rote.core.metric import bare, hints_of
@@ -84,11 +83,11 @@ def test_a_level_that_is_none_is_refused_before_anything_is_read(name: str, worl
 def options() -> list[type]:
     """What commands are told, where Python can tell it too."""
     found = {}
-    for room in (rote.cli.commands, rote.cli.index):
-        for module in pkgutil.iter_modules(room.__path__):
-            for one in vars(import_module(f"{room.__name__}.{module.name}")).values():
-                if isinstance(one, type) and is_dataclass(one) and ".cli." not in one.__module__:
-                    found[one.__module__, one.__name__] = one
+    commands = [f"rote.cli.commands.{m.name}" for m in pkgutil.iter_modules(commands_room.__path__)]
+    for module in ["rote.cli.index", *commands]:
+        for one in vars(import_module(module)).values():
+            if isinstance(one, type) and is_dataclass(one) and ".cli." not in one.__module__:
+                found[one.__module__, one.__name__] = one
     return [kind for kind in found.values() if any("help" in f.metadata for f in fields(kind))]
 
 

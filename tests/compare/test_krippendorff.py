@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from rote.compare.agreement import LEVELS, Level, alpha, alpha_interval
+from rote.studies.judge_agreement import LEVELS, Level, alpha, alpha_interval
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -20,7 +20,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.metric import Values
 from rote.core.sample import Take
 

@@ -34,7 +34,7 @@ from rote.curate.prompts import (
     PromptOptions,
     gather_prompts,
 )
-from rote.search.model.open_models import NamedModel, name_models
+from rote.search.open_models import NamedModel, name_models
 from tests.killing import fork, status
 from tests.kit import read_jsonl, write_jsonl
 

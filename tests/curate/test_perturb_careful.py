@@ -12,7 +12,7 @@ from rote.curate.perturb import Perturbed, PerturbOptions, perturb
 from rote.curate.synonyms import lexicons
 from rote.curate.synonyms.lexicons import Pos
 from rote.curate.synonyms.replacement import NEAR_SHARED, fitting_lemmas, shared_senses
-from rote.curate.synonyms.senses.context import nearness, rarities
+from rote.curate.synonyms.senses import nearness, rarities
 from rote.curate.synonyms.words import Word, take_same_clauses, take_same_prepositions
 from tests.kit import invoke, write_jsonl
 

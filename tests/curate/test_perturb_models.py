@@ -14,7 +14,7 @@ from rote.core.progress import Silent
 from rote.corpus.items import Item, ItemRecord
 from rote.curate.perturb import PerturbOptions, perturb
 from rote.curate.synonyms import lexicons, senses
-from rote.curate.synonyms.senses.model import ModelChooser, sense_prompt
+from rote.curate.synonyms.senses import ModelChooser, sense_prompt
 from rote.models.backends.fake import Fake
 from rote.studies._perturb_checks import (
     ORIGINAL,

@@ -142,7 +142,7 @@ def write_manifest(index: Path, held: dict[str, Any]) -> None:
 
 def questions(index: Index) -> list[Callable[[], Any]]:
     """Everything that an index can be asked, each by itself."""
-    from rote.search.model.back_off import BackOff
+    from rote.search.index_language_model import BackOff
     from rote.search.originality.originals import find_originals
     from rote.search.rows.matches import count_forms, search_index, sort_matches
     from rote.search.trace.options import TraceOptions

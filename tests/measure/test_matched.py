@@ -13,7 +13,7 @@ import pytest
 import rote
 from rote.annotate.trees import head_layer
 from rote.core import plugins
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.layer import Layer
 from rote.core.metric import Metric, Work
 from rote.core.sample import Cut, Need, RawText, Sample

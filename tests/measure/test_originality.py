@@ -27,7 +27,7 @@ from rote.measure import _originality_tables as bleus
 from rote.measure import originality as measure
 from rote.measure.driver.compute import compute
 from rote.measure.originality import Options
-from rote.search.model.back_off import BackOff
+from rote.search.index_language_model import BackOff
 from rote.search.originality.authors import sources_of
 from rote.search.originality.reach import GroundTruth
 from tests.examples import lists, some

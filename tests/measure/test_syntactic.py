@@ -22,10 +22,9 @@ from rote.core.sample import Sample
 from rote.corpus import open_corpus
 from rote.measure import Settings, syntactic
 from rote.measure._sentences import sentences_of
-from rote.measure._tree_edit_distance import distances_from, trees_of
 from rote.measure._tree_histograms import histograms
 from rote.measure.driver.compute import compute
-from rote.measure.syntactic import HEAD, UPOS, WORD, Options
+from rote.measure.syntactic import HEAD, UPOS, WORD, Options, distances_from, trees_of
 from rote.run import get
 
 from .trees import Tree, conllu, grown, layers_of, trees

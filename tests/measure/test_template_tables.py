@@ -20,8 +20,8 @@ from rote.core.progress import Silent
 from rote.core.result import plain
 from rote.core.sample import RawText, Sample
 from rote.measure._template_rows import Options, Rows, needs, rows, templates_of
-from rote.measure._template_tables import length_table, template_tables
 from rote.measure._template_windows import MatchReader
+from rote.measure.templates import length_table, template_tables
 from tests.examples import drawn, each, one_of, some
 
 Piece = tuple[str, str]

@@ -19,7 +19,7 @@ from rote.models.answers import generate_all
 from rote.models.backends.fake import Fake
 from rote.models.chat import ChatTemplate, chat_template, gguf_template
 from rote.models.options import ModelOptions, open_model
-from rote.search.model.open_models import name_models
+from rote.search.open_models import name_models
 from tests.kit import read_jsonl, write_jsonl
 from tests.models import tiny
 from tests.models.gguf_files import CONFIG, write_gguf

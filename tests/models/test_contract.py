@@ -13,7 +13,7 @@ import pytest
 from rote.core.model import Continuation, Decoding, Model, Prompt
 from rote.core.progress import Silent
 from rote.models.options import ModelOptions
-from rote.search.model.open_models import open_model
+from rote.search.open_models import open_model
 from tests.kit import write_jsonl
 from tests.models import gguf_files, tiny
 from tests.models.test_fake import TABLE

@@ -65,7 +65,7 @@ def test_weights_are_those_of_a_folder(tmp_path: Path, config: dict[str, Any], k
     assert isinstance(theirs, Numpy)
     assert ours.limit == theirs.limit == 300
     ids = [np.array([0, 5, 260, 9, 30, 31])]
-    from rote.models.llama.forward import read_states
+    from rote.models.backends.numpy import read_states
 
     states = [read_states(model.weights, ids) @ model.weights.head for model in (ours, theirs)]
     assert states[0] == pytest.approx(states[1], abs=1e-6)

@@ -165,7 +165,7 @@ def test_the_forward_pass_equals_the_slow_version(
 
 
 def test_the_chances_of_all_tokens_sum_to_one(model: Numpy) -> None:
-    from rote.models.llama.forward import read_states, token_likelihoods
+    from rote.models.backends.numpy import read_states, token_likelihoods
 
     size = model.weights.shape.vocabulary
     for state in read_states(model.weights, [np.array([0, 5, 260, 9])]):
@@ -223,7 +223,7 @@ def test_generation_reads_what_it_wrote(model: Numpy) -> None:
     """With kept keys and values as without them: each token is the likeliest after all before."""
     prompts = [Prompt("the and"), Prompt(""), Prompt("in")]
     logits_of: Any = model.weights
-    from rote.models.llama.forward import read_states
+    from rote.models.backends.numpy import read_states
 
     for one in prompts:
         before = model.tokens.encode(one.text, special=True).ids or [0]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.errors import OptionError
-from rote.search.model.back_off import BackOff
+from rote.search.index_language_model import BackOff
 from tests.examples import dear, lists
 from tests.index import twins
 from tests.index.test_index import index_of, layer_of, texts

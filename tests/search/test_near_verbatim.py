@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.search.meaning.near_verbatim import _match_spans
 
 

@@ -12,7 +12,7 @@ from rote.core.errors import MissingExtra, OptionError
 from rote.core.facets import sort_groups
 from rote.core.progress import Silent
 from rote.models.options import ModelOptions
-from rote.search.model.open_models import (
+from rote.search.open_models import (
     check_models,
     model_signatures,
     name_models,
@@ -62,7 +62,7 @@ def test_signatures_name_the_weights_and_not_their_place(table: Path, tmp_path: 
 def test_what_cannot_be_asked_is_noticed_without_loading_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rote.search.model.open_models.find_spec", lambda name: None)
+    monkeypatch.setattr("rote.search.open_models.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match="torch"):
         check_models(["transformers:gpt2"])
     with pytest.raises(OptionError, match="Name the backend"):

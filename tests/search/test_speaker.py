@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Prompt
 from rote.index.grams import ABSENT, END
-from rote.search.model.back_off import BackOff
-from rote.search.model.index_language_model import IndexLanguageModel, open_index_model
+from rote.search.index_language_model import BackOff, IndexLanguageModel, open_index_model
 from tests.examples import lists
 from tests.index import twins
 from tests.index.test_index import index_of, texts
@@ -79,7 +78,7 @@ def test_a_mixture_equals_the_formula(
 
 
 def test_mixtures_that_are_forgotten_are_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rote.search.model.back_off._MAX_CACHED", 0)
+    monkeypatch.setattr("rote.search.index_language_model._MAX_CACHED", 0)
     following = BackOff(index_of([list("abac"), list("cab")], 1), "lower")
     a, b = following.numbers("ab")
     before = following.after([a]).all().tolist()

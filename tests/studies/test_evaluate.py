@@ -23,7 +23,7 @@ from rote.core.result import Result
 from rote.corpus.items import Item, ItemRecord, read_records
 from rote.models.backends.fake import Fake
 from rote.models.options import ModelOptions
-from rote.search.model.open_models import open_models
+from rote.search.open_models import open_models
 from rote.studies import _evaluation
 from rote.studies._evaluation import (
     ItemQuestion,

@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 from rote.annotate import annotators, words
 from rote.annotate.annotators.rote import RoteAnnotator
 from rote.annotate.language_check import glance
-from rote.annotate.layers import DERIVED, derive
 from rote.core.arrays import ENDING, Arrays, pack, unpack
 from rote.core.document import Annotation, Document
 from rote.core.errors import InputError
 from rote.core.files import read_regular, write_atomically
 from rote.core.json_reader import DEEPEST, parse_json
-from rote.core.layer import Layer
+from rote.core.layer import DERIVED, Layer, derive
 from rote.corpus import Batch, Corpus, DuplicateIds, Problems, Shard, digest, map_again
 from rote.run import Engine
 

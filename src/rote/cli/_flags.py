@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import inspect
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -270,7 +271,8 @@ def command_of(
     under the heading that the class names (`SECTION`), and the rest are `arguments`; `reporter` is
     whom it tells.
 
-    The module's docstring is the help. `skip` leaves out fields (`ReadOptions.plain`).
+    The docstring of the module is the help, else that of the function. `skip` leaves out fields
+    (`ReadOptions.plain`).
     """
     from rote.cli._output import Output
     from rote.cli._progress import TerminalReporter
@@ -305,11 +307,11 @@ def command_of(
             for kind in kinds.values()
             for option in flags(typing.cast(type, kind), section(kind), left_out(kind))
         ]
-        name = run.__module__.rpartition(".")[2].replace("_", "-")
+        name = run.__module__.rpartition(".")[2] if doc else run.__name__
         return SectionedCommand(
-            name,
+            name.replace("_", "-"),
             callback=call,
-            help=(doc or "").strip(),
+            help=(doc or inspect.getdoc(run) or "").strip(),
             params=[*arguments, *params],
             glance=at_a_glance([typing.cast(type, kind) for kind in kinds.values()]),
         )

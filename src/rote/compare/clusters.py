@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rote.compare.intervals import interval_from_error, left_out_error, shares, wilson
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, slots=True)

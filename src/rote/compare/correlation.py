@@ -25,7 +25,7 @@ import numpy as np
 
 from rote.compare.clusters import ClusterEstimate
 from rote.compare.resampling import generator
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.progress import several
 
 MIN_ITEMS = 3

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.resampling import scramble
-from rote.core.array_types import Array, Flags, Integers
+from rote.core.arrays import Array, Flags, Integers
 from rote.core.kernels import njit
 from rote.core.metric import number_texts
 from rote.core.sample import Cut, Take

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from rote.compare.correlation import ranks
-from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.arrays import Array, Flags, Floats, Integers
 
 _MAX_EXACT = 50
 """Up to so many pairs the distribution of signed ranks is built up; beyond it is normal enough."""

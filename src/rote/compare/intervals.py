@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rote.compare.resampling import Keys, ReduceMany, draw_group_values, draw_values, scramble
-from rote.core.array_types import Array, Floats
+from rote.core.arrays import Array, Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.array_types import Array, Flags, Floats
+from rote.core.arrays import Array, Flags, Floats
 from rote.core.kernels import lean
 from rote.run import side_by_side
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.errors import RoteError
 
 _STEP = 1e-3

@@ -19,7 +19,7 @@ import numpy as np
 from rote.compare.intervals import NO_ERROR, joint_units
 from rote.compare.log_odds import benjamini_hochberg
 from rote.compare.permutation import LEVEL, PermutedTest, holm, share_as_large
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter, Silent, several
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rote.compare.resampling import ReduceMany, draw_group_values, draw_values
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take

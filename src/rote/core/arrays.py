@@ -1,4 +1,6 @@
-"""Named arrays in one file: a zstd-compressed npz without pickle, with a description.
+"""Arrays by what they hold, named ones in a file, and columns that grow.
+
+The file is a zstd-compressed npz without pickle, with a description.
 
 Opening a stranger's file must not run code, and a damaged one must not give wrong
 numbers: numpy's pickles are refused, and zstd's checksum is written and checked.
@@ -20,6 +22,11 @@ from numpy.typing import NDArray
 from rote.core.errors import InputError
 from rote.core.json_reader import JsonObject, parse_json
 
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
 ENDING = ".npz.zst"
 _RESTORE = "Make it again, or restore a copy"
 Arrays: TypeAlias = dict[str, Any]
@@ -27,7 +34,6 @@ Arrays: TypeAlias = dict[str, Any]
 
 def pack(arrays: Mapping[str, Any], about: Mapping[str, Any], level: int = 3) -> bytes:
     """The arrays and a JSON-able description as bytes; the same input gives the same bytes."""
-    import numpy as np
     import zstandard
 
     text = json.dumps(about, ensure_ascii=True, sort_keys=True).encode("ascii")
@@ -42,7 +48,6 @@ def unpack(data: bytes, name: str) -> tuple[Arrays, dict[str, Any]]:
     """The reverse of `pack`; `name` is the file, for the error."""
     import zipfile
 
-    import numpy as np
     import zstandard
 
     try:

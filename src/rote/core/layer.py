@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core.errors import UnknownName
+
 Ids = NDArray[np.int32]
 Offsets = NDArray[np.int64]
 _WORDS = {
@@ -130,3 +132,28 @@ def concatenate(layers: Sequence[Layer]) -> Layer:
         text_ends=np.concatenate(text_ends),
         sentence_ends=np.concatenate(sentence_ends) if len(sentence_ends) == len(layers) else None,
     )
+
+
+def shape(word: str) -> str:
+    """What a word looks like: Xxxx, dd, X.X.; runs of the same kind end at four."""
+    out: list[str] = []
+    for character in word:
+        if character.isalpha():
+            kind = "X" if character.isupper() else "x"
+        else:
+            kind = "d" if character.isdigit() else character
+        if out[-4:] != [kind] * 4:
+            out.append(kind)
+    return "".join(out)
+
+
+DERIVED: dict[str, Callable[[str], str]] = {"lower": str.lower, "shape": shape}
+
+
+def derive(word: Layer, name: str) -> Layer:
+    """The layer of this name made from the `word` layer; `word` is itself."""
+    if name == "word":
+        return word
+    if name not in DERIVED:
+        raise UnknownName("layer", name, ["word", *DERIVED])
+    return word.map(name, DERIVED[name])

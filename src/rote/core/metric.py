@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_typ
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.errors import OptionError
 from rote.core.numbers import parse_memory
 from rote.core.progress import Reporter, Silent

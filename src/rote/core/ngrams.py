@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rote.core.array_types import Array, Floats, Integers
-from rote.core.arrays import empty, room
+from rote.core.arrays import Array, Floats, Integers, empty, room
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets

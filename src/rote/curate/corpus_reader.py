@@ -27,14 +27,14 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate import layers, sentences, words
+from rote.annotate import sentences, words
 from rote.annotate.folded_words import FoldedWords, fold_joined_words
 from rote.core.arrays import LIMIT, GrowableArray
 from rote.core.document import Annotation, Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.files import new_file, open_regular, write_atomically
 from rote.core.json_reader import parse_json
-from rote.core.layer import Ids, Layer, Offsets, starts_of
+from rote.core.layer import Ids, Layer, Offsets, derive, starts_of
 from rote.core.progress import Reporter
 from rote.core.sample import SEVERAL
 from rote.corpus import (
@@ -209,7 +209,7 @@ class ShardTokenizer:
         return TokenizedShard(
             batch=batch.bare(),
             size=shard.size,
-            layer=_drop_spans(layers.derive(word, self.layer)),
+            layer=_drop_spans(derive(word, self.layer)),
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),
             digests=digests,
             beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},

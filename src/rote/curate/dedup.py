@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import starts_of

@@ -38,7 +38,7 @@ from rote.corpus import open_corpus, read_option
 from rote.curate.corpus_reader import json_line
 from rote.curate.prompts import GenerationPrompt, PromptOptions
 from rote.models.windows import check_room
-from rote.search.model.open_models import NamedModel
+from rote.search.open_models import NamedModel
 
 _SYSTEM, _USER, _PLAIN = "system", "user", "text"
 _ESCAPES = {r"\n": "\n", r"\t": "\t"}

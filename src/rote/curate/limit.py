@@ -22,8 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array
-from rote.core.arrays import empty
+from rote.core.arrays import Array, empty
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rote.core.array_types import Flags
+from rote.core.arrays import Flags
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
 from rote.core.metric import OptionSet, option

@@ -32,8 +32,7 @@ from rote.curate.synonyms.replacement import (
     replace_words,
     target_forms,
 )
-from rote.curate.synonyms.senses import SenseQuestion
-from rote.curate.synonyms.senses.model import ModelChooser
+from rote.curate.synonyms.senses import ModelChooser, SenseQuestion
 from rote.curate.synonyms.words import CONTEXT, LAYERS, OPTIONS, Key, Word, WordFinder
 from rote.models.options import ModelOptions
 

@@ -19,7 +19,7 @@ import numpy as np
 from rote import run
 from rote.annotate import words
 from rote.annotate.sentences import split
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.document import Document
 from rote.core.files import new_file
 from rote.core.kernels import njit

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.kernels import njit
 from rote.index.grams import END, MAX_POSITIONS
 

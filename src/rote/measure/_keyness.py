@@ -16,7 +16,7 @@ import numpy as np
 from rote.compare.log_odds import benjamini_hochberg, contrast, frequent_enough, permuted_excess
 from rote.compare.permutation import Groups, balance_groups_by_id, make_exchange
 from rote.compare.resampling import generator
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.sample import Take
 

@@ -17,7 +17,7 @@ import numpy as np
 from rote.compare.log_odds import PermutedExcess, contrast, permuted_excess
 from rote.compare.permutation import balance_groups_by_id, make_exchange, tested_texts_note
 from rote.compare.resampling import generator, generators
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, items_of, layer_words
 from rote.core.metric import Comparison, Value, Values, Work

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.kernels import njit
 from rote.core.ngrams import ONCE
 

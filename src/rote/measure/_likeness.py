@@ -14,7 +14,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.resampling import generator
-from rote.core.array_types import Array, Floats, Integers
+from rote.core.arrays import Array, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.kernels import njit
 from rote.core.layer import Layer

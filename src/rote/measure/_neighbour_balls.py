@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.metric import Progress, Values, Work
 from rote.core.sample import Take
 from rote.measure._neighbour_points import (

@@ -25,7 +25,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array, Floats, Integers
+from rote.core.arrays import Array, Floats, Integers
 from rote.core.kernels import njit
 from rote.core.layer import items_of, starts_of
 from rote.measure._tree_histograms import Histograms

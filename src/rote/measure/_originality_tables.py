@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import share_error
 from rote.compare.intervals import interval_from_error, shares
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row

@@ -28,7 +28,7 @@ from rote.compare.clusters import ClusterEstimate
 from rote.compare.correlation import MIN_ITEMS, bonett_wright_interval, rank_estimate, ranked
 from rote.compare.intervals import mean, shares
 from rote.compare.resampling import generator
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, n_gram_starts
@@ -388,7 +388,7 @@ class _Cut:
 
     def __call__(self, shard: Shard) -> tuple[int, list[bytes], Layer]:
         from rote.annotate import annotators, words
-        from rote.annotate.layers import DERIVED, derive
+        from rote.core.layer import DERIVED, derive
 
         documents = shard.read().documents
         keys = [digest(Document("", document.text)) for document in documents]

@@ -11,7 +11,7 @@ import numpy as np
 
 from rote.compare import clusters
 from rote.compare.clusters import ClusterEstimate
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Work

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.kernels import njit
 from rote.core.layer import items_of, starts_of
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rote.annotate import embeddings, sentences, words
 from rote.annotate.embeddings import Embedder
 from rote.annotate.language_check import GLANCE, by_language, look, remarks
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer, Offsets, items_of, starts_of
 from rote.core.metric import Work
 from rote.core.progress import several

@@ -20,7 +20,7 @@ from operator import or_
 import numpy as np
 
 from rote.annotate.glyphs import fold
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer
 
 

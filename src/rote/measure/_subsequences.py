@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.kernels import njit
 from rote.core.vectors import (
     BYTE,

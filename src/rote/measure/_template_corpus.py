@@ -25,13 +25,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate.layers import derive
 from rote.compare.exact_tests import mann_whitney
 from rote.compare.intervals import wilson
 from rote.compare.resampling import generator
-from rote.core.array_types import Flags, Integers
+from rote.core.arrays import Flags, Integers
 from rote.core.errors import OptionError
-from rote.core.layer import Layer, items_of
+from rote.core.layer import Layer, derive, items_of
 from rote.core.metric import Comparison
 from rote.core.ngrams import ONCE
 from rote.core.progress import Reporter
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 from rote.compare.clusters import clustered_mean
 from rote.compare.exact_tests import signed_ranks
 from rote.compare.intervals import mean
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.model import Continuation, Model, Scored
 from rote.measure._template_rows import Options, Rows, templates_of
 from rote.measure._template_windows import spans
@@ -502,7 +501,7 @@ class Stretches:
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
     from rote.models.options import how_to_run
-    from rote.search.model.open_models import open_models
+    from rote.search.open_models import open_models
 
     models = open_models(options.model, how_to_run(options), comparison.reporter)
     stretches = {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rote.compare.intervals import shares
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
@@ -21,7 +21,7 @@ from rote.core.progress import several
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
 from rote.models.options import how_to_run, run_option
-from rote.search.model.open_models import model_signatures
+from rote.search.open_models import model_signatures
 
 if TYPE_CHECKING:
     from rote.measure._template_windows import Chosen, Windows

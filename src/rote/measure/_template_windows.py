@@ -15,8 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array, Flags, Integers
-from rote.core.arrays import empty
+from rote.core.arrays import Array, Flags, Integers, empty
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer, Offsets, items_of, starts_of

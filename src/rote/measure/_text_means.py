@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from rote.compare.intervals import mean, mean_error
-from rote.core.array_types import Flags, Floats
+from rote.core.arrays import Flags, Floats
 from rote.core.metric import Values
 from rote.core.sample import Take
 

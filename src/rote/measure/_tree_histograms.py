@@ -21,7 +21,7 @@ import numpy as np
 
 from rote.annotate.trees import head_distances
 from rote.compare.intervals import left_out_error
-from rote.core.array_types import Array, Floats, Integers
+from rote.core.arrays import Array, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets, items_of, starts_of

@@ -31,7 +31,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from rote.compare.intervals import shares
-from rote.core.array_types import Array, Floats, Integers
+from rote.core.arrays import Array, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, layer_words, starts_of

@@ -25,7 +25,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.intervals import mean, mean_error
-from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Comparison, Metric, OptionSet, Value, Values, Work, option, owners

@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from rote.compare.intervals import pair_mean_error
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners

@@ -35,7 +35,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rote.compare.permutation import LEVEL, tested_texts_note
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.chart import Chart
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, layer_words

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rote.compare.intervals import mean, mean_error, shares
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Ids, Offsets, items_of, layer_words
 from rote.core.metric import (

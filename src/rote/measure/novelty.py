@@ -23,7 +23,7 @@ import numpy as np
 
 from rote.compare import clusters
 from rote.compare.intervals import interval_from_error, mean, mean_error, shares
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import OptionError
 from rote.core.evidence import (

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.document import Document
 from rote.core.errors import OptionError
 from rote.core.evidence import (
@@ -251,7 +251,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 def _bits(index: Index, layer: Layer) -> Floats:
     """What every word costs under the index's own language model; nothing is no model."""
-    from rote.search.model.back_off import BackOff
+    from rote.search.index_language_model import BackOff
 
     if not index.items_held(layer.name):
         return np.full(len(layer.ids), np.nan)

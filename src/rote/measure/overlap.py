@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, shares
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import (
     LONGEST_NGRAM,

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rote.core.array_types import Flags, Floats
+from rote.core.arrays import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.progress import several
 from rote.core.sample import Need, Sample, Take
 from rote.models.options import how_to_run, run_option
-from rote.search.model.open_models import check_models, model_signatures, name_models, open_model
+from rote.search.open_models import check_models, model_signatures, name_models, open_model
 
 WITHOUT = (
     "no model to ask: --model names a folder, transformers:NAME, openai:URL#NAME, index:FOLDER"

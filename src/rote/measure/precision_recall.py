@@ -27,7 +27,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.resampling import draw_values
-from rote.core.array_types import Flags, Integers
+from rote.core.arrays import Flags, Integers
 from rote.core.errors import MissingExtra, OptionError, UnknownName
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option

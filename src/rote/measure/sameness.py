@@ -27,7 +27,7 @@ import numpy as np
 from rote.annotate import embeddings
 from rote.compare.intervals import interval_from_error, left_out_error, mean, mean_error, shares
 from rote.compare.resampling import generator
-from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.metric import (
     LONGEST_NGRAM,

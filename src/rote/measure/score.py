@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.metric import Comparison, Metric, Value, Work
 from rote.core.record import Headline, ReportContext
 from rote.core.result import Row

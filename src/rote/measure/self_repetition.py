@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rote.compare.intervals import shares
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.metric import LONGEST_NGRAM, Metric, OptionSet, Value, Values, Work, option
 from rote.core.progress import several
 from rote.core.record import Headline

@@ -32,7 +32,7 @@ from rote.compare.intervals import (
     mean_similarity,
     similarity_without,
 )
-from rote.core.array_types import Array, Flags, Floats, Integers
+from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.kernels import njit
 from rote.core.metric import Metric, OptionSet, Value, Values, Work, members, option, owners
 from rote.core.progress import Reporter, Silent

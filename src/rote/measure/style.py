@@ -30,7 +30,7 @@ import numpy as np
 from rote.compare import clusters
 from rote.compare.clusters import clustered_mean, error_inflation, number_clusters
 from rote.compare.intervals import interval_from_error, mean, t_quantile
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.chart import Chart
 from rote.core.metric import Comparison, Metric, OptionSet, Value, Work, members, option
 from rote.core.record import Headline

@@ -15,12 +15,14 @@ Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from rote.annotate.trees import head_distances
 from rote.compare.intervals import (
     clustered_error,
     left_out_error,
@@ -28,11 +30,13 @@ from rote.compare.intervals import (
     shares,
     similarity_without,
 )
-from rote.core.array_types import Flags, Floats, Integers
-from rote.core.errors import OptionError
+from rote.core.arrays import Flags, Floats, Integers
+from rote.core.errors import MissingExtra, OptionError
+from rote.core.layer import Layer
 from rote.core.metric import (
     Comparison,
     Metric,
+    Progress,
     Value,
     Values,
     Work,
@@ -46,9 +50,9 @@ from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, complete_sentences, drawn, sentences_of
+from rote.run import Engine, Shared
 
 if TYPE_CHECKING:
-    from rote.measure._tree_edit_distance import Block
     from rote.measure._tree_histograms import EqualLengthSentences, Histograms, TextSums
 
 PAPER_SENTENCES = 3_000
@@ -148,8 +152,6 @@ def needs(options: Options) -> tuple[Need, ...]:
 def check(options: Options, signature: str) -> None:
     """The edit distance comes from another package."""
     if options.edit_distance:
-        from rote.measure._tree_edit_distance import check_installed
-
         check_installed()
 
 
@@ -360,7 +362,6 @@ def _matched_notes(equal_lengths: EqualLengthSentences, take: Take) -> list[str]
 
 
 def _edit_notes(edits: Edits, take: Take) -> list[str]:
-    from rote.measure._tree_edit_distance import LONGEST
 
     block = _block(edits, take)
     count = 0 if block is None else int(np.isin(block.texts, take).sum())
@@ -378,7 +379,6 @@ def _edit_notes(edits: Edits, take: Take) -> list[str]:
 
 def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edits:
     """The pairs of some sentences of each source; those between sources are left out."""
-    from rote.measure._tree_edit_distance import LONGEST, blocks, trees_of
     from rote.run import get
 
     texts = len(sample)
@@ -422,6 +422,108 @@ def method(s: Mapping[str, str]) -> str:
         f"Weisfeiler-Lehman kernel (depth {s['depth']}) of their dependency trees with nodes "
         "labelled by universal part of speech; it is also given at equal lengths of sentences"
     )
+
+
+LONGEST = 150
+"""Words in a sentence; a pair of such sentences takes some seconds."""
+
+Tree: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Labels of the words, and how far from each its head stands; 0 for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """All pairs of some sentences of one source: 1 minus their distance, and whose they are."""
+
+    texts: Integers
+    likeness: Floats
+
+    def mean_distance(self, take: Take) -> float:
+        chosen = np.isin(self.texts, take)
+        square = float(self.likeness[np.ix_(chosen, chosen)].sum())
+        return 1 - mean_similarity(square, int(chosen.sum()))
+
+    def error(self, take: Take) -> float:
+        """Jackknife over texts."""
+        chosen = np.isin(self.texts, take)
+        likeness = self.likeness[np.ix_(chosen, chosen)]
+        texts, owner = np.unique(self.texts[chosen], return_inverse=True)
+        membership = np.zeros((len(texts), len(owner)))
+        membership[owner, np.arange(len(owner))] = 1
+        products = membership @ likeness.sum(axis=1)
+        squares = np.einsum("ts,sr,tr->t", membership, likeness, membership, optimize=True)
+        return clustered_error(float(likeness.sum()), products, squares, membership.sum(axis=1))
+
+
+def check_installed() -> None:
+    try:
+        import apted  # noqa: F401
+    except ImportError:
+        raise MissingExtra("apted", "tree-edit", "the tree edit distance") from None
+
+
+def trees_of(upos: Layer, head: Layer, sentences: Sentences) -> list[Tree]:
+    away = head_distances(head)
+    return [
+        (tuple(upos.ids[start:end].tolist()), tuple(away[start:end].tolist()))
+        for start, end in zip(sentences.starts.tolist(), sentences.ends.tolist())
+    ]
+
+
+def blocks(
+    trees: Sequence[Sequence[Tree]], texts: Sequence[Integers], engine: Engine, tell: Progress
+) -> list[Block]:
+    """The pairs of each source's trees, on several processes."""
+    everything = [tree for trees_of_source in trees for tree in trees_of_source]
+    ends = np.cumsum([len(trees_of_source) for trees_of_source in trees]).tolist()
+    rows = [
+        (number, end)
+        for trees_of_source, end in zip(trees, ends)
+        for number in range(end - len(trees_of_source), end)
+    ]
+    work = partial(distances_from, engine.share(everything))
+    distances = engine.map(work, rows, doing="comparing trees")
+    heard = _report_rows(distances, len(rows), tell)
+    return [
+        _distance_block(trees_of_source, owner, heard)
+        for trees_of_source, owner in zip(trees, texts)
+    ]
+
+
+def distances_from(shared: Shared[Sequence[Tree]], row: tuple[int, int]) -> list[float]:
+    """From tree number `row[0]` to each of those behind it and before `row[1]`."""
+    from apted import APTED, Config
+
+    trees, (number, end) = shared.value, row
+    first, config = _nested_tree(trees[number]), Config()
+    return [
+        APTED(first, _nested_tree(second), config).compute_edit_distance()
+        / (len(trees[number][0]) + len(second[0]))
+        for second in trees[number + 1 : end]
+    ]
+
+
+def _nested_tree(tree: Tree) -> Any:
+    from apted.helpers import Tree as Node
+
+    labels, away = tree
+    root, nodes = Node("root"), [Node(label) for label in labels]
+    for place, node in enumerate(nodes):
+        (nodes[place + away[place]] if away[place] else root).children.append(node)
+    return root
+
+
+def _distance_block(trees: Sequence[Tree], texts: Integers, rows: Iterator[list[float]]) -> Block:
+    likeness = np.eye(len(trees))
+    for number in range(len(trees)):
+        likeness[number, number + 1 :] = 1 - np.array(next(rows))
+    return Block(texts, np.triu(likeness, 1).T + likeness)
+
+
+def _report_rows(rows: Iterable[list[float]], count: int, tell: Progress) -> Iterator[list[float]]:
+    for number, row in enumerate(rows, 1):
+        yield row
+        tell(number / count)
 
 
 METRIC = Metric(

@@ -17,16 +17,22 @@ joined. `--windows sentence` counts n-grams within sentences under the exact def
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Floats
+from rote.compare.log_odds import LogOdds, contrast, frequent_enough, permuted_excess
+from rote.compare.permutation import balance_groups_by_id, make_exchange
+from rote.compare.resampling import generator
+from rote.core.arrays import Floats, Integers
+from rote.core.errors import OptionError
 from rote.core.evidence import Evidence, EvidenceTexts, Mark, cut_evidence, group_by_source
+from rote.core.files import check_parent
 from rote.core.layer import Layer, layer_words
 from rote.core.metric import Comparison, Metric, Value, Values, is_given
 from rote.core.progress import several
@@ -47,7 +53,9 @@ from rote.measure._template_rows import (
     template_values,
     templates_of,
     windows_in_texts,
+    windows_of,
 )
+from rote.measure._template_windows import EXAMPLES, Chosen, MatchReader, Read, spans
 from rote.measure._text_means import count_note
 from rote.search.reference_corpus import annotator_signature
 
@@ -74,11 +82,9 @@ def check(options: Options, signature: str) -> None:
 
         check_corpora(options, signature=annotator_signature(signature))
     if options.write is not None:
-        from rote.measure._template_tables import check_target
-
         check_target(options.write)
     if options.model:
-        from rote.search.model.open_models import check_models
+        from rote.search.open_models import check_models
 
         check_models(options.model)
 
@@ -120,15 +126,10 @@ def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The templates themselves, the curve over n, the corpora; or one text with its templates."""
-    from rote.measure._template_tables import length_table, template_tables
 
     if options.write is not None:
-        from rote.measure._template_tables import write_matches
-
         write_matches(rows, comparison, options, options.write)
     if options.highlight is not None:
-        from rote.measure._template_tables import highlighted
-
         return {"highlight": highlighted(rows, comparison, options)}
     by_name: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
     by_name |= template_tables(rows, comparison, options)
@@ -261,6 +262,328 @@ def _template_marks(
         )
         for place, which in places
     ]
+
+
+Row: TypeAlias = dict[str, Any]
+
+# Rows of `distinctive` for each source and direction.
+_DISTINCTIVE = 50
+# In fewer texts, an n-gram says something about these texts, not about their source.
+_LEAST_TEXTS = 2
+
+
+def length_table(rows: Rows, comparison: Comparison, options: Options) -> list[Row]:
+    """`lengths`: the values of each source for templates of other lengths.
+
+    Templates that were given from outside have one length only, and so has the table then.
+    """
+    lengths = (options.n,) if rows.fixed is not None else sorted(set(options.lengths))
+    by_source: dict[str, list[Row]] = {source: [] for source in comparison.groups}
+    with comparison.reporter.stage("templates: lengths", len(lengths)) as advance:
+        for here in _of_lengths(rows, options, lengths):
+            n = here.windows.n
+            at = replace(options, n=n)
+            for source, take in comparison.groups.items():
+                values = template_values(here, take, at)
+                by_source[source].append(
+                    {
+                        "source": source,
+                        "n": n,
+                        "templates": len(templates_of(here, take, at)),
+                        **{name: values[name] for name in ("rate", "per_token", "distinct")},
+                    }
+                )
+            advance(1)
+    return [
+        row for source in by_source.values() for row in sorted(source, key=lambda row: row["n"])
+    ]
+
+
+def _of_lengths(rows: Rows, options: Options, lengths: Sequence[int]) -> Iterator[Rows]:
+    """The rows for other lengths, one at a time: each takes as much room as the first."""
+    others = [n for n in lengths if n != options.n]
+    if len(others) < len(lengths):
+        yield rows
+    for windows in windows_of(rows.layer, others, options):
+        yield replace(rows, windows=windows)
+
+
+def template_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str, list[Row]]:
+    """`templates`, `matches`, `examples`, `distinctive` and `overlap`."""
+    return _Listing(rows, comparison, options).tables()
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """How often each n-gram occurs in a source, and in how many of its texts."""
+
+    counts: Integers
+    texts: Integers
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Apart:
+    """Of every n-gram the log-odds ratio, and p: family-wise, over all n-grams and sources."""
+
+    odds: LogOdds
+    p: Floats
+
+
+class _Listing:
+    """The tables at work. Counts by n-gram are large: those of one source and of the reference
+    are held at a time."""
+
+    def __init__(self, rows: Rows, comparison: Comparison, options: Options) -> None:
+        self.rows, self.comparison, self.options = rows, comparison, options
+        self.groups = comparison.groups
+        self.reader = MatchReader(rows.layer, rows.word, rows.raw, rows.windows.n)
+        self.chosen = {s: templates_of(rows, take, options) for s, take in self.groups.items()}
+        self.sizes = windows_in_texts(rows, options)
+
+    def tables(self) -> dict[str, list[Row]]:
+        tables: dict[str, list[Row]] = {
+            name: [] for name in ("templates", "matches", "examples", "distinctive")
+        }
+        everywhere = self.everywhere()
+        reference = self.comparison.reference
+        against = None if reference is None else self.group(self.groups[reference])
+        stage = self.comparison.reporter.stage("templates: listing", len(self.groups))
+        with stage as advance:
+            for source, take in self.groups.items():
+                group = self.group(take)
+                apart = None
+                if against is not None and source != reference:
+                    apart = self.apart(source, group, against)
+                    tables["distinctive"] += self.distinctive(source, group, against, apart)
+                tables["templates"] += self.templates(source, group, apart, everywhere)
+                for name, table in self.shown(source, take).items():
+                    tables[name] += table
+                advance(1)
+        # Templates that were given for all sources are shared by all.
+        tables["overlap"] = _overlap(self.chosen) if self.rows.fixed is None else []
+        return tables
+
+    def group(self, take: Take) -> _Group:
+        counts, texts = self.rows.windows.tally(self.rows.layer, take)
+        return _Group(counts, texts, int(self.sizes[take].sum()))
+
+    def apart(self, source: str, group: _Group, against: _Group) -> _Apart:
+        """How far every n-gram sets a source apart from the reference, and how certainly.
+
+        Texts are permuted between the two, as many of each doc_id. An n-gram of one text, or one
+        so rare that it would not show if one side had it all, is not tested and certainly not
+        certain: 1.
+        """
+        totals = group.total, against.total
+        log_odds = contrast(group.counts, against.counts, totals)
+        p = np.full(len(log_odds.z), np.nan)
+        if permutations := self.comparison.permutations:
+            reference, strata = str(self.comparison.reference), self.comparison.strata
+            all_texts = self.groups[source], self.groups[reference]
+            rng = generator(self.comparison.seed, f"choose {source} {reference}")
+            pair = balance_groups_by_id(*all_texts, strata, self.comparison.ids, rng)
+            exchange = make_exchange(*pair, strata)
+            ours, theirs = map(np.sort, pair)
+            both = self.group(np.sort(np.concatenate(pair)))
+            if len(ours) < len(all_texts[0]) or len(theirs) < len(all_texts[1]):
+                group, against = self.group(ours), self.group(theirs)
+                totals = group.total, against.total
+            tested = np.flatnonzero(
+                (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
+            )
+
+            listing = self.rows.windows.listing(self.rows.layer, tested)
+            of_both = both.counts[tested]
+
+            def z(run: int) -> Floats:
+                rng = generator(self.comparison.seed, f"templates {source}", run)
+                group = exchange(rng)[0] if run else ours
+                counts, total = listing.counts(group), int(self.sizes[group].sum())
+                return contrast(counts, of_both - counts, (total, both.total - total)).z
+
+            p[~np.isnan(log_odds.z)] = 1.0
+            others = len(self.groups) - 1
+            stands = permuted_excess(z, permutations, two_sided=True)
+            # What all texts say the other way round than as many of each doc_id is not certain.
+            turned = z(0) * log_odds.z[tested] < 0
+            p[tested] = np.where(turned, 1.0, np.minimum(1.0, others * stands.p()))
+        return _Apart(log_odds, p)
+
+    def names(self, numbers: Chosen) -> list[str]:
+        """The n-grams as they are written in tables."""
+        return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
+
+    def everywhere(self) -> dict[int, dict[str, int]]:
+        """For every template how often it occurs in each source."""
+        wanted = np.unique(np.concatenate(list(self.chosen.values())))
+        layer, windows = self.rows.layer, self.rows.windows
+        columns = {s: windows.tally(layer, take)[0][wanted] for s, take in self.groups.items()}
+        return {
+            number: {source: int(column[rank]) for source, column in columns.items()}
+            for rank, number in enumerate(wanted.tolist())
+        }
+
+    def templates(
+        self,
+        source: str,
+        group: _Group,
+        apart: _Apart | None,
+        everywhere: Mapping[int, dict[str, int]],
+    ) -> list[Row]:
+        numbers = self.chosen[source]
+        return [
+            {
+                "source": source,
+                "rank": rank,
+                "template": name,
+                "count": int(group.counts[number]),
+                "texts": int(group.texts[number]),
+                "counts": everywhere[number],
+                "log_odds": None if apart is None else float(apart.odds.delta[number]),
+                "z": None if apart is None else float(apart.odds.z[number]),
+                "p_corrected": None if apart is None else float(apart.p[number]),
+            }
+            for rank, (number, name) in enumerate(zip(numbers.tolist(), self.names(numbers)), 1)
+        ]
+
+    def shown(self, source: str, take: Take) -> dict[str, list[Row]]:
+        """Matched text and examples of a source's templates."""
+        numbers = self.chosen[source]
+        places = self.places(take, numbers)
+        matches, examples = [], []
+        for name, read, of_template in zip(
+            self.names(numbers), self.reader.matches(places), self.reader.examples(places)
+        ):
+            base = {"source": source, "template": name}
+            matches += [{**base, "text": text, "count": count} for text, count in read]
+            examples += [
+                {
+                    **base,
+                    **self.comparison.named(example.text),
+                    "start": example.start,
+                    "end": example.end,
+                    "sentence": example.sentence,
+                    "sentence_start": example.sentence_start,
+                }
+                for example in of_template
+            ]
+        return {"matches": matches, "examples": examples}
+
+    def distinctive(self, source: str, group: _Group, against: _Group, apart: _Apart) -> list[Row]:
+        """The n-grams that set a source apart, then those that set the reference apart.
+
+        Listed whether certain or not: `p_corrected` says it, over all n-grams of the pair.
+        """
+        ours = _furthest(apart.odds.z, group.texts)
+        theirs = _furthest(-apart.odds.z, against.texts)[::-1]
+        reference = str(self.comparison.reference)
+        read = self.read(source, ours) + self.read(reference, theirs)
+        numbers = np.concatenate((ours, theirs))
+        return [
+            {
+                "source": source,
+                "template": name,
+                "count": int(group.counts[number]),
+                "texts": int(group.texts[number]),
+                "reference_count": int(against.counts[number]),
+                "reference_texts": int(against.texts[number]),
+                "log_odds": float(apart.odds.delta[number]),
+                "z": float(apart.odds.z[number]),
+                "p_corrected": float(apart.p[number]),
+                "examples": [text for text, _ in matches[:EXAMPLES]],
+            }
+            for number, name, matches in zip(numbers.tolist(), self.names(numbers), read)
+        ]
+
+    def read(self, source: str, numbers: Chosen) -> list[Read]:
+        return self.reader.matches(self.places(self.groups[source], numbers))
+
+    def places(self, take: Take, numbers: Chosen) -> list[Integers]:
+        """Where each of the n-grams occurs in these texts."""
+        places, which = self.rows.windows.places(self.rows.layer, take, numbers)
+        order = np.argsort(which, kind="stable")
+        ends = np.cumsum(np.bincount(which, minlength=len(numbers)))
+        return np.split(places[order], ends[:-1]) if len(numbers) else []
+
+
+def _furthest(z: Floats, texts: Integers) -> Chosen:
+    """The n-grams with the largest z above 0, among those that occur in more than one text."""
+    there = np.flatnonzero((z > 0) & (texts >= _LEAST_TEXTS))
+    return there[np.argsort(-z[there], kind="stable")][:_DISTINCTIVE]
+
+
+def _overlap(chosen: Mapping[str, Chosen]) -> list[Row]:
+    """How far sources share templates; nan where neither has any."""
+    sets = {source: set(numbers.tolist()) for source, numbers in chosen.items()}
+    return [
+        {
+            "source": source,
+            "other": other_source,
+            "shared": len(templates & others),
+            "jaccard": len(templates & others) / len(templates | others)
+            if templates | others
+            else float("nan"),
+        }
+        for source, templates in sets.items()
+        for other_source, others in sets.items()
+        if other_source != source
+    ]
+
+
+def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
+    """The text of this id, and every place in it where a template of its source stands.
+
+    Nothing where it is a text of another facet; that there is one was checked before the work.
+    """
+    if options.highlight not in comparison.ids:
+        return []
+    number = comparison.ids.index(options.highlight)
+    source = next(name for name, take in comparison.groups.items() if number in take)
+    chosen = templates_of(rows, comparison.groups[source], options)
+    _, numbers = _standing(rows, np.array([number]), chosen)
+    keys = ("start", "end", "template", "rank")
+    marks = [dict(zip(keys, (*span, name, rank + 1))) for *span, name, rank in numbers]
+    text = rows.raw.string(number)
+    return [{"source": source, "id": options.highlight, "text": text, "spans": marks}]
+
+
+def _standing(
+    rows: Rows, take: Take, chosen: Chosen
+) -> tuple[Integers, list[tuple[int, int, str, int]]]:
+    """Where templates occur in texts: places, and of each start, end, name and rank."""
+    names = [" ".join(gram) for gram in rows.windows.grams(rows.layer, chosen)]
+    places, which = rows.windows.places(rows.layer, take, chosen)
+    starts, ends = (ends.tolist() for ends in spans(rows.layer, places, rows.windows.n))
+    return places, [(a, b, names[rank], rank) for a, b, rank in zip(starts, ends, which.tolist())]
+
+
+def check_target(path: Path) -> None:
+    """A file that is there is never written over: it may be an input."""
+    check_parent(path)
+    if path.exists():
+        raise OptionError(f"{path} is there already: name another file for --write")
+
+
+def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Path) -> None:
+    """Every place of every template in every text, text after text, as JSON lines.
+
+    Facets follow each other, so what is there is added to.
+    """
+    reader = MatchReader(rows.layer, rows.word, rows.raw, options.n)
+    total = len(comparison.groups)
+    with (
+        open(path, "a", encoding="utf-8") as file,
+        comparison.reporter.stage("templates: all matches", total) as advance,
+    ):
+        for source, take in comparison.groups.items():
+            places, numbers = _standing(rows, take, templates_of(rows, take, options))
+            for index, number, text in reader.decoded(places):
+                start, end, name, _ = numbers[index]
+                row: Row = {"id": comparison.ids[number], "source": source, "template": name}
+                row |= {"start": start, "end": end, "text": text[start:end]}
+                file.write(json.dumps(row) + "\n")
+            advance(1)
 
 
 METRIC = Metric(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import folded_words
 from rote.annotate.folded_words import FoldedWords
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, starts_of
 from rote.core.metric import LONGEST_NGRAM, OptionSet, option

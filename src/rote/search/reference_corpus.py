@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.folded_words import FoldedWords, fold_words
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, concatenate
 from rote.core.metric import Work, is_given, option

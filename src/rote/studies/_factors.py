@@ -26,7 +26,7 @@ from rote.compare.exact_tests import sign_test, wilcoxon_exact
 from rote.compare.intervals import interval_from_error, joint_units, mean_error
 from rote.compare.mixed import MixedModel, NoFit
 from rote.compare.permutation import holm
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.progress import several

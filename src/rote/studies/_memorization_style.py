@@ -414,7 +414,7 @@ def run(call: Call) -> Findings:
     """Which texts the models go on with word for word, and which in the same grammar."""
     from rote.index.factory import to_index
     from rote.search.backends.rote import index_signature
-    from rote.search.model.open_models import open_models
+    from rote.search.open_models import open_models
 
     options, reporter = call.options, call.reporter
     index: Index | None = None

@@ -17,7 +17,7 @@ import numpy as np
 from rote.compare import clusters
 from rote.compare.clusters import ClusterEstimate
 from rote.compare.intervals import interval_from_error
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.files import write_atomically
 from rote.core.json_reader import JsonObject, as_json, read_json

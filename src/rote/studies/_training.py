@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.locked_folder import os_error_messages

@@ -36,7 +36,7 @@ from rote.compare.correlation import (
 )
 from rote.compare.multiple_testing import CORRECTIONS, adjust_p_values
 from rote.compare.permutation import LEVEL
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.chart import Chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets

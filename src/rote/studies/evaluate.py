@@ -93,7 +93,7 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Put every item to every model; models are told apart by the names that they are given."""
-    from rote.search.model.open_models import open_models
+    from rote.search.open_models import open_models
 
     options, by = call.options, call.options.by
     records = list(_limit_records(call.inputs, options.limit))

@@ -72,7 +72,7 @@ def run(call: Call) -> Findings:
     """Make what the file does not hold yet."""
     from rote.curate.generate import build_plan, generate
     from rote.curate.prompts import gather_prompts
-    from rote.search.model.open_models import NamedModel, name_models, open_model
+    from rote.search.open_models import NamedModel, name_models, open_model
 
     target, options, reporter = call.options, call.of(GenerateOptions), call.reporter
     opened_models = target.model if isinstance(target.model, Mapping) else {}

@@ -387,7 +387,7 @@ def _source_result(verdicts: Sequence[PairVerdict], source: str, options: Option
 
 def run(call: Call) -> Findings:
     from rote.curate.corpus_reader import write_lines
-    from rote.search.model.open_models import open_models
+    from rote.search.open_models import open_models
 
     options: Options = call.options
     instruction = read_instruction(options)  # a slip is noticed before a model is opened

@@ -274,7 +274,7 @@ def run(call: Call) -> Findings:
         return _memorization_style.run(call)
     from rote.curate.neighbours import neighbour_maker
     from rote.search.backends import open_backend
-    from rote.search.model.open_models import open_model, open_models
+    from rote.search.open_models import open_model, open_models
 
     options, reporter = call.options, call.reporter
     if (

@@ -128,7 +128,7 @@ def run(call: Call) -> Findings:
     """Replace words, or take what others replaced; then compare before and after."""
     from rote.curate.corpus_reader import write_lines
     from rote.search.backends import open_backend
-    from rote.search.model.open_models import open_model, open_models
+    from rote.search.open_models import open_model, open_models
     from rote.studies._perturb_checks import ask_models, judge_items
 
     options, judging, reporter = call.options, call.of(JudgeOptions), call.reporter

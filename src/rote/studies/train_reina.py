@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rote.core.array_types import Floats, Integers
+from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.metric import OptionSet, option, unsigned
 from rote.core.progress import several

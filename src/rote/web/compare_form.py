@@ -23,7 +23,7 @@ from rote.corpus import ReadOptions
 from rote.measure import Settings, panel
 from rote.report.options import ReportOptions, check_across, list_offered
 from rote.report.report import Report
-from rote.search.model.open_models import name_models
+from rote.search.open_models import name_models
 from rote.studies.dispatch.driver import build_options
 from rote.web import form_fields
 from rote.web.files import FEW_VALUES, Reader, check_unpacked, preview_file, read_batches

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.array_types import Flags
+from rote.core.arrays import Flags
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.corpus import conditions
 from rote.index import query as queries

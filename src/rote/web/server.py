@@ -78,7 +78,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     import uvicorn
 
     from rote.core.result_files import RESULT
-    from rote.search.model.open_models import name_models
+    from rote.search.open_models import name_models
     from rote.web.app import make_app
     from rote.web.database import prepare_store
     from rote.web.history import History

@@ -16,11 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate.layers import DERIVED, derive
 from rote.annotate.trees import CONSTITUENTS, DEPENDENCIES, Nodes, constituents, dep_bfs
 from rote.core.document import Annotation
 from rote.core.errors import InputError, UnknownName
-from rote.core.layer import Ids, Layer, Offsets, number
+from rote.core.layer import DERIVED, Ids, Layer, Offsets, derive, number
 
 Given = Mapping[str, Any]
 

@@ -13,10 +13,10 @@ from typing import Any, ClassVar
 
 from rote.annotate.annotators._columns import Assembly, Entry, check_layers
 from rote.annotate.glyphs import FOLDS
-from rote.annotate.layers import DERIVED
 from rote.annotate.trees import CONSTITUENTS
 from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
+from rote.core.layer import DERIVED
 from rote.corpus import Origin
 from rote.corpus.brackets import Spans, Tree, annotation, parse_trees
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rote.annotate.annotators._columns import Entry, check_layers
-from rote.annotate.layers import DERIVED, derive
 from rote.annotate.trees import CONSTITUENTS, DEPENDENCIES, constituents, dep_bfs
 from rote.core.document import Annotation, Document
 from rote.core.errors import OptionError
-from rote.core.layer import Layer
+from rote.core.layer import DERIVED, Layer, derive
 
 _TOKENIZER = "ud"
 _TAGGED = ("pos", "upos")

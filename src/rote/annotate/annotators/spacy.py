@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from rote.annotate import glyphs
 from rote.annotate.annotators._columns import Entry, check_layers
-from rote.annotate.layers import DERIVED, derive
 from rote.annotate.trees import DEPENDENCIES, dep_bfs
 from rote.core.distribution import install_command
 from rote.core.document import Annotation, Document
 from rote.core.errors import MissingExtra, OptionError
-from rote.core.layer import Ids, Layer, number
+from rote.core.layer import DERIVED, Ids, Layer, derive, number
 
 Column = NDArray[np.uint64]
 

@@ -12,18 +12,81 @@ vectors of different models or versions never meet. See `core/cache.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from importlib.util import find_spec
 from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rote.annotate.embeddings._batches import Batched, Batches, Flags, Vectors, collect
 from rote.core import plugins
 from rote.core.cache import DiskCache
-from rote.core.errors import UnknownName
-from rote.core.progress import Reporter
+from rote.core.errors import MissingExtra, UnknownName
+from rote.core.progress import Reporter, Silent
+
+Vectors = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+Batches = Iterator[tuple[list[int], Vectors]]
+"""The numbers of some texts and their vectors."""
+
+
+class Embedder(Protocol):
+    """Makes vectors; small and picklable, since it travels to worker processes."""
+
+    @property
+    def name(self) -> str:
+        """As given to `--embedder`."""
+
+    @property
+    def signature(self) -> str:
+        """Name and versions of everything that can change a vector."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of the vectors."""
+
+    @property
+    def english(self) -> bool:
+        """Whether it is known to have learned from English alone."""
+
+    def check(self) -> None:
+        """Raises `MissingExtra` where a package is not installed; loads nothing."""
+
+    def cut(self, texts: Sequence[str]) -> Flags:
+        """Which texts are longer than the model reads: their vectors stand for the beginning."""
+
+    def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
+        """One unit vector per text, in order."""
+
+
+class Batched(Embedder, Protocol):
+    """An embedder that can also be listened to while it works."""
+
+    def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
+        """Every text once, in any order."""
+
+
+def collect(embedder: Batched, texts: Sequence[str], reporter: Reporter | None) -> Vectors:
+    """The vectors of all texts, in order."""
+    out = np.empty((len(texts), embedder.dimensions), np.float32)
+    for places, vectors in embedder.batches(texts, reporter or Silent()):
+        out[places] = vectors
+    return out
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """Rows of length one; a row of zeros stays what it is."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
+
+
+def check_installed(modules: dict[str, str], extra: str, purpose: str) -> None:
+    """Raises for the first module that is not there; `modules` has the package of each."""
+    for module, package in modules.items():
+        if find_spec(module) is None:
+            raise MissingExtra(package, extra, purpose)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +151,6 @@ def _key(text: str) -> bytes:
 
 ROOM = "annotate.embeddings"
 DEFAULT = "minilm"
-
-
-class Embedder(Protocol):
-    """Makes vectors; small and picklable, since it travels to worker processes."""
-
-    @property
-    def name(self) -> str:
-        """As given to `--embedder`."""
-
-    @property
-    def signature(self) -> str:
-        """Name and versions of everything that can change a vector."""
-
-    @property
-    def dimensions(self) -> int:
-        """The length of the vectors."""
-
-    @property
-    def english(self) -> bool:
-        """Whether it is known to have learned from English alone."""
-
-    def check(self) -> None:
-        """Raises `MissingExtra` where a package is not installed; loads nothing."""
-
-    def cut(self, texts: Sequence[str]) -> Flags:
-        """Which texts are longer than the model reads: their vectors stand for the beginning."""
-
-    def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
-        """One unit vector per text, in order."""
 
 
 def get(name: str = DEFAULT, *, cache: bool = True) -> Embedder:

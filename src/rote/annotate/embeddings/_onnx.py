@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 
 _KINDS = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8"}
 _BYTE, _INT8, _INT32 = 2, 3, 6

@@ -12,14 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate.embeddings._batches import (
-    Batches,
-    Flags,
-    Vectors,
-    check_installed,
-    collect,
-    unit,
-)
+from rote.annotate.embeddings import Batches, Flags, Vectors, check_installed, collect, unit
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.progress import Reporter
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import words
 from rote.annotate._weights import load as load_weights
-from rote.annotate.embeddings._batches import Batches, Flags, Vectors
+from rote.annotate.embeddings import Batches, Flags, Vectors
 from rote.annotate.embeddings.minilm import vocabulary as read_pieces
 from rote.annotate.glyphs import fold
 from rote.core.errors import OptionError

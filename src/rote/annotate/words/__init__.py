@@ -1,4 +1,4 @@
-"""Tokenizers: texts to `word` layers, one file each, known by the file's name.
+"""Tokenizers: texts to `word` layers, one file each or in `_patterns`, known by their names.
 
 `get("ud")` gives the default; `get("path/to/tokenizer.json")` one of Hugging Face's.
 What a tokenizer is called and which version it has is its signature, which goes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+import click
+
 from rote.cli._flags import Rooms
 from rote.core import plugins
 
@@ -31,13 +33,17 @@ the index is the one that was there before.
 
 
 class Subcommands(Rooms):
-    """Every file in `cli/index/` is a command; only the one that runs is imported."""
+    """The commands in `cli/index.py`, which the help does not import."""
 
     what = "command of `rote index`"
     moved = MappingProxyType({"document": "`rote show IDX --id ID`"})
 
     def rooms(self) -> dict[str, dict[str, str]]:
         return {"Commands": dict.fromkeys(plugins.members(ROOM), ROOM)}
+
+    def load(self, name: str, room: str) -> click.Command:
+        command: click.Command = plugins.load(room, name)
+        return command
 
 
 command = Subcommands("index", help=_HELP)

@@ -34,7 +34,7 @@ from rote.core.result import Result
 from rote.corpus import where_option
 
 if TYPE_CHECKING:
-    from rote.core.array_types import Flags
+    from rote.core.arrays import Flags
     from rote.index.answers import Occurrence
     from rote.index.index import Index
     from rote.search.rows.matches import SearchResult

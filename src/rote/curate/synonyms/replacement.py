@@ -21,8 +21,7 @@ from rote.annotate.glyphs import fold
 from rote.annotate.lemmas import lemma_of
 from rote.corpus.items import Item
 from rote.curate.synonyms.lexicons import Pos, Sense, SynonymLexicon
-from rote.curate.synonyms.senses import SenseAnswer, sense_shares
-from rote.curate.synonyms.senses.context import nearness, rarities
+from rote.curate.synonyms.senses import SenseAnswer, nearness, rarities, sense_shares
 from rote.curate.synonyms.words import (
     CLAUSE,
     CONTEXT,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import annotators, words
-from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store
 from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.layer import DERIVED
 from rote.core.progress import duration, several
 from rote.corpus import Batch, Corpus, SeenIds, hash_of
 from rote.index.folders.manifest import Manifest, is_index

@@ -17,10 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate.layers import DERIVED, derive
 from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
-from rote.core.layer import Layer
+from rote.core.layer import DERIVED, Layer, derive
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Batch
 from rote.index.columns.packed_array import PackedArray

@@ -38,7 +38,7 @@ from rote.compare.permutation import (
     shared_strata,
 )
 from rote.compare.resampling import Keys, draw_group_values, generator
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.metric import Metric, Value, Values, Work, members
 from rote.core.progress import Advance, Silent, several
 from rote.core.sample import Sample, Take

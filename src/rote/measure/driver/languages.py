@@ -14,10 +14,10 @@ from typing import Any
 
 from rote.annotate import annotators, embeddings
 from rote.annotate.language_check import by_language, language_name
-from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store
 from rote.core.errors import OptionError
 from rote.core.facets import is_input
+from rote.core.layer import DERIVED
 from rote.core.metric import Metric
 from rote.core.sample import Need
 from rote.measure.driver.collection import CollectedTexts

@@ -17,10 +17,10 @@ from typing import Any
 from rote import run
 from rote.annotate import annotators, words
 from rote.annotate.language_check import by_language
-from rote.annotate.layers import DERIVED
 from rote.annotate.store import Store, is_store, open_store
 from rote.core.errors import InputError, OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, facets, is_input
+from rote.core.layer import DERIVED
 from rote.core.metric import Metric
 from rote.core.progress import Reporter, Step, Steps
 from rote.core.result import Result

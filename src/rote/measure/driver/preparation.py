@@ -10,20 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from rote.annotate import annotators, layers, words
+from rote.annotate import annotators, words
 from rote.annotate.language_check import SETTLED, declared, glance, languages
 from rote.annotate.store import Store
 from rote.annotate.trees import HEAD, head_layer
 from rote.core.document import Annotation, Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.facets import input_name
-from rote.core.layer import Layer
+from rote.core.layer import DERIVED, Layer, derive
 from rote.core.sample import SEVERAL, Need, RawText, Sample
 from rote.corpus import SKIP, Batch, Shard, digest
 from rote.measure.driver.settings import DOC_ID
 
 RAW = "text"
-_FROM_WORDS = frozenset({"word", *layers.DERIVED})
+_FROM_WORDS = frozenset({"word", *DERIVED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +303,7 @@ class _LayerMaker:
             if need.layer == HEAD and self.annotation.heads is not None:
                 return head_layer(self.annotation.word, self.annotation.heads)
             return {**self.annotation.layers, **self.annotation.trees}[need.layer]
-        return layers.derive(self.words(need.tokenizer), need.layer)
+        return derive(self.words(need.tokenizer), need.layer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from rote.compare.permutation import (
     shared_strata,
 )
 from rote.compare.resampling import Keys, ReduceMany, generator, scramble
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
 from rote.core.progress import Advance, Reporter

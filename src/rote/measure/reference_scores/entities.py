@@ -21,7 +21,7 @@ import numpy as np
 from rote.annotate.glyphs import fold
 from rote.compare.clusters import clustered_mean
 from rote.compare.intervals import mean, shares
-from rote.core.array_types import Flags, Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer
 from rote.core.metric import Comparison, Value, Work
 from rote.core.result import Result

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rote.compare.intervals import shares
-from rote.core.array_types import Array, Flags, Floats
+from rote.core.arrays import Array, Flags, Floats
 from rote.core.kernels import njit
 from rote.core.metric import Value, Work
 from rote.core.sample import Need, Sample, Take

@@ -14,7 +14,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.intervals import shares
-from rote.core.array_types import Flags, Floats
+from rote.core.arrays import Flags, Floats
 from rote.core.metric import Value, Work
 from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.measure import _sentences as meaning

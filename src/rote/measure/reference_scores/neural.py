@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import Progress
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Array, Floats, Integers
+from rote.core.arrays import Array, Floats, Integers
 from rote.core.errors import MissingExtra
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets

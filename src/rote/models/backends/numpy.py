@@ -11,15 +11,22 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from rote.core.decoding import drawn_logs
 from rote.core.errors import InputError
 from rote.core.model import (
     Continuation,
     Decoding,
     Floats,
     Generated,
+    Ints,
     Message,
     Model,
     Prompt,
@@ -27,6 +34,7 @@ from rote.core.model import (
 )
 from rote.core.progress import Once, Reporter
 from rote.models.chat import ChatTemplate, folder_template, render
+from rote.models.llama.weights import Single, Weights
 from rote.models.options import ModelOptions
 from rote.models.windows import (
     Parts,
@@ -36,6 +44,7 @@ from rote.models.windows import (
     Window,
     encode_pair,
     encode_uncut,
+    near_bound,
     score_pairs,
     start_texts,
 )
@@ -97,7 +106,6 @@ class Numpy:
         return self._scored(wanted, decoding)
 
     def _scored(self, wanted: Sequence[Continuation], decoding: Decoding | None) -> list[Scored]:
-        from rote.models.llama.forward import read_windows
 
         pairs = [encode_pair(self.tokens, request) for request in wanted]
 
@@ -112,15 +120,12 @@ class Numpy:
     def near(
         self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
     ) -> list[float]:
-        from rote.models.llama.forward import search_near
-
         def search(part: TokenPair) -> float:
             return search_near(self.weights, part.ids, part.first, decoding, edits, beams)
 
         return _threaded(search, encode_uncut(self.tokens, wanted, self.limit), self.threads)
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
-        from rote.models.llama.forward import write
 
         ends = self.weights.shape.ends
         texts = start_texts(wanted, decoding, self.tokens, ends, self.limit, self.tell, self.render)
@@ -190,3 +195,277 @@ def _fingerprint(folder: Path) -> str:
             while block := file.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
+
+
+Attend = Callable[[int, Single, Single, Single], Single]
+"""(number of the layer, queries, keys, values) -> what is seen; all of them token by head."""
+
+
+def run_layers(weights: Weights, ids: Ints, positions: Ints, attend: Attend) -> Single:
+    """The normed states behind the last layer, one row for each token."""
+    shape = weights.shape
+    cosines, sines = weights.cosines[positions][:, None], weights.sines[positions][:, None]
+    queries, keys = shape.heads * shape.head, shape.groups * shape.head
+    x = weights.embedding[ids]
+    for number, layer in enumerate(weights.layers):
+        side_by_side = layer.looking(_rms_norm(x, layer.norm, shape.epsilon))
+        q = side_by_side[:, :queries].reshape(len(ids), shape.heads, shape.head)
+        k = side_by_side[:, queries : queries + keys].reshape(len(ids), shape.groups, shape.head)
+        v = side_by_side[:, queries + keys :].reshape(len(ids), shape.groups, shape.head)
+        _rotate(q, cosines, sines)
+        _rotate(k, cosines, sines)
+        q *= np.float32(shape.head**-0.5)
+        x += layer.out(attend(number, q, k, v).reshape(len(ids), queries))
+        both = layer.inner(_rms_norm(x, layer.second_norm, shape.epsilon))
+        x += layer.down(_silu_gate(both[:, : shape.inner], both[:, shape.inner :]))
+    return _rms_norm(x, weights.norm, shape.epsilon)
+
+
+def softmax_weighted(scores: Single, values: Single) -> Single:
+    """The values weighted by the softmax of their scores, which are overwritten."""
+    scores -= scores.max(axis=-1, keepdims=True)
+    np.exp(scores, out=scores)
+    total = scores.sum(axis=-1, keepdims=True)
+    # Divided afterwards: there are fewer sums than scores.
+    sums: Single = scores @ values
+    sums /= total
+    return sums
+
+
+def _rms_norm(x: Single, weight: Single, epsilon: float) -> Single:
+    square = np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1])
+    scaled: Single = x * (1 / np.sqrt(square + np.float32(epsilon)))[:, None]
+    scaled *= weight
+    return scaled
+
+
+def _rotate(x: Single, cosines: Single, sines: Single) -> None:
+    """Each head's first half against its second, by the token's position, in place."""
+    half = x.shape[-1] // 2
+    first, second = x[..., :half], x[..., half:]
+    turned = first * cosines - second * sines
+    second *= cosines
+    second += first * sines
+    first[...] = turned
+
+
+def _silu_gate(gate: Single, values: Single) -> Single:
+    """SiLU of the gate times the values."""
+    with np.errstate(over="ignore"):  # far below zero the gate is shut: x / inf is 0
+        gated = np.exp(-gate)
+    gated += 1
+    np.divide(gate, gated, out=gated)
+    gated *= values
+    return gated
+
+
+_QUERIES = 128
+"""Tokens whose attention is computed at once: they see no further than the last of them."""
+_TOGETHER = 64
+"""Sequences up to this length are computed together with others of the same length."""
+_LOGITS = 1 << 19
+"""Logits at once: few enough to stay in the cache between two passes over them."""
+_FEWEST = 128
+"""States at once, however large the vocabulary: the head is read from memory for each of them."""
+
+
+def read_windows(
+    weights: Weights, some: Sequence[Window], decoding: Decoding | None = None
+) -> list[Floats]:
+    """For each window the columns log-probability, greedy, expected, spread of what it asks; with
+    a decoding, the log-probability of its draws."""
+    order = sorted(range(len(some)), key=lambda place: len(some[place].ids))
+    read = [np.array(some[place].ids[:-1], np.int64) for place in order]
+    states = read_states(weights, read)
+    ends = np.cumsum([len(sequence) for sequence in read])
+    counts = [len(some[place].ids) - some[place].first for place in order]
+    rows = np.concatenate([np.arange(end - count, end) for end, count in zip(ends, counts)])
+    targets = np.concatenate(
+        [np.array(some[place].ids[some[place].first :], np.int64) for place in order]
+    )
+    numbers = token_likelihoods(weights, states[rows], targets, decoding)
+    parts = np.split(numbers, np.cumsum(counts)[:-1], axis=1)
+    by_place = dict(zip(order, parts))
+    return [by_place[place] for place in range(len(some))]
+
+
+def read_states(
+    weights: Weights,
+    sequences: Sequence[Ints],
+    keys: Sequence[Single] = (),
+    values: Sequence[Single] = (),
+) -> Single:
+    """The states of all tokens, one sequence after the other; the shortest come first.
+
+    `keys` and `values`, one array for each layer, are filled for what is to go on: sequence by
+    position by head.
+    """
+    lengths = [len(sequence) for sequence in sequences]
+    groups = [(length, len(list(group))) for length, group in groupby(lengths)]
+
+    def attend(number: int, q: Single, k: Single, v: Single) -> Single:
+        attended = np.empty_like(q)
+        first = row = 0
+        for length, count in groups:
+            part = slice(first, first + length * count)
+            form = (count, length, -1, q.shape[-1])
+            blocks = q[part].reshape(form), k[part].reshape(form), v[part].reshape(form)
+            if keys:
+                keys[number][row : row + count, :length] = blocks[1]
+                values[number][row : row + count, :length] = blocks[2]
+            attended[part].reshape(form)[...] = attention(*blocks)
+            first, row = part.stop, row + count
+        return attended
+
+    ids = np.concatenate(sequences)
+    positions = np.concatenate([np.arange(length) for length in lengths])
+    return run_layers(weights, ids, positions, attend)
+
+
+def attention(queries: Single, keys: Single, values: Single) -> Single:
+    """Causal attention of sequences of one length: sequence by position by head by width."""
+    count, length, heads, width = queries.shape
+    groups = keys.shape[2]
+    # Group by (head of the group, position), so that shared keys are multiplied once.
+    q = queries.reshape(count, length, groups, heads // groups, width).transpose(0, 2, 3, 1, 4)
+    k = keys.transpose(0, 2, 3, 1)[:, :, None]
+    v = values.transpose(0, 2, 1, 3)[:, :, None]
+    attended = np.empty((count, length, groups, heads // groups, width), np.float32)
+    step = count if length <= _TOGETHER else 1
+    for row in range(0, count, step):
+        rows = slice(row, row + step)
+        for first in range(0, length, _QUERIES):
+            end = min(first + _QUERIES, length)
+            scores = q[rows, :, :, first:end] @ k[rows, ..., :end]
+            scores[..., first:] += _causal_mask(end - first)
+            weighted_values = softmax_weighted(scores, v[rows, :, :, :end])
+            attended[rows, first:end] = weighted_values.transpose(0, 3, 1, 2, 4)
+    return attended.reshape(queries.shape)
+
+
+@cache
+def _causal_mask(length: int) -> Single:
+    """Minus infinity where a key stands behind its query."""
+    behind: NDArray[np.bool_] = np.tri(length, dtype=np.bool_)
+    return np.where(behind, np.float32(0), np.float32(-np.inf))
+
+
+def token_likelihoods(
+    weights: Weights, states: Single, targets: Ints, decoding: Decoding | None = None
+) -> Floats:
+    """Log-probability, whether it is the likeliest, and mean and standard deviation of the
+    log-probability under the distribution itself: four rows, a column for each target."""
+    columns = np.empty((4, len(targets)), np.float64)
+    step = max(_FEWEST, _LOGITS // weights.shape.vocabulary)
+    for first in range(0, len(targets), step):
+        logits, wanted = states[first : first + step] @ weights.head, targets[first : first + step]
+        # Before the columns, which overwrite the logits.
+        drawn = None if decoding is None else drawn_logs(logits, wanted, decoding)
+        columns[:, first : first + step] = _columns(logits, wanted)
+        if drawn is not None:
+            columns[0, first : first + step] = drawn
+    return columns
+
+
+def _columns(logits: Single, targets: Ints) -> Floats:
+    rows = np.arange(len(targets))
+    likeliest = logits.argmax(axis=1)
+    logits -= logits[rows, likeliest][:, None]
+    target_logits = logits[rows, targets].astype(np.float64)
+    chances = np.exp(logits)
+    total = chances.sum(axis=1)
+    chances /= total[:, None]
+    mean = np.einsum("ij,ij->i", chances, logits)
+    # From the mean on: the difference of two large squares would lose the small spreads.
+    logits -= mean[:, None]
+    logits *= logits
+    variance = np.einsum("ij,ij->i", chances, logits)
+    normal = np.log(total.astype(np.float64))
+    return np.stack(
+        [target_logits - normal, likeliest == targets, mean - normal, np.sqrt(variance)]
+    )
+
+
+def write(weights: Weights, texts: Sequence[TextInProgress]) -> None:
+    """Continue all of them until each is done."""
+    # The shortest first: prompts of one length are read together.
+    going = sorted(texts, key=lambda text: len(text.before))
+    lengths = np.array([len(text.before) for text in going])
+    # Several answers to one prompt read it once.
+    prompts = {tuple(text.before): text for text in going}
+    read = [np.array(prompt, np.int64) for prompt in prompts]
+    keys, values = (_empty_cache(weights, list(prompts.values())) for _ in range(2))
+    states = read_states(weights, read, keys, values)[
+        np.cumsum([len(sequence) for sequence in read]) - 1
+    ]
+    if len(prompts) < len(going):
+        number = {prompt: place for place, prompt in enumerate(prompts)}
+        rows = [number[tuple(text.before)] for text in going]
+        states = states[rows]
+        keys, values = ([layer[rows] for layer in cache] for cache in (keys, values))
+    while True:
+        for text, logits in zip(going, states @ weights.head):
+            text.go_on(logits)
+        unfinished = [place for place, text in enumerate(going) if text.done is None]
+        if not unfinished:
+            return
+        if len(unfinished) < len(going):
+            going = [going[place] for place in unfinished]
+            lengths = lengths[unfinished]
+            for layer in range(len(keys)):
+                keys[layer], values[layer] = keys[layer][unfinished], values[layer][unfinished]
+        last = np.array([text.ids[-1] for text in going], np.int64)
+        states = _step_tokens(weights, last, lengths, keys, values)
+        lengths = lengths + 1
+
+
+def _empty_cache(weights: Weights, texts: Sequence[TextInProgress]) -> list[Single]:
+    shape = weights.shape
+    longest = max(len(text.before) + text.decoding.max_tokens for text in texts)
+    form = (len(texts), min(longest, shape.longest), shape.groups, shape.head)
+    # Zeros, since what is behind the end of a row is multiplied by a weight of 0.
+    return [np.zeros(form, np.float32) for _ in range(shape.layers)]
+
+
+def _step_tokens(
+    weights: Weights, ids: Ints, lengths: Ints, keys: Sequence[Single], values: Sequence[Single]
+) -> Single:
+    """One token further in every row; `lengths` are those before."""
+    rows = np.arange(len(ids))
+    end = int(lengths.max()) + 1
+    behind = np.where(np.arange(end) > lengths[:, None], np.float32(-np.inf), np.float32(0))
+
+    def attend(number: int, q: Single, k: Single, v: Single) -> Single:
+        keys[number][rows, lengths] = k
+        values[number][rows, lengths] = v
+        # Row by group by head of the group.
+        grouped = q.reshape(len(ids), k.shape[1], -1, q.shape[-1])
+        scores = grouped @ keys[number][:, :end].transpose(0, 2, 3, 1)
+        scores += behind[:, None, None]
+        attended = softmax_weighted(scores, values[number][:, :end].transpose(0, 2, 1, 3))
+        return attended.reshape(q.shape)
+
+    return run_layers(weights, ids, lengths, attend)
+
+
+def search_near(
+    weights: Weights, ids: Sequence[int], first: int, decoding: Decoding, edits: int, beams: int
+) -> float:
+    """The bound of `models.windows` for the tokens from `first` on."""
+    shape = weights.shape
+    form = (1, len(ids), shape.groups, shape.head)
+    keys, values = ([np.zeros(form, np.float32) for _ in range(shape.layers)] for _ in range(2))
+    states = read_states(weights, [np.array(ids[:first], np.int64)], keys, values)[-1:]
+    length = first
+
+    def step(parents: list[int], tokens: list[int]) -> Single:
+        nonlocal length
+        for layer in range(shape.layers):
+            keys[layer], values[layer] = keys[layer][parents], values[layer][parents]
+        rows = np.array(tokens, np.int64)
+        states = _step_tokens(weights, rows, np.full(len(rows), length), keys, values)
+        length += 1
+        logits: Single = states @ weights.head
+        return logits
+
+    return near_bound(ids[first:], states @ weights.head, step, decoding, edits, beams)

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import beside, open_regular, write_atomically
 from rote.core.json_reader import JsonObject, as_json, read_json

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.errors import InputError
 
 IGNORED = -100

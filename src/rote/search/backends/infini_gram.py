@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate import words
-from rote.core.array_types import Array
+from rote.core.arrays import Array
 from rote.core.errors import InputError, OptionError
 from rote.core.files import open_regular
 from rote.core.kernels import njit

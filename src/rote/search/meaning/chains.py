@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.folded_words import lower_word
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, starts_of
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.numbers import format_number
 from rote.search.meaning.chains import (
     Chain,

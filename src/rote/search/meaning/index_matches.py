@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rote.annotate import sentences, words
-from rote.core.array_types import Integers
+from rote.core.arrays import Integers
 from rote.core.cache import DiskCache
 from rote.core.errors import OptionError
 from rote.core.json_reader import parse_json

@@ -18,7 +18,7 @@ import numpy as np
 
 from rote.annotate.embeddings import static
 from rote.annotate.folded_words import fold_word
-from rote.core.array_types import Array, Integers
+from rote.core.arrays import Array, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.sample import RawText

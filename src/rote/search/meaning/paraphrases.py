@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rote.annotate.embeddings import static
 from rote.annotate.folded_words import lower_word
-from rote.core.array_types import Array, Integers
+from rote.core.arrays import Array, Integers
 from rote.core.kernels import njit
 from rote.core.numbers import format_number
 from rote.search.meaning.chains import UNIT, word_weight

@@ -34,7 +34,7 @@ from rote.annotate import sentences, words
 from rote.annotate.embeddings import static
 from rote.annotate.embeddings.minilm import PIECE_UNIT, read_pieces
 from rote.annotate.folded_words import lower_word
-from rote.core.array_types import Array, Integers
+from rote.core.arrays import Array, Integers
 from rote.core.kernels import njit
 from rote.core.layer import Layer, starts_of
 from rote.core.numbers import format_number

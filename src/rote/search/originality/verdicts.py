@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Floats
+from rote.core.arrays import Floats
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.progress import several
@@ -32,7 +32,7 @@ from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.counts.lookup import as_kernel_array, find_ranges
 from rote.index.grams import END, Grams
-from rote.search.model.back_off import BackOff
+from rote.search.index_language_model import BackOff
 from rote.search.originality.edges import TAGS, Edges, Rule, edges_of_text, is_mark
 from rote.search.originality.reach import GroundTruth, Reach
 from rote.search.originality.suffix_blocks import MIN_FRAGMENT, Int32s, Int64s, SourcedSegment

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Flags
+from rote.core.arrays import Flags
 from rote.core.errors import OptionError, UnknownName
 from rote.core.progress import Reporter, Silent
 from rote.corpus import conditions, values_held

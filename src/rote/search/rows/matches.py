@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.array_types import Flags
+from rote.core.arrays import Flags
 from rote.core.progress import Advance, Reporter, Silent
 from rote.index import query as queries
 from rote.index.answers import MatchContext, Occurrence, occurrences_in

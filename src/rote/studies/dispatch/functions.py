@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import cache
+from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -77,8 +78,11 @@ def describe(name: str) -> CommandFunction:
         return CommandFunction(
             name, words, command_help(record), inputs, shared, left_out, "Result", work
         )
-    module = plugins.load(room, member)
-    work, flags = getattr(module, name), {flag.name for flag in module.command.params}
+    loaded = plugins.load(room, member)
+    # Of commands that share a file the member is the command, else the module that holds it.
+    command = getattr(loaded, "command", loaded)
+    module = import_module(f"rote.{room}") if command is loaded else loaded
+    work, flags = getattr(module, name), {flag.name for flag in command.params}
     signature = inspect.signature(work)
     classes = {
         parameter: vars(module).get(p.annotation) for parameter, p in signature.parameters.items()
@@ -92,7 +96,7 @@ def describe(name: str) -> CommandFunction:
     ]
     words = f"index {member}" if room == "cli.index" else member
     left_out = [option for option in every if option not in flags or option in _SHELL_ONLY]
-    help = module.command.help or ""
+    help = command.help or ""
     returns = str(signature.return_annotation)
     return CommandFunction(name, words, help, inputs, options, left_out, returns, work)  # type: ignore[arg-type]
 

@@ -1,12 +1,33 @@
-"""Kernels for tokenizers whose words are whatever stands between gaps."""
+"""Tokenizers that are one pattern: a regular expression, or what stands between gaps."""
 
 from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate.words._batch import encode_texts, layer_of_bytes, matches
 from rote.core.kernels import njit
-from rote.core.layer import Offsets
+from rote.core.layer import Layer, Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What the file of a tokenizer has: the word layer of a batch of texts, and a version."""
+
+    tokenize: Callable[[Sequence[str]], Layer]
+    VERSION: str = "1"
+
+
+def _split(kernel: Callable[..., tuple[Offsets, Offsets, Offsets]], texts: Sequence[str]) -> Layer:
+    """The words that a kernel finds between gaps."""
+    of = encode_texts(texts)
+    return layer_of_bytes(of, *kernel(of.data, of.begins, of.stops))
+
 
 _SPACE = 0x20
 
@@ -118,3 +139,58 @@ def between_other_than_ascii_alnum(
             count += 1
         text_ends[text] = count
     return starts[:count].copy(), ends[:count].copy(), text_ends
+
+
+whitespace = Pattern(lambda texts: _split(between_white_space, texts))
+"""Words between white space, as Python's str.split() sees them."""
+
+spaces = Pattern(lambda texts: _split(between_single_spaces, texts))
+"""Everything between single spaces, empty strings too, as str.split(' '); an empty text holds one
+empty item. Some published packages count words this way; their variants of a measure use it."""
+
+rouge = Pattern(
+    lambda texts: _split(between_other_than_ascii_alnum, texts).map(
+        "word", lambda word: word.lower().rstrip("\u0307")
+    )
+)
+"""The default tokens of the rouge-score package: lower case, a-z and 0-9 only. Papers compute
+ROUGE-L with it. It works on the lower-cased text; here the original is searched, so that spans
+point at it."""
+
+_WORDPUNCT = re.compile(r"\w+|[^\w\s]+")
+wordpunct = Pattern(lambda texts: matches(_WORDPUNCT, texts))
+"""Runs of word characters and runs of punctuation, case kept (NLTK's WordPunct)."""
+
+# The underscore is a mark in ASCII and a word character here: alone it is dropped too.
+_ASCII_MARK = f"[{re.escape(string.punctuation)}]"
+_GUO = re.compile(rf"(?!_(?!\w))\w+|[^\w\s]{{2,}}|(?!{_ASCII_MARK})[^\w\s]")
+guo_2025 = Pattern(lambda texts: matches(_GUO, texts).map("word", str.lower))
+"""The tokens of Guo, Shang and Clavel (2025): wordpunct in lower case. Single punctuation marks are
+dropped. Runs of two or more marks stay (`!?`, `...`), as does any mark outside ASCII."""
+
+# A mark that is a word wherever it stands; `1,000` and `7:30` keep theirs.
+_MARK = r"""(?:\.\.\.|--|``|''|["?!;@#$%&()\[\]{}<>]|[:,](?!\d))"""
+# The full stop that ends the text, whatever closes behind it.
+_LAST = r"""(?<!\.)\.(?=[\])}>"']*\s*\Z)"""
+_END = rf"(?=\s|\Z|{_MARK}|{_LAST})"
+# The second halves of words. Each begins with what it is found by and looks back
+# after it, for these are tried at every letter.
+_CLITIC = (
+    rf"'(?<=[^'\s]')(?:[sSmMdD]|ll|LL|re|RE|ve|VE|){_END}"
+    rf"|(?:n't|N'T)(?<=[^'\s]...){_END}"
+)
+_HALF = (
+    r"(?i:n(?:ot\b(?<=\bcannot)|a\b(?<=\bgonna)|a(?=\s)(?<=\bwanna))"
+    r"|me\b(?:(?<=\bgimme)|(?<=\blemme))|ta\b(?<=\bgotta)"
+    r"|'(?:ye\b(?<=\bd'ye)|n\b(?<=\bmore'n))"
+    r"|is\b(?:(?<=\s'tis)|(?<=\A'tis))|was\b(?:(?<=\s'twas)|(?<=\A'twas)))"
+)
+_CUT = f"{_MARK}|{_LAST}|{_CLITIC}|{_HALF}"
+_TREEBANK = re.compile(rf"{_CUT}|\S(?:(?!{_CUT})\S)*")
+treebank = Pattern(lambda texts: matches(_TREEBANK, texts))
+"""Words after the Penn Treebank, for one sentence or a text taken as one.
+
+The conventions of the treebank's own tokenizer script (R. MacIntyre, 1995), with which NLTK's
+TreebankWordTokenizer agrees: marks are cut off, `do|n't`, `can|not`, numbers and hyphenated words
+whole. A full stop is cut off at the end of the text only. Quotation marks stay as they are in the
+text."""

@@ -28,7 +28,7 @@ class NamedModel:
 def open_model(spec: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`index:FOLDER`, or a model of one of the backends."""
     if spec.startswith(_INDEX):
-        from rote.search.model.index_language_model import open_index_model
+        from rote.search.index_language_model import open_index_model
 
         folder = spec.removeprefix(_INDEX)
         if not folder.partition("#")[0]:

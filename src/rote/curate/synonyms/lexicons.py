@@ -1,25 +1,94 @@
-"""The nouns and verbs of WordNet 3.0 (Miller 1995), which come with the package.
+"""Lexicons: which lemmas mean the same.
 
-Lemmas, synsets, order and counts of senses, hypernyms; no glosses. Made by `training/wordnet.py`.
-A synset is named by its place in Princeton's files, `02958343-n`, as everywhere else: where these
-files are at hand (`wordnet:FOLDER`, with data.noun and data.verb), glosses are read from there.
+`get("wordnet")` is the default, the nouns and verbs of WordNet 3.0, which come with the package;
+`get("wordnet:FOLDER")` the same with the definitions of Princeton's files in a folder;
+`get("wn:oewn:2024")` any lexicon that the package `wn` holds.
+Packages outside add modules with a function `lexicon` through entry points of the group named by
+ROOM.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.core import plugins
 from rote.core.arrays import ENDING, unpack
-from rote.core.errors import OptionError
-from rote.curate.synonyms.lexicons import Frame, Pos, Sense
+from rote.core.errors import MissingExtra, OptionError, UnknownName
+
+_BLANK = re.compile(r"\b(?:one|someone|somebody)(?:'s|self)\b")
+ROOM = "curate.synonyms.lexicons"
+DEFAULT = "wordnet"
+Pos = Literal["noun", "verb"]
+Frame = Literal["object", "clause", "alone"]
+"""What a verb takes: an object, a clause or another verb, neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """One synset that a word occurs in.
+
+    `lemmas` are all of its lemmas as they are spelled, with spaces inside; `count` is how often
+    the word was tagged with this sense by those who made the lexicon. `frames` are the kinds of
+    sentence that a verb of the synset makes; empty where the lexicon does not say.
+    """
+
+    synset: str
+    lemmas: tuple[str, ...]
+    count: int = 0
+    frames: frozenset[Frame] = frozenset()
+
+    def others(self, lemma: str) -> tuple[str, ...]:
+        """The lemmas that are not the word itself."""
+        return tuple(candidate for candidate in self.usable if candidate.lower() != lemma.lower())
+
+    @property
+    def usable(self) -> tuple[str, ...]:
+        """The lemmas that can occur in a text: not *make up one's mind*."""
+        return tuple(lemma for lemma in self.lemmas if not _BLANK.search(lemma))
+
+
+class SynonymLexicon(Protocol):
+    """What a file in this folder makes."""
+
+    @property
+    def signature(self) -> str:
+        """Name and version."""
+
+    @property
+    def defines(self) -> bool:
+        """Whether it says what senses mean."""
+
+    def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
+        """The senses of a word, the most usual first; none if it is not held."""
+
+    def related(self, sense: Sense) -> tuple[str, ...]:
+        """Lemmas of the synsets right above and below."""
+
+    def is_fixed(self, words: str) -> bool:
+        """Whether words are an expression (*of course*) in which none can be replaced."""
+
+    def gloss(self, sense: Sense) -> str:
+        """What the sense means, in words; empty where the lexicon does not say."""
+
+
+def get(name: str = DEFAULT) -> SynonymLexicon:
+    """The lexicon of this name."""
+    kind, _, rest = name.partition(":")
+    known = plugins.members(ROOM)
+    if kind not in known:
+        raise UnknownName("lexicon", kind, known)
+    made = plugins.load(ROOM, kind)
+    return cast(SynonymLexicon, getattr(made, "lexicon", made)(rest))
+
 
 _FRAMES: dict[Frame, tuple[int, ...]] = {
     "object": (5, 8, 9, 10, 11, 14, 15, 16, 17, 18, 19, 20, 21, 24, 25, 30, 31),
@@ -30,7 +99,14 @@ _FRAMES: dict[Frame, tuple[int, ...]] = {
 _FILE = f"nouns-verbs{ENDING}"
 
 
-def lexicon(rest: str) -> WordNet:
+def wordnet(rest: str) -> WordNet:
+    """The nouns and verbs of WordNet 3.0 (Miller 1995), which come with the package.
+
+    Lemmas, synsets, order and counts of senses, hypernyms; no glosses. Made by
+    `training/wordnet.py`. A synset is named by its place in Princeton's files, `02958343-n`, as
+    everywhere else: where these files are at hand (`wordnet:FOLDER`, with data.noun and data.verb),
+    glosses are read from there.
+    """
     return (
         replace(_read_wordnet(), definitions=_definition_files(Path(rest)))
         if rest
@@ -180,3 +256,74 @@ def _invert_runs(above: _IntRuns) -> _IntRuns:
     order = np.argsort(above.values, kind="stable")
     counts = np.bincount(above.values, minlength=len(above.ends))
     return _IntRuns(owner[order], np.cumsum(counts))
+
+
+_POS = {"noun": "n", "verb": "v"}
+
+
+def wn(rest: str) -> Wn:
+    """Any lexicon of the package `wn` (Open English WordNet, WordNets of other languages).
+
+    `wn:oewn:2024` names it as `wn` does; it has to be downloaded before (`python -m wn download
+    oewn:2024`). The words to replace are found by an annotator of the texts' language.
+    """
+    try:
+        import wn as package
+    except ImportError:
+        raise MissingExtra("wn", "wordnet", f"The lexicon 'wn:{rest}'") from None
+    if not rest:
+        raise OptionError("which lexicon of the package wn? Name it, such as wn:oewn:2024")
+    try:
+        return Wn(package.Wordnet(rest))
+    except package.Error as error:
+        raise OptionError(
+            f"the package wn does not hold '{rest}' ({error}): download it with "
+            f"`python -m wn download {rest}`"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Wn:
+    """A lexicon that `wn` has opened."""
+
+    wordnet: Any
+
+    @property
+    def signature(self) -> str:
+        from importlib.metadata import version
+
+        names = "+".join(each.specifier() for each in self.wordnet.lexicons())
+        return f"wn/{version('wn')}/{names}"
+
+    @property
+    def defines(self) -> bool:
+        return True
+
+    def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
+        # `wn` also finds inflected forms; what is asked for here is a lemma.
+        words = [
+            word
+            for word in self.wordnet.words(lemma, pos=_POS[pos])
+            if word.lemma().lower() == lemma.lower()
+        ]
+        return tuple(
+            Sense(sense.synset().id, _lemmas(sense.synset()), sum(map(int, sense.counts())))
+            for word in words
+            for sense in word.senses()
+        )
+
+    def related(self, sense: Sense) -> tuple[str, ...]:
+        synset = self.wordnet.synset(sense.synset)
+        near = [*synset.hypernyms(), *synset.hyponyms()]
+        return tuple(dict.fromkeys(lemma for synset in near for lemma in _lemmas(synset)))
+
+    def is_fixed(self, words: str) -> bool:
+        # `wn` holds adverbs with their part of speech: those of several words are expressions.
+        return " " in words and bool(self.wordnet.words(words, pos="r"))
+
+    def gloss(self, sense: Sense) -> str:
+        return self.wordnet.synset(sense.synset).definition() or ""
+
+
+def _lemmas(synset: Any) -> tuple[str, ...]:
+    return tuple(lemma.replace("_", " ") for lemma in synset.lemmas())

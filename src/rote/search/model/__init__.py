@@ -1,1 +1,0 @@
-"""The index as a language model: distributions of the next item, and items as text."""
