@@ -163,7 +163,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def _load_kernels(items: list[pytest.Item]) -> None:
     """Kernels that were compiled before are loaded once, not by every process."""
     if len(items) >= _MANY:
-        precompile.load_compiled()
+        for kernel, types in map(precompile.find_kernel, precompile.read_list()):
+            if kernel.is_cached(types):
+                kernel.compile(types)
 
 
 def _group(item: pytest.Item) -> str:

@@ -23,7 +23,7 @@ from rote.cli.commands.report import saved_study
 from rote.core.errors import RoteError
 from rote.core.json_reader import read_json
 from rote.core.progress import Silent
-from rote.core.result_files import read_results
+from rote.core.result import read_results
 from rote.corpus import open_corpus
 from rote.corpus.items import Item
 from rote.curate.decontaminate import decontaminate

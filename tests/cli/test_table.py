@@ -13,8 +13,7 @@ import rote
 from rote.cli.main import main
 from rote.cli.main import rote as command
 from rote.core.errors import UnknownName
-from rote.core.result import panel_to_json
-from rote.core.result_files import read_results
+from rote.core.result import panel_to_json, read_results
 from rote.report.export import results_latex
 from tests.golden.shell import done
 

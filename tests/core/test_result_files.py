@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from rote.core.errors import InputError
-from rote.core.result import Interval, Result, SourceResult, panel_to_json
-from rote.core.result_files import read_results
+from rote.core.result import Interval, Result, SourceResult, panel_to_json, read_results
 from rote.core.signature import Signature
 
 RESULT = Result(

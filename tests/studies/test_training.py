@@ -10,7 +10,7 @@ import pytest
 
 import rote
 from rote.core.errors import InputError, OptionError
-from rote.core.result_files import read_results
+from rote.core.result import read_results
 from tests.kit import read_jsonl, write_jsonl
 
 pytest.importorskip("torch")

@@ -43,16 +43,12 @@ _TOGETHER: dict[str, tuple[str, str]] = {
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
-def _folder(room: str) -> Path:
-    return _PACKAGE.joinpath(*room.split("."))
-
-
 @cache
 def members(room: str) -> dict[str, str]:
     """Name -> module path of every member of a room, ours first."""
     modules = {
         path.stem.replace("_", "-"): f"rote.{room}.{path.stem}"
-        for path in sorted(_folder(room).glob("*.py"))
+        for path in sorted(_PACKAGE.joinpath(*room.split(".")).glob("*.py"))
         if not path.stem.startswith("_")
     }
     file, together = _TOGETHER.get(room, ("", ""))

@@ -43,13 +43,6 @@ def compile_kernel(line: str) -> None:
     kernel.compile(types)
 
 
-def load_compiled() -> None:
-    """Load the kernels of the list that are in a cache, for processes forked from this one."""
-    for kernel, types in map(find_kernel, read_list()):
-        if kernel.is_cached(types):
-            kernel.compile(types)
-
-
 def add_to_list(kernel: Any, types: Sequence[Any], path: Path) -> None:
     """Add a kernel that Python calls to a list, if it is not there."""
     function = kernel.py_func

@@ -331,7 +331,9 @@ def _excess(table: TableInput, source: str, column: Floats, bin: int | None) -> 
     if (control := table.rows.others.get("control")) is None:
         return {}
     excess = _paired(table, source, control, column).within(bin).excess
-    return _plain("excess", _over_items(excess), table.level)
+    return _plain(
+        "excess", clusters.mean_by_cluster(excess, np.arange(len(excess)), len(excess)), table.level
+    )
 
 
 def _rise_over_control(table: TableInput, source: str, column: Floats) -> dict[str, Any]:
@@ -385,10 +387,6 @@ def _per_item(rows: Rows, take: Take, column: Floats) -> Iterator[tuple[int, tup
         yield number, (score, int(defined[place]))
 
 
-def _over_items(values: Floats) -> ClusterEstimate:
-    return clusters.mean_by_cluster(values, np.arange(len(values)), len(values))
-
-
 def _plain(name: str, estimate: ClusterEstimate, level: float) -> dict[str, float]:
     """A number and its interval; no interval where the number is undefined."""
     low, high = estimate.interval(level)
@@ -423,7 +421,6 @@ _KINDS = {
     "normalized": "divided by the score of the source that --normalize-to names",
     "excess": "above the control, on the same items",
 }
-_MANY = 40
 
 
 def score_title(name: str) -> str:

@@ -35,8 +35,7 @@ from rote.core.numbers import name_some
 from rote.core.progress import Reporter, Silent, several
 from rote.core.record import Study
 from rote.core.registry import of_result
-from rote.core.result import Result
-from rote.core.result_files import read_results
+from rote.core.result import Result, read_results
 from rote.core.sample import Need
 from rote.corpus import Corpus, DuplicateIds, Input, Part, ReadOptions, open_corpus
 from rote.corpus.items import Item, fingerprint, read_items, read_records

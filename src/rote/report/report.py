@@ -19,8 +19,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.evidence import Evidence, Mark
 from rote.core.files import write_atomically
 from rote.core.json_reader import parse_json
-from rote.core.result import Result
-from rote.core.result_files import results_in
+from rote.core.result import Result, results_in
 from rote.report.cells import Sheet
 from rote.report.verdicts import Verdicts
 

@@ -14,10 +14,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from rote.core import result_files
 from rote.core.errors import InputError
 from rote.core.json_reader import parse_json, read_json
-from rote.core.result import Result, Row, panel_to_json, plain
+from rote.core.result import RESULT_FILE, Result, Row, panel_to_json, plain, read_results
 from rote.report.report import Report, read_report
 from rote.web.database import NotStored, current_time, insert_rows, open_database, to_storable
 from rote.web.files import file_name, hash_parts
@@ -165,12 +164,12 @@ class History:
 
     def read_in(self, path: Path) -> str:
         """Keep what the shell wrote: one measure, a panel, or a study."""
-        results = result_files.read_results(path, tables=True)
+        results = read_results(path, tables=True)
         data = read_json(path, strict=True)
         modified = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
         created = modified.isoformat(timespec="seconds")
         if "given" not in data:
-            name = path.parent.name if path.name == result_files.RESULT else path.stem
+            name = path.parent.name if path.name == RESULT_FILE else path.stem
             return self.add(results, title=name, kind="file", created=created)
         study = read_report(data, str(path))
         return self.add(study, title=study.title, kind="file", created=created)

@@ -77,7 +77,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     check_installed()
     import uvicorn
 
-    from rote.core.result_files import RESULT
+    from rote.core.result import RESULT_FILE
     from rote.search.open_models import name_models
     from rote.web.app import make_app
     from rote.web.database import prepare_store
@@ -89,7 +89,7 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     prepare_store(store)
     for path in recognized.results:
         History(store).read_in(path)
-        name = path.parent.name if path.name == RESULT else path.name
+        name = path.parent.name if path.name == RESULT_FILE else path.name
         reporter.say(f"{name} is in the history")
     token = options.token or _check_token(os.environ.get("ROTE_TOKEN") or None)
     if token is None and options.host not in _LOOPBACK:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
-from rote.core.result_files import RESULT
+from rote.core.result import RESULT_FILE
 from rote.index.factory import open_index
 from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
 from rote.index.index import Index
@@ -209,7 +209,7 @@ def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
         path = Path(name) if kind == "named" else Path(name).resolve()
         kinds = {"index": indexes, "results": results, "ledger": ledgers}
         kinds.get(kind, files).append(path)
-    results += [path / RESULT for path in ledgers if (path / RESULT).is_file()]
+    results += [path / RESULT_FILE for path in ledgers if (path / RESULT_FILE).is_file()]
     return RecognizedInputs(
         _key_paths(indexes), _key_paths(files), tuple(results), _key_paths(ledgers)
     )

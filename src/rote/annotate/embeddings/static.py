@@ -30,7 +30,7 @@ from rote.annotate.embeddings.minilm import vocabulary as read_pieces
 from rote.annotate.glyphs import fold
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.core.layer import Layer, Offsets, starts_of
+from rote.core.layer import Offsets
 from rote.core.progress import Reporter, Silent
 
 VERSION = "1"
@@ -178,14 +178,6 @@ def sum_spans(rows: Rows, ids: NDArray[Any], starts: Offsets, ends: Offsets) -> 
     sums = np.zeros((len(starts), rows.shape[1]), np.int64)
     _sum_spans(rows, ids, starts, ends, sums)
     return sums
-
-
-def sentence_sums(layer: Layer) -> Sums:
-    """The sum of each sentence of a layer of words."""
-    if layer.sentence_ends is None:
-        raise ValueError(f"the layer {layer.name} has no sentences")
-    ends = layer.sentence_ends
-    return sum_spans(weighted_rows(layer.vocabulary), layer.ids, starts_of(ends), ends)
 
 
 def unit(sums: Sums) -> Vectors:

@@ -25,7 +25,7 @@ from rote.core.result import PanelResults, Result
 
 
 def table(result: str | Path) -> PanelResults:
-    from rote.core.result_files import read_results
+    from rote.core.result import read_results
 
     return PanelResults(read_results(Path(result), tables=True))
 

@@ -394,7 +394,6 @@ class FragmentCounts:
         return [LengthRow(length, *row) for length, row in enumerate(rows) if row[2]]
 
 
-load64: Any = intrinsics.load64
 prefetch: Any = intrinsics.prefetch
 _AHEAD = 32
 PADDING = 16

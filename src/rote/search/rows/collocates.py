@@ -21,7 +21,6 @@ from rote.search.rows.counts import Groups
 from rote.search.rows.matches import ITEMS, MatchArrays, items_beside, unique_rows
 
 COLLOCATES = ("word", "near", "expected", "count", "g2", "pmi", "t", "log_dice")
-SORTS = COLLOCATES[4:]
 _AT_ONCE = 1 << 16
 
 

@@ -17,8 +17,7 @@ from rote.core.metric import Metric, bare, check_types, hints_of, parse_option
 from rote.core.progress import Reporter, Silent
 from rote.core.record import Call, Findings, Study
 from rote.core.registry import find
-from rote.core.result import Interval, Result
-from rote.core.result_files import read_results, save_result
+from rote.core.result import Interval, Result, read_results, save_result
 from rote.core.signature import Signature, option_settings
 from rote.corpus import Corpus, ReadOptions, open_corpus, place_of
 from rote.corpus.items import ItemOptions, take_items
