@@ -558,8 +558,7 @@ def _sum_rows(rows: NDArray[np.int8], first: Integers, last: Integers) -> Intege
 def _row_cosines(rows: Integers, others: Integers) -> Array:
     """Of each row with the other in its place; exact but for the division."""
     products, squares, other_squares = (
-        np.einsum("ij,ij->i", one, other)
-        for one, other in ((rows, others), (rows, rows), (others, others))
+        np.einsum("ij,ij->i", *pair) for pair in ((rows, others), (rows, rows), (others, others))
     )
     lengths: Array = np.sqrt(np.maximum(1.0, squares.astype(np.float64) * other_squares))
     cosines: Array = products / lengths
