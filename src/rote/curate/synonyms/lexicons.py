@@ -86,8 +86,8 @@ def get(name: str = DEFAULT) -> SynonymLexicon:
     known = plugins.members(ROOM)
     if kind not in known:
         raise UnknownName("lexicon", kind, known)
-    made = plugins.load(ROOM, kind)
-    return cast(SynonymLexicon, getattr(made, "lexicon", made)(rest))
+    member = plugins.load(ROOM, kind)
+    return cast(SynonymLexicon, getattr(member, "lexicon", member)(rest))
 
 
 _FRAMES: dict[Frame, tuple[int, ...]] = {

@@ -92,8 +92,8 @@ def get(
         raise UnknownName("way to choose a sense", kind, known)
     if kind == _MODEL:
         return model(rest, models or ModelOptions(), reporter or Silent())
-    made = plugins.load(ROOM, kind)
-    return cast(SenseChooser, getattr(made, "chooser", made)(rest))
+    member = plugins.load(ROOM, kind)
+    return cast(SenseChooser, getattr(member, "chooser", member)(rest))
 
 
 _CONTEXT_VERSION = "1"
