@@ -168,7 +168,7 @@ HELD = JsonObject.of(
 
 
 def test_fields_have_the_type_that_is_asked_for() -> None:
-    assert (HELD.text("text"), HELD.count("count")) == ("t", 3)
+    assert (HELD.text("text"), HELD.count("count"), HELD.flag("flag")) == ("t", 3, True)
     assert (HELD.number("number"), HELD.number("count"), HELD.array("list")) == (0.5, 3, [1])
     assert HELD.texts("texts") == ("a", "b")
     assert HELD.object("inner").count("size") == 1

@@ -199,6 +199,10 @@ class JsonObject:
             raise self.error(name, f"is {value}, not a finite number")
         return value
 
+    def flag(self, name: str) -> bool:
+        flag: bool = self._checked(name, self.get(name), bool, "true or false")
+        return flag
+
     def array(self, name: str) -> list[Any]:
         array: list[Any] = self._checked(name, self.get(name), list, "a list")
         return array

@@ -132,9 +132,7 @@ def source_of(module: str) -> Path:
 @cache
 def cache_root() -> Path:
     """A folder of this user's that can be written to."""
-    root = _numba_folder(
-        Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache.folder() / "kernels") / "rote"
-    )
+    root = _wanted_root()
     try:
         root.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=root).close()
@@ -144,6 +142,12 @@ def cache_root() -> Path:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return folder
     return root
+
+
+def _wanted_root() -> Path:
+    return _numba_folder(
+        Path(os.environ.get("NUMBA_CACHE_DIR") or user_cache.folder() / "kernels") / "rote"
+    )
 
 
 def _numba_folder(root: Path) -> Path:

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Ids, Layer, Offsets
+from rote.core.layer import Ids, Layer, Offsets, n_gram_starts
 
 Counts = NDArray[np.int64]
 END = 0
@@ -58,16 +58,13 @@ class Grams:
         return cls(np.array(ids, np.int32), np.array(ends, np.int64), tuple(numbers))
 
     @classmethod
+    def of_rows(cls, rows: Ids, vocabulary: Sequence[str]) -> Grams:
+        """N-grams of one length, one a row."""
+        ends = np.arange(1, len(rows) + 1, dtype=np.int64) * rows.shape[1]
+        return cls(rows.reshape(-1), ends, vocabulary)
+
+    @classmethod
     def windows(cls, layer: Layer, n: int) -> tuple[Grams, Offsets]:
         """Every n-gram of every text, and the item of the layer at which each begins."""
-        starts = window_starts(layer, n)
-        ids = layer.ids[starts[:, None] + np.arange(n)].reshape(-1)
-        return cls(ids, np.arange(1, len(starts) + 1) * n, layer.vocabulary), starts
-
-
-def window_starts(layer: Layer, n: int) -> NDArray[np.int64]:
-    """The items at which a window of n items begins that stays inside its text."""
-    starts = np.arange(len(layer.ids), dtype=np.int64)
-    sizes = np.diff(layer.text_ends, prepend=0)
-    last = np.repeat(layer.text_ends, sizes) - n
-    return starts[starts <= last]
+        starts = n_gram_starts(layer, n)
+        return cls.of_rows(layer.ids[starts[:, None] + np.arange(n)], layer.vocabulary), starts

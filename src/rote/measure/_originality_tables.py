@@ -471,10 +471,8 @@ def _clipped(
     np.maximum.at(wanted, which, times)
     # The words of these n-grams alone: few of the text's occur in a sentence twice.
     used, ids = np.unique(grams, return_inverse=True)
-    sought = Grams(
-        ids.reshape(-1).astype(np.int32),
-        np.arange(1, len(grams) + 1) * n,
-        [text.vocabulary[i] for i in used.tolist()],
+    sought = Grams.of_rows(
+        ids.reshape(len(grams), n).astype(np.int32), [text.vocabulary[i] for i in used.tolist()]
     )
     for lookup, segment in zip(ground.lookups, ground.segments):
         low, high = find_ranges(lookup, sought)

@@ -17,7 +17,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import Work
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Pivot, Table, defined, distinct, ends
+from rote.core.table import Column, Pivot, Table, defined, distinct, ends, estimate
 from rote.core.table import Rows as TableRows
 from rote.measure._overlap_partition import (
     NO_BIN,
@@ -231,7 +231,7 @@ def trend_row(table: TableInput, take: Take, column: Floats, *, share: bool) -> 
     items = rows.base[take]
     logs = log_ratio(column[take], rows.bin[take], items, last) if last else _UNDEFINED
     novel, similar = (_in_bin(rows, take, column, bin) for bin in (0, last))
-    rho, p, (low, high), count = clustered_rank_test(
+    rho, p, interval, count = clustered_rank_test(
         rows.overlap[take], column[take], items, table.level
     )
     return {
@@ -244,9 +244,7 @@ def trend_row(table: TableInput, take: Take, column: Floats, *, share: bool) -> 
             for end, reach in zip(("low", "high"), reaches)
         },
         **_on_the_log("ratio", logs, table.level, ratio(novel, similar) if last else math.nan),
-        "trend": rho,
-        "trend_low": low,
-        "trend_high": high,
+        **estimate("trend", rho, interval),
         "p": p,
         **_over_placebo(table, take, column),
     }
@@ -259,7 +257,6 @@ def _over_placebo(table: TableInput, take: Take, column: Floats) -> dict[str, An
         return {}
     chosen = (column, table.rows.base, take)
     excess, trend = (beside.excess(kind, *chosen) for kind in ("log_ratio", "trend"))
-    low, high = trend.interval(table.level)
     return {
         **{
             f"{side}_ratio": float(np.exp(beside.log_ratio(side, *chosen).value))
@@ -267,9 +264,7 @@ def _over_placebo(table: TableInput, take: Take, column: Floats) -> dict[str, An
         },
         **_on_the_log("over_placebo", excess, table.level),
         **{f"{side}_trend": beside.trend(side, *chosen).value for side in beside.draws},
-        "trend_over_placebo": trend.value,
-        "trend_over_placebo_low": low,
-        "trend_over_placebo_high": high,
+        **estimate("trend_over_placebo", trend.value, trend.interval(table.level)),
     }
 
 
@@ -312,9 +307,9 @@ def mean_interval(
 def _mean_in(
     table: TableInput, take: Take, column: Floats, bin: int | None, share: bool
 ) -> dict[str, Any]:
-    value, (low, high) = mean_interval(table, take, column, bin, share=share)
+    value, interval = mean_interval(table, take, column, bin, share=share)
     texts = len(_in_bin(table.rows, take, column, bin))
-    return {"texts": texts, "mean": value, "mean_low": low, "mean_high": high}
+    return {"texts": texts, **estimate("mean", value, interval)}
 
 
 def _normalized(table: TableInput, source: str, column: Floats, bin: int | None) -> dict[str, Any]:
@@ -331,9 +326,8 @@ def _excess(table: TableInput, source: str, column: Floats, bin: int | None) -> 
     if (control := table.rows.others.get("control")) is None:
         return {}
     excess = _paired(table, source, control, column).within(bin).excess
-    return _plain(
-        "excess", clusters.mean_by_cluster(excess, np.arange(len(excess)), len(excess)), table.level
-    )
+    mean = clusters.mean_by_cluster(excess, np.arange(len(excess)), len(excess))
+    return estimate("excess", mean.value, mean.interval(table.level))
 
 
 def _rise_over_control(table: TableInput, source: str, column: Floats) -> dict[str, Any]:
@@ -348,14 +342,12 @@ def _rise_over_control(table: TableInput, source: str, column: Floats) -> dict[s
         for bin in (0, last)
     )
     ours, theirs = (log_ratio(c, both.bin, items, last) for c in (both.ours, both.theirs))
+    rise = similar - novel if last else _UNDEFINED
     rho, p, n = rank_test(both.overlap, both.excess)
-    low, high = rank_interval(rho, n, table.level)
     return {
-        **_plain("rise", similar - novel if last else _UNDEFINED, table.level),
+        **estimate("rise", rise.value, rise.interval(table.level)),
         **_on_the_log("rise_ratio", ours - theirs if last else _UNDEFINED, table.level),
-        "excess_trend": rho,
-        "excess_trend_low": low,
-        "excess_trend_high": high,
+        **estimate("excess_trend", rho, rank_interval(rho, n, table.level)),
         "excess_p": p,
     }
 
@@ -387,22 +379,12 @@ def _per_item(rows: Rows, take: Take, column: Floats) -> Iterator[tuple[int, tup
         yield number, (score, int(defined[place]))
 
 
-def _plain(name: str, estimate: ClusterEstimate, level: float) -> dict[str, float]:
-    """A number and its interval; no interval where the number is undefined."""
-    low, high = estimate.interval(level)
-    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
-
-
 def _on_the_log(
     name: str, logs: ClusterEstimate, level: float, value: float | None = None
 ) -> dict[str, float]:
     """A ratio and its interval, which was worked on the log; `value` may be 0, which has none."""
-    low, high = logs.exp_interval(level)
-    return {
-        name: float(np.exp(logs.value)) if value is None else value,
-        f"{name}_low": low,
-        f"{name}_high": high,
-    }
+    value = float(np.exp(logs.value)) if value is None else value
+    return estimate(name, value, logs.exp_interval(level))
 
 
 # The tables and figures of `overlap`: bins from the most novel items to the most similar.

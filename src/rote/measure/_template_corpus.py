@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rote.compare.exact_tests import mann_whitney
 from rote.compare.intervals import wilson
@@ -117,22 +116,16 @@ def count_of_counts(index: Index, layer: str, n: int) -> Counter[int]:
         rows = of_segment.grams.ids.reshape(-1, n)
         for start in range(0, len(of_segment), _AT_ONCE):
             totals = of_segment.counts[start : start + _AT_ONCE].copy()
-            grams = _grams(rows[start : start + _AT_ONCE], of_segment.grams.vocabulary)
+            grams = Grams.of_rows(rows[start : start + _AT_ONCE], of_segment.grams.vocabulary)
             for earlier in segments[:number]:
                 new = earlier.counts(grams, layer) == 0
                 totals = totals[new]
-                grams = _grams(grams.ids.reshape(-1, n)[new], grams.vocabulary)
+                grams = Grams.of_rows(grams.ids.reshape(-1, n)[new], grams.vocabulary)
             for later in segments[number + 1 :]:
                 totals += later.counts(grams, layer)
             values, kinds = np.unique(totals, return_counts=True)
             frequencies.update(dict(zip(values.tolist(), kinds.tolist())))
     return frequencies
-
-
-def _grams(rows: NDArray[np.int32], vocabulary: Sequence[str]) -> Grams:
-    """N-grams of equal length, one a row."""
-    ends = np.arange(1, len(rows) + 1, dtype=np.int64) * rows.shape[1]
-    return Grams(rows.reshape(-1), ends, vocabulary)
 
 
 # So many places are drawn for each n-gram that is wanted before all places are gone through.

@@ -159,9 +159,8 @@ class BackOff:
         return 1 / (len(self.shared.strings) + 1)
 
     def _counts(self, layer: Layer, n: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-        ids = layer.ids[starts[:, None] + np.arange(n)].reshape(-1)
-        ends = np.arange(1, len(starts) + 1, dtype=np.int64) * n
-        return self.index.counts(Grams(ids, ends, layer.vocabulary), self.layer)
+        grams = Grams.of_rows(layer.ids[starts[:, None] + np.arange(n)], layer.vocabulary)
+        return self.index.counts(grams, self.layer)
 
     def _layer(self, text: Gram) -> Layer:
         grams = Grams.of([self.index.items(text, self.layer) if len(text) else ()])

@@ -38,7 +38,7 @@ from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter
 from rote.core.table import estimate
 from rote.corpus.items import Item
-from rote.index.grams import Grams, window_starts
+from rote.index.grams import Grams
 from rote.models.answers import score_all
 from rote.search.backends import Backend
 from rote.studies._popularity_scores import score_popularity as popularity
@@ -303,10 +303,8 @@ def corpus_frequencies(
     copies = np.full(len(texts), np.nan)
     copies[filled] = backend.counts(wholes, reporter)
     scored = popularity(texts, tasks, backend, n, reporter=reporter)
-    starts = window_starts(layer, n)
-    ids = layer.ids[starts[:, None] + np.arange(n)].reshape(-1)
-    ends = np.arange(1, len(starts) + 1, dtype=np.int64) * n
-    occurs = backend.counts(Grams(ids, ends, layer.vocabulary), reporter) > 0
+    windows, starts = Grams.windows(layer, n)
+    occurs = backend.counts(windows, reporter) > 0
     text = np.searchsorted(layer.text_ends, starts, side="right")
     places = np.bincount(text, minlength=len(texts))
     coverage = np.full(len(texts), np.nan)

@@ -30,12 +30,12 @@ from rote.compare.correlation import partial_estimate, rank_estimate
 from rote.core.errors import InputError, OptionError
 from rote.core.files import write_atomically
 from rote.core.json_reader import read_json
-from rote.core.layer import Layer
+from rote.core.layer import Layer, n_gram_starts
 from rote.core.progress import Reporter, Silent, several
 from rote.core.result import Row
 from rote.core.table import estimate
 from rote.corpus.items import Item
-from rote.index.grams import Grams, window_starts
+from rote.index.grams import Grams
 from rote.search.backends import Backend
 from rote.studies._items import Floats, Groups, Labels, defined_mean, group_columns
 
@@ -258,13 +258,12 @@ def distinct_ngrams(layer: Layer, n: int) -> tuple[Numbers, Numbers, Grams]:
     An n-gram's number comes from those of two shorter ones that overlap or touch in it, so that
     three sortings of one integer a place are enough for seven items.
     """
-    starts = window_starts(layer, n)
+    starts = n_gram_starts(layer, n)
     numbers, first = _number_ngrams(layer, starts, n)
     texts = np.searchsorted(layer.text_ends, starts, side="right")
     kinds = max(1, len(first))
     pairs = np.unique(texts * kinds + numbers)
-    ids = layer.ids[first[:, None] + np.arange(n)].reshape(-1)
-    grams = Grams(ids, np.arange(1, len(first) + 1, dtype=np.int64) * n, layer.vocabulary)
+    grams = Grams.of_rows(layer.ids[first[:, None] + np.arange(n)], layer.vocabulary)
     return pairs // kinds, pairs % kinds, grams
 
 
@@ -275,7 +274,7 @@ def _number_ngrams(layer: Layer, starts: Numbers, n: int) -> tuple[Numbers, Numb
     length, places = 1, np.arange(len(at_place))
     while length < n:
         longer = min(2 * length, n)
-        places = window_starts(layer, longer)
+        places = n_gram_starts(layer, longer)
         kinds = int(at_place.max(initial=0)) + 1
         keys = at_place[places] * kinds + at_place[places + longer - length]
         _, at_place[places] = np.unique(keys, return_inverse=True)
@@ -392,8 +391,7 @@ def _combine_grams(text: Numbers, gram: Numbers, items: int) -> tuple[Numbers, N
 
 
 def _select_grams(grams: Grams, which: Numbers, n: int) -> Grams:
-    ids = grams.ids.reshape(-1, n)[which].reshape(-1)
-    return Grams(ids, np.arange(1, len(which) + 1, dtype=np.int64) * n, grams.vocabulary)
+    return Grams.of_rows(grams.ids.reshape(-1, n)[which], grams.vocabulary)
 
 
 def _similar_pairs(

@@ -24,6 +24,7 @@ from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.locked_folder import inside, os_error_messages, refuse_links
 from rote.core.progress import Reporter, several
 from rote.core.result import Result, SourceResult
+from rote.core.table import estimate
 from rote.corpus import ReadOptions, open_corpus
 from rote.curate.corpus_reader import write_lines
 from rote.curate.generate import parse_record
@@ -584,9 +585,8 @@ class OverlapScores:
         return clusters.mean_by_cluster(table[chosen], self.clusters[items], self.count)
 
 
-def _estimate_cells(name: str, estimate: ClusterEstimate, level: float) -> dict[str, float]:
-    low, high = estimate.interval(level)
-    return {name: estimate.value, f"{name}_low": low, f"{name}_high": high}
+def _estimate_cells(name: str, value: ClusterEstimate, level: float) -> dict[str, float]:
+    return estimate(name, value.value, value.interval(level))
 
 
 def _size_rows(study: TrainedStudy) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ from rote.core.metric import OptionSet, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, ends, make_columns, value_ends
+from rote.core.table import VALUES, Column, Rows, Table, ends, estimate, make_columns, value_ends
 
 _PLAIN = {"higher": "neither", "length_sensitive": False}
 
@@ -299,8 +299,7 @@ def win_row(labels: Better, a: str, b: str, level: float) -> dict[str, Any]:
     row: dict[str, Any] = {"a": a, "b": b, "judgements": len(signs)}
     for name, sign in (("a_better", 1), ("b_better", -1), ("alike", 0)):
         right = (signs == sign).astype(np.float64)
-        low, high = share_interval(right, documents, level)
-        row |= {name: float(right.mean()), f"{name}_low": low, f"{name}_high": high}
+        row |= estimate(name, float(right.mean()), share_interval(right, documents, level))
     return row
 
 
@@ -332,20 +331,15 @@ def _judge_rows(
                 }
             )
             same = (ratings[0] == ratings[1]).astype(np.float64)
-            same_low, same_high = share_interval(same, documents, level)
-            low, high = alpha_interval(ratings, "nominal", level, documents)
+            interval = alpha_interval(ratings, "nominal", level, documents)
             rows.append(
                 {
                     "of": of,
                     "a": a,
                     "b": b,
                     "units": len(common),
-                    "same": float(same.mean()),
-                    "same_low": same_low,
-                    "same_high": same_high,
-                    "alpha": alpha(ratings, "nominal"),
-                    "alpha_low": low,
-                    "alpha_high": high,
+                    **estimate("same", float(same.mean()), share_interval(same, documents, level)),
+                    **estimate("alpha", alpha(ratings, "nominal"), interval),
                 }
             )
     return rows
@@ -371,7 +365,7 @@ def _agreement_rows(
                 continue
             ratings, documents = _rating_table(by_unit)
             for measured in LEVELS:
-                low, high = alpha_interval(ratings, measured, level, documents)
+                interval = alpha_interval(ratings, measured, level, documents)
                 rows.append(
                     {
                         "of": what,
@@ -380,9 +374,7 @@ def _agreement_rows(
                         "units": ratings.shape[1],
                         "documents": len(np.unique(documents)),
                         "judges": ratings.shape[0],
-                        "alpha": alpha(ratings, measured),
-                        "alpha_low": low,
-                        "alpha_high": high,
+                        **estimate("alpha", alpha(ratings, measured), interval),
                     }
                 )
     return rows

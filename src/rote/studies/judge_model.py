@@ -33,6 +33,7 @@ import numpy as np
 from rote.compare.clusters import number_clusters, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.exact_tests import sign_test
+from rote.core.arrays import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.model import (
@@ -48,7 +49,7 @@ from rote.core.model import (
 from rote.core.progress import Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import SourceResult
-from rote.core.table import VALUES, Column, Table, ends, make_columns, value_ends
+from rote.core.table import VALUES, Column, Table, ends, estimate, make_columns, value_ends
 from rote.corpus import ReadOptions
 from rote.models.options import ModelOptions
 from rote.studies.judge_agreement import WINS, JudgePair, win_chart, win_row
@@ -302,28 +303,26 @@ def judge_pairs(
     return verdicts, [{"kind": "pair", **record} for record in records]
 
 
+def _share(name: str, outcomes: Floats, documents: Sequence[str], level: float) -> dict[str, float]:
+    """The share of answers and its interval; those to one document belong together."""
+    share = float(outcomes.mean()) if len(outcomes) else float("nan")
+    return estimate(name, share, share_interval(outcomes, number_clusters(documents), level))
+
+
 def position_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     """How often the text shown first wins. Of one document all answers belong together."""
     firsts = [(verdict.doc_id, first) for verdict in verdicts for first in verdict.firsts]
     won = np.array([float(first > 0) for _, first in firsts])
-    low, high = share_interval(won, number_clusters([name for name, _ in firsts]), level)
     readable = [verdict for verdict in verdicts if verdict.verdict != "unreadable"]
     consistent = np.array([float(v.verdict != "inconsistent") for v in readable])
-    consistent_low, consistent_high = share_interval(
-        consistent, number_clusters([verdict.doc_id for verdict in readable]), level
-    )
     choices = [choice for verdict in verdicts for choice in verdict.choices]
     return {
         "answers": len(choices),
         "unreadable": choices.count(None),
         "ties": choices.count("T"),
-        "first_wins": float(won.mean()) if len(won) else float("nan"),
-        "first_wins_low": low,
-        "first_wins_high": high,
+        **_share("first_wins", won, [name for name, _ in firsts], level),
         "p": _sign_test_documents(firsts),
-        "consistent": float(consistent.mean()) if len(readable) else float("nan"),
-        "consistent_low": consistent_low,
-        "consistent_high": consistent_high,
+        **_share("consistent", consistent, [verdict.doc_id for verdict in readable], level),
     }
 
 
@@ -338,7 +337,6 @@ def length_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
         if verdict.verdict in ("a", "b") and verdict.lengths[0] != verdict.lengths[1]
     ]
     won = np.array([float(sign > 0) for _, sign in longer])
-    low, high = share_interval(won, number_clusters([name for name, _ in longer]), level)
     readable = [verdict for verdict in verdicts if verdict.verdict != "unreadable"]
     more = np.array([v.lengths[0] - v.lengths[1] for v in readable], np.float64)
     liked = np.array([verdict.preference for verdict in readable])
@@ -347,16 +345,11 @@ def length_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     if len(readable):
         rho = spearman(np.concatenate((more, -more)), np.concatenate((liked, -liked)))
     documents = len({verdict.doc_id for verdict in readable})
-    rho_low, rho_high = bonett_wright_interval(rho, documents, level)
     return {
         "pairs": len(longer),
-        "longer_wins": float(won.mean()) if len(won) else float("nan"),
-        "longer_wins_low": low,
-        "longer_wins_high": high,
+        **_share("longer_wins", won, [name for name, _ in longer], level),
         "p": _sign_test_documents(longer),
-        "rho": rho,
-        "rho_low": rho_low,
-        "rho_high": rho_high,
+        **estimate("rho", rho, bonett_wright_interval(rho, documents, level)),
     }
 
 

@@ -31,7 +31,7 @@ from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table, ends, make_columns
+from rote.core.table import Column, Table, ends, estimate, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import (
     VALIDATION,
@@ -176,16 +176,14 @@ def outcome_rows(
             documents = number_clusters([document for document, _ in cases])
             for what in OUTCOMES:
                 right = np.array([float(verdict == what) for _, verdict in cases])
-                low, high = share_interval(right, documents, level)
+                interval = share_interval(right, documents, level)
                 rows.append(
                     {
                         "source": name,
                         "edit": how,
                         "outcome": what,
                         "cases": len(cases),
-                        "share": float(right.mean()),
-                        "share_low": low,
-                        "share_high": high,
+                        **estimate("share", float(right.mean()), interval),
                     }
                 )
     return rows

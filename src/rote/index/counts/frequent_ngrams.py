@@ -64,7 +64,7 @@ def _top_in_one(column: LayerColumn, n: int, k: int | None, *, documents: bool) 
     positions, counts = find_frequent(column, n, most=k)
     positions, counts = positions[:k], counts[:k]
     document_counts = count_documents(column, positions, n) if documents else None
-    grams = _as_grams(_items_at(column, positions, n), column.vocabulary)
+    grams = Grams.of_rows(_items_at(column, positions, n), column.vocabulary)
     return FrequentNgrams(grams, counts, document_counts)
 
 
@@ -95,7 +95,7 @@ def _top_in_all(
         totals = _sum_counts(_count_rows, lookups, shared, chosen, threads)
     # Numbers are in the order of the strings; the last key is the first to be sorted by.
     order = np.lexsort((*chosen.T[::-1], -totals))[:k]
-    grams = _as_grams(chosen[order], shared.strings)
+    grams = Grams.of_rows(chosen[order], shared.strings)
     if not documents:
         return FrequentNgrams(grams, totals[order])
     if lookups is None:
@@ -188,11 +188,6 @@ def _items_at(column: LayerColumn, positions: NDArray[np.int64], n: int) -> Numb
     """The numbers of the n-grams at these positions, one row each."""
     flat = column.ids.take((positions[:, None] + np.arange(n)).reshape(-1))
     return flat.astype(np.int32).reshape(-1, n)
-
-
-def _as_grams(rows: Numbers, vocabulary: Sequence[str]) -> Grams:
-    ends = np.arange(1, len(rows) + 1, dtype=np.int64) * rows.shape[1]
-    return Grams(rows.reshape(-1), ends, vocabulary)
 
 
 Counted = tuple[NDArray[np.int64], NDArray[np.int64]]

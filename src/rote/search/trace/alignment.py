@@ -260,8 +260,7 @@ def find_shared_runs(
         windows, starts = Grams.windows(layer, seed)
     else:
         starts = np.flatnonzero(lengths >= seed)
-        ids = layer.ids[starts[:, None] + np.arange(seed)].reshape(-1)
-        windows = Grams(ids, np.arange(1, len(starts) + 1) * seed, layer.vocabulary)
+        windows = Grams.of_rows(layer.ids[starts[:, None] + np.arange(seed)], layer.vocabulary)
     ranges = [find_ranges(lookup, windows) for lookup in lookups]
     total = sum((high - low for low, high in ranges), np.zeros(len(starts), np.int64))
     rare = (total > 0) & (total <= most)
