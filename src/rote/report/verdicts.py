@@ -727,7 +727,7 @@ def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
     for name in order:
         cell, equal, _ = cells[name]
         ends = (cell.matched_low, cell.matched_high) if equal else (cell.low, cell.high)
-        rank = 1 + [values[other] for other in order].index(values[name])
+        rank = 1 + [values[source] for source in order].index(values[name])
         by_source[name] = Rank(rank, letters[name], values[name], *ends)
     return by_source
 
