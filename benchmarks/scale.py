@@ -24,8 +24,9 @@ from numpy.typing import NDArray
 from rote.annotate import words
 from rote.core.document import Document
 from rote.core.layer import Layer
+from rote.core.numbers import parse_memory
 from rote.corpus import open_corpus
-from rote.index.folders.options import max_positions, parse_memory
+from rote.index.folders.options import max_positions
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.segments.part import FolderTarget

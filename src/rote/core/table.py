@@ -163,6 +163,12 @@ def value_ends(name: str) -> tuple[str, str]:
     return f"{name} low", f"{name} high"
 
 
+def add_titles(rows: Rows, result: Result) -> list[Row]:
+    """Rows of values, with the titles that the table of all values gives these."""
+    titles = {row["value"]: row["title"] for row in result.tables.get(VALUES, ())}
+    return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
+
+
 def ends(name: str) -> tuple[str, str]:
     """The fields of an interval, as most rows call them."""
     return f"{name}_low", f"{name}_high"

@@ -328,14 +328,14 @@ def _runs(work: Work, reference: str) -> Runs:
 
 
 def reduce(rows: Rows, take: Take, options: Any, rng: np.random.Generator) -> Values:
-    source = _source(rows, take)
+    source = source_of(rows.groups, take)
     if source not in rows.outside or not len(rows.measured):
         return {"outside": np.nan}
     return {"outside": len(rows.outside[source][0]) / len(rows.measured)}
 
 
 def notes(rows: Rows, take: Take, options: Any) -> list[str]:
-    source = _source(rows, take)
+    source = source_of(rows.groups, take)
     if source == rows.reference:
         return ["this is the reference: no sentence of its own lies outside"]
     if source not in rows.outside:
@@ -364,11 +364,9 @@ def tables(rows: Rows, comparison: Comparison, options: Any) -> Mapping[str, Seq
     return {"grammar": patterns} if rows.outside else {}
 
 
-def _source(rows: Rows, take: Take) -> str:
+def source_of(groups: Mapping[str, Take], take: Take) -> str:
     """The source that these texts belong to."""
-    return next(
-        (name for name, texts in rows.groups.items() if len(np.intersect1d(take, texts))), ""
-    )
+    return next((name for name, texts in groups.items() if len(np.intersect1d(take, texts))), "")
 
 
 def _shown(rows: Sequence[Row], result: Result) -> list[Row]:

@@ -389,7 +389,7 @@ def _patterns(sample: Sample, options: Options) -> Items | None:
 
 
 def reduce(rows: Counted, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    source = _source(rows, take)
+    source = grammar.source_of(rows.groups, take)
     if source not in rows.contrasts:
         return {"key": np.nan}
     contrast = rows.contrasts[source]
@@ -407,7 +407,7 @@ def resample(rows: Counted, take: Take, options: Options, rng: np.random.Generat
 
 
 def notes(rows: Counted, take: Take, options: Options) -> list[str]:
-    source = _source(rows, take)
+    source = grammar.source_of(rows.groups, take)
     if source not in rows.opposites:
         if len(rows.groups) > 1:
             return ["this is the reference: nothing to compare it with"]
@@ -423,12 +423,6 @@ def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     else:
         lines += tested_texts_note(contrast.texts, len(take) + len(others))
     return lines
-
-
-def _source(rows: Counted, take: Take) -> str:
-    return next(
-        (name for name, texts in rows.groups.items() if len(np.intersect1d(take, texts))), ""
-    )
 
 
 def tables(rows: Counted, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Row]]:

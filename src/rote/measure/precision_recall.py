@@ -36,7 +36,7 @@ from rote.core.progress import several
 from rote.core.record import Finding
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Pivot, Table
+from rote.core.table import Column, Pivot, Table, add_titles
 from rote.measure import _sentences as meaning
 from rote.measure._sentences import (
     Choice,
@@ -325,11 +325,6 @@ def _part(work: Work, start: float, stop: float) -> Work:
     return replace(work, progress=lambda done: work.progress(start + (stop - start) * done))
 
 
-def _title_rows(rows: Sequence[Mapping[str, Any]], result: Result) -> list[dict[str, Any]]:
-    titles = {row["value"]: row["title"] for row in result.tables.get("values", ())}
-    return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
-
-
 _LAYOUT = (
     Table(
         "baseline",
@@ -339,7 +334,7 @@ _LAYOUT = (
             f"Mean ± standard deviation of {rows[0]['draws']} draws: what a perfect imitation "
             "could reach is what the reference reaches here."
         ),
-        rows=_title_rows,
+        rows=add_titles,
         by="source",
         pivot=Pivot(
             "value", Column("mean", kind="number", spread="sd"), lambda row: str(row["title"])

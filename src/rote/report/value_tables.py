@@ -13,7 +13,17 @@ from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.registry import main_values, title_of
 from rote.core.result import Result
-from rote.core.table import VALUES, Column, Pivot, Row, Rows, Table, defined, make_columns
+from rote.core.table import (
+    VALUES,
+    Column,
+    Pivot,
+    Row,
+    Rows,
+    Table,
+    add_titles,
+    defined,
+    make_columns,
+)
 from rote.measure.driver.multiple_testing import FAMILY
 from rote.report.cells import (
     EXPORT_COMMAND,
@@ -102,11 +112,6 @@ def _text_columns(rows: Rows, result: Result) -> list[Column]:
     return [*first, *(c for c in infer_columns(rows) if c.field not in ("source", "id"))]
 
 
-def _add_titles(rows: Rows, result: Result) -> list[Row]:
-    titles = {row["value"]: row["title"] for row in result.tables.get(VALUES, ())}
-    return [{**row, "title": titles.get(row["value"], row["value"])} for row in rows]
-
-
 _SHARED = (
     Table(
         TEXTS,
@@ -123,7 +128,7 @@ _SHARED = (
         lambda rows, result: f"Over {rows[0]['over']}",
         (Column("source"),),
         note="mean ± standard deviation (largest - smallest)",
-        rows=_add_titles,
+        rows=add_titles,
         limit=_MAX_SWEEP,
         pivot=Pivot(
             "value",
