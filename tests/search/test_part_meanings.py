@@ -176,6 +176,15 @@ def test_pieces_that_the_sample_has_the_like_of_are_lowered(seed):
         assert offsets[piece] == int(part_meanings._RATE * max(0, score - part_meanings._COMMON))
 
 
+def test_items_in_a_sample_are_no_chance():
+    rng = np.random.default_rng(1)
+    chance = 1500 + rng.exponential(80, 100_000).astype(np.int64)
+    with_items = np.concatenate([chance, rng.integers(2700, 3400, 300)])
+    clean, mixed = (part_meanings.WindowChance.count(each, 3500) for each in (chance, with_items))
+    assert abs(np.subtract(clean.levels, mixed.levels)).max() < 60
+    assert abs(clean.scale - mixed.scale) < 10
+
+
 def test_a_line_that_begins_or_ends_like_a_sentence_is_one():
     text = "He went to\nThe man broke his toe.\nthe house of\nhis father and (so\nwe heard) left."
     layer = split_layer(["", text, "No.\n\n"])

@@ -42,7 +42,7 @@ from rote.search.meaning import facts
 from rote.search.meaning.chains import UNIT, Vectors, word_sets, word_weight
 from rote.search.meaning.facts import compare_facts, read_facts
 
-VERSION = f"parts/3+facts/{facts.VERSION}"
+VERSION = f"parts/4+facts/{facts.VERSION}"
 _SENTENCES, _LONGEST = 3, 100
 """Sentences of a window or a piece, and words that several of them have at most."""
 _SAMPLED = 20_000
@@ -83,6 +83,8 @@ _USUAL = (1985.0, 2210.0, 2330.0, 2400.0)
 _USUAL_PIECES = 3_500
 _ENOUGH = 10
 """So many sentences must have reached a score for it to be counted."""
+_TRIMMED = 3
+"""So often sentences of the sample that are matches are looked for and left out of chance."""
 _SMALLEST = 1e-12
 _LINE_ENDS = re.compile(r"""[.!?]["'”’)]*[ \t\r]*\n|\n(?=\s*["'“‘(]?[A-Z0-9])""")
 """Where a line ends a sentence, or the next one begins one."""
@@ -314,7 +316,7 @@ class WindowChance:
     @classmethod
     def count(cls, scores: Integers, pieces: int) -> WindowChance:
         """From the best scores of sentences; shares that too few of them reach are as usual."""
-        ordered = np.sort(scores)[::-1]
+        ordered = _drop_matches(np.sort(scores)[::-1])
         shift = 80.0 * float(np.log(max(1, pieces) / _USUAL_PIECES))
         levels: list[float] = []
         for share, usual in zip(_SHARES, _USUAL):
@@ -519,6 +521,19 @@ class MeaningMatcher:
             for number, m in enumerate(matches)
         ]
         return sorted(compared, key=lambda m: (m.text, m.start, m.part))
+
+
+def _drop_matches(ordered: Integers) -> Integers:
+    """Falling scores of a sample's sentences without those that none of so many reaches by chance,
+    as far above `_SHARES[0]` of them as is usual: the sample may hold items."""
+    scale = (_USUAL[-1] - _USUAL[1]) / float(np.log(_SHARES[1] / _SHARES[-1]))
+    for _ in range(_TRIMMED):
+        place = int(_SHARES[0] * len(ordered))
+        if place < _ENOUGH:
+            break
+        above = _USUAL[-1] - _USUAL[0] + scale * max(0.0, np.log(_SHARES[-1] * len(ordered)))
+        ordered = ordered[ordered <= ordered[place] + above]
+    return ordered
 
 
 def _offsets(aligned: PieceCandidates, sentences: Integers, count: int, place: int) -> Integers:
