@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from rote.core.document import Document
 from rote.web.render import document_link, make_link
-from rote.web.routes.search import PART, DocumentAnswer, DocumentsAnswer
+from rote.web.routes.document import PART, DocumentAnswer, DocumentsAnswer
 from tests.web.asked import LONE, OVERRIDE, TEXTS, client, harmless, made_index
 
 NOVEL = " ".join(f"word{i}" for i in range(12_000))

@@ -44,7 +44,7 @@ from rote.web.app import (
 )
 from rote.web.files import MAX_TEXT, read_text, store_text
 from rote.web.render import document_link, make_link, render_page
-from rote.web.routes.search import document_part as shown_document
+from rote.web.routes.document import document_part as shown_document
 from rote.web.workspace import OpenIndex
 
 FRAGMENT_KINDS = ("cited", "original", "common")
