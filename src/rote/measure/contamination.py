@@ -475,7 +475,7 @@ def _explained(rows: Sequence[Mapping[str, Any]], result: Result) -> str:
 
 _MEANING_COLUMNS = (
     *(Column("source"), Column("id", "item")),
-    Column("p", kind="number", decimals=6),
+    Column("p", kind="number"),
     Column("similarity", kind="number", decimals=2),
     *(Column("document"), Column("text", "the item", kind="text")),
 )

@@ -374,7 +374,7 @@ STUDY = Study(
             "Where",
             (
                 Column("score", kind="number", decimals=2),
-                Column("p", kind="number", decimals=6, optional=True),
+                Column("p", kind="number", optional=True),
                 *make_columns("differing?=other_facts item part id=document text:text"),
                 *make_columns("item_text=the_item:text"),
             ),
