@@ -240,7 +240,7 @@ def test_texts_of_one_author_answer_no_prompt() -> None:
     settings = replace(QUICK, cluster="author")
     for names in ((), ("distinct", "sameness")):
         plan, left_out = plan_measures(
-            ("text", "author"), ReportOptions(measures=names), settings, {}
+            ("text", "author", "doc_id"), ReportOptions(measures=names), settings, {}
         )
         planned, reasons = {metric.name for metric, _ in plan}, {one.section for one in left_out}
         assert {"distinct", "sameness"} <= (planned if names else reasons)

@@ -104,6 +104,8 @@ class ReportContext:
     sentences: int = 2_000
     embedder: str = ""
     model: Any = ()
+    cluster: str = "doc_id"
+    """The field that says which texts belong together."""
 
     def lacks(self, name: Literal["reference", "corpus", "train", "model"]) -> str:
         """Why what needs this is left out; nothing where it is there."""
@@ -112,6 +114,15 @@ class ReportContext:
     def lacks_fields(self, *names: str) -> str:
         missing = [f"'{name}'" for name in names if name not in self.fields]
         return f"the records have no field {' and no '.join(missing)}" if missing else ""
+
+    def lacks_prompts(self) -> str:
+        """Texts of one author belong together too, and answer no prompt."""
+        if self.cluster == "doc_id":
+            return self.lacks_fields("doc_id")
+        return (
+            f"texts with the same '{self.cluster}' (--cluster) need not answer one prompt; "
+            "--measures names this one if they do"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

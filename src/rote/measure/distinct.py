@@ -339,5 +339,5 @@ METRIC = Metric(
         + (f", as the field {s['partition']} tells them apart" if s["partition"] != "None" else "")
         + "; an answer is new unless it is like one that was new before"
     ),
-    report=lambda context: context.lacks_fields("doc_id") or {},
+    report=lambda context: context.lacks_prompts() or {},
 )

@@ -643,5 +643,5 @@ METRIC = Metric(
     place=65,
     main=("rouge_l",),
     method=method,
-    report=lambda context: context.lacks_fields("doc_id") or {},
+    report=lambda context: context.lacks_prompts() or {},
 )

@@ -193,10 +193,9 @@ def report_context(
     options: ReportOptions, settings: Settings, fields: Collection[str] = ()
 ) -> ReportContext:
     """What a report has to offer its measures."""
-    if settings.cluster in fields and options.measures:
-        # Whoever names a measure of answers to prompts says that these are its prompts; texts of
-        # one author answer none.
-        fields = {*fields, "doc_id"}
+    cluster = settings.cluster
+    if cluster in fields and options.measures:  # whoever names a measure of prompts says it is one
+        fields, cluster = {*fields, "doc_id"}, "doc_id"
     return ReportContext(
         fields,
         None if settings.reference == EACH else settings.reference,
@@ -205,6 +204,7 @@ def report_context(
         options.sentences,
         options.embedder,
         options.model,
+        cluster,
     )
 
 

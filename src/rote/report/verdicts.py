@@ -723,11 +723,11 @@ def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
         if comparison.state == "differs"
     }
     letters = assign_letters(order, [pair for pair in apart if pair <= set(order)])
-    by_source = {}
+    by_source, ordered = {}, [values[name] for name in order]
     for name in order:
         cell, equal, _ = cells[name]
         ends = (cell.matched_low, cell.matched_high) if equal else (cell.low, cell.high)
-        rank = 1 + [values[source] for source in order].index(values[name])
+        rank = 1 + ordered.index(values[name])
         by_source[name] = Rank(rank, letters[name], values[name], *ends)
     return by_source
 
