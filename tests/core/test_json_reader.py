@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import os
+import weakref
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +25,13 @@ from rote.core.json_reader import (
     read_json,
     read_json_lines,
 )
+from rote.core.model import Message
+from rote.corpus import open_corpus
+from rote.curate.corpus_reader import json_line
+from rote.models import chat
+from rote.search.patterns import read_patterns
 
 ROOT = Path(rote.__file__).parent
-OWN = {"core/json_reader.py"}
-STREAMS = {"corpus/json.py", "corpus/jsonl.py", "search/patterns.py"}
-"""They read corpora of any size a record at a time, or look for the line of an entry."""
 
 
 def test_json_is_read_in_one_place() -> None:
@@ -40,7 +45,7 @@ def test_json_is_read_in_one_place() -> None:
                 found.add((name, node.attr))
     kept = ("dumps", "dump", "JSONDecodeError", "encoder")
     left = {(name, attribute) for name, attribute in found if attribute not in kept}
-    assert left == {(name, "JSONDecoder") for name in OWN | STREAMS}
+    assert left == {("core/json_reader.py", "JSONDecoder")}
 
 
 def nested(levels: int) -> str:
@@ -98,6 +103,78 @@ def test_depth_is_that_of_the_deepest_branch(levels: int) -> None:
     for text in (nested(levels), f"[1, {nested(levels - 1)}, [[]]]", objects):
         value = json.loads(text)
         assert is_too_deep(text, value) == (depth(value) > DEEPEST)
+
+
+class Ring:
+    """Nothing but the collector lets go of it."""
+
+    def __init__(self) -> None:
+        self.ring = self
+
+
+@pytest.fixture
+def thresholds() -> Iterator[Iterator[int]]:
+    """Of the collector, so that it begins at any depth of a recursion."""
+    before = gc.get_threshold()
+
+    def settings() -> Iterator[int]:
+        for threshold in range(50, 4_000, 50):
+            gc.collect()
+            gc.set_threshold(threshold)
+            yield threshold
+            gc.set_threshold(*before)
+
+    yield settings()
+    gc.set_threshold(*before)
+
+
+def end(ended: list[int], threshold: int, calls: int) -> None:
+    """What needs a number of calls within each other."""
+    if calls:
+        end(ended, threshold, calls - 1)
+    else:
+        ended.append(threshold)
+
+
+def nest(record: dict[str, Any], levels: int) -> dict[str, Any]:
+    return nest({"inner": record}, levels - 1) if levels else record
+
+
+DEEP_RECORD = nest(nest(nest({}, 500), 500), 500)
+DEEP: dict[str, Callable[[Path], object]] = {
+    "a.json": read_json,
+    "a.jsonl": lambda path: list(open_corpus(path)),
+    "texts.json": lambda path: list(open_corpus(path)),
+    "patterns.json": lambda path: read_patterns(str(path)),
+    "patterns.toml": lambda path: read_patterns(str(path)),
+    "written": lambda path: json_line(DEEP_RECORD),
+    "template": lambda path: chat.ChatTemplate(
+        "{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}"
+    ).render([Message("user", "text")]),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_what_ends_while_a_text_without_end_is_read_has_room_for_it(
+    name: str, tmp_path: Path, thresholds: Iterator[int]
+) -> None:
+    path = tmp_path / name
+    path.write_text(("patterns = " if path.suffix == ".toml" else "") + "[" * 100_000)
+    for threshold in thresholds:
+        ended: list[int] = []
+        weakref.finalize(Ring(), end, ended, threshold, 60)
+        with pytest.raises(InputError):
+            DEEP[name](path)
+        gc.collect()
+        assert ended == [threshold]
+
+
+def test_who_expects_a_recursion_without_end_leaves_that_room() -> None:
+    expecting = [path for path in ROOT.rglob("*.py") if "RecursionError" in path.read_text("utf-8")]
+    assert expecting
+    for path in expecting:
+        text = path.read_text("utf-8")
+        assert "CollectorPaused" in text or "JsonDecoder" in text, path
 
 
 def test_many_brackets_are_not_many_levels() -> None:

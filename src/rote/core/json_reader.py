@@ -7,6 +7,7 @@ errors name the file and the field.
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -27,6 +28,29 @@ through a value needs some for each level."""
 TOO_DEEP = f"lists and objects nest more than {DEEPEST} levels deep"
 _LARGEST_COUNT = 2**63 - 1
 _SHOWN = 80
+
+
+class CollectorPaused:
+    """Around whatever may recurse to Python's limit. Were garbage collected down there, what its
+    objects do at their end (close a file, remove a folder) would fail for want of room."""
+
+    __slots__ = ("_enabled",)
+
+    def __enter__(self) -> None:
+        self._enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._enabled:
+            gc.enable()
+
+
+class JsonDecoder(json.JSONDecoder):
+    """Python's own, for texts that may nest without end."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        with CollectorPaused():
+            return super().raw_decode(s, idx)
 
 
 def parse_json(
@@ -298,5 +322,5 @@ _KINDS = {
     tuple: "texts",
     dict: "object",
 }
-_PLAIN = json.JSONDecoder()
-_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant)
+_PLAIN = JsonDecoder()
+_STRICT = JsonDecoder(object_pairs_hook=_once, parse_constant=_refuse_constant)

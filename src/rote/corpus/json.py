@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.core.json_reader import parse_json, problem_of
+from rote.core.json_reader import JsonDecoder, parse_json, problem_of
 from rote.corpus import jsonl
 from rote.corpus._linewise import MAX_UNIT, sampled, taken_shards
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard, kind_of
@@ -31,7 +31,7 @@ class JsonText:
         self._file = part.origin.file
         self._pieces = text_pieces(part, encoding)
         self._decoder = codecs.getincrementaldecoder(shard_encoding(encoding))()
-        self._json = json.JSONDecoder()
+        self._json = JsonDecoder()
         self._window = ""
         self._at = 0
         self._line, self._column = 1, 0  # of the start of the window

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rote.core.errors import InputError
-from rote.core.json_reader import problem_of
+from rote.core.json_reader import JsonDecoder, problem_of
 from rote.corpus._linewise import block_shards, decode, first_block, sampled
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard, kind_of
 from rote.corpus._streams import shard_encoding
@@ -29,7 +29,7 @@ def records(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iter
     """Parse a block of lines; blank lines are no records."""
     # Takes less time for short records than json.loads; what it does not accept goes the
     # slow way, which says what is wrong.
-    parse = json.JSONDecoder().raw_decode
+    parse = JsonDecoder().raw_decode
     for number, raw in enumerate(data.split(b"\n"), first_line):
         if not raw or raw.isspace():
             continue
@@ -49,7 +49,7 @@ def records(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iter
 
 def _record(line: str, number: int, origin: Origin) -> dict[str, Any]:
     try:
-        record = json.JSONDecoder().decode(line)
+        record = JsonDecoder().decode(line)
         problem = f"the line is {kind_of(record)}, not a JSON object"
     except json.JSONDecodeError as error:
         record, problem = None, f"broken JSON at column {error.colno} ({error.msg})"

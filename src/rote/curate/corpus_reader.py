@@ -33,7 +33,7 @@ from rote.core.arrays import LIMIT, GrowableArray
 from rote.core.document import Annotation, Document, describe_absence
 from rote.core.errors import InputError
 from rote.core.files import new_file, open_regular, write_atomically
-from rote.core.json_reader import parse_json
+from rote.core.json_reader import CollectorPaused, parse_json
 from rote.core.layer import Ids, Layer, Offsets, derive, starts_of
 from rote.core.progress import Reporter
 from rote.core.sample import SEVERAL
@@ -55,7 +55,9 @@ from rote.run import Engine
 def json_line(record: Mapping[str, Any]) -> bytes:
     """One record as a line of UTF-8."""
     try:
-        return (json.dumps(record, ensure_ascii=False, default=_json_default) + "\n").encode()
+        with CollectorPaused():
+            line = json.dumps(record, ensure_ascii=False, default=_json_default)
+        return (line + "\n").encode()
     except UnicodeEncodeError:  # half a surrogate pair, for which JSON has an escape
         return (json.dumps(record, default=_json_default) + "\n").encode()
     except RecursionError:

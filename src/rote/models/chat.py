@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rote.core.errors import InputError, OptionError
-from rote.core.json_reader import JsonObject, read_json
+from rote.core.json_reader import CollectorPaused, JsonObject, read_json
 from rote.core.model import Message
 
 if TYPE_CHECKING:
@@ -57,13 +57,14 @@ class ChatTemplate:
 
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
-            return _compile(self.source).render(
-                messages=turns,
-                tools=None,
-                documents=None,
-                add_generation_prompt=True,
-                **dict(self.tokens),
-            )
+            with CollectorPaused():
+                return _compile(self.source).render(
+                    messages=turns,
+                    tools=None,
+                    documents=None,
+                    add_generation_prompt=True,
+                    **dict(self.tokens),
+                )
         except TemplateRefusal as error:
             raise OptionError(
                 f"the model's chat template refuses these messages: {error}. Change them (is there "

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rote.core.errors import InputError
-from rote.core.json_reader import parse_json
+from rote.core.json_reader import CollectorPaused, JsonDecoder, parse_json
 from rote.corpus.memory import to_rows
 from rote.index.index import DEFAULT, Index
 from rote.index.query import is_plain, parse
@@ -53,7 +53,8 @@ def read_patterns(file: Any) -> Patterns:
                 raise InputError("TOML needs Python 3.11: write the patterns as JSON", file=file)
             import tomllib
 
-            content = tomllib.loads(text)
+            with CollectorPaused():
+                content = tomllib.loads(text)
             return _check_patterns(content.get("patterns", content), file)
         if path.suffix == ".json":
             content = parse_json(text, file)
@@ -101,7 +102,7 @@ def _check_phrases(content: Any, file: str, text: str | None = None) -> None:
 
 def _line_of(text: str, number: int) -> int:
     """The line in which an entry of a JSON list begins."""
-    decoder, place = json.JSONDecoder(), text.index("[") + 1
+    decoder, place = JsonDecoder(), text.index("[") + 1
     for entries_left in range(number, -1, -1):
         while text[place].isspace() or text[place] == ",":
             place += 1
