@@ -143,9 +143,7 @@ class Rooms(click.Group):
         return [name for commands in self.rooms().values() for name in commands]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command:
-        known = {
-            name: room for commands in self.rooms().values() for name, room in commands.items()
-        }
+        known = {name: room for c in self.rooms().values() for name, room in c.items()}
         if name in self.moved:
             was, now = f"{ctx.command_path} {name}", self.moved[name]
             raise click.UsageError(f"`{was}` is now {now}", ctx)
@@ -258,9 +256,7 @@ def flags(options: type, section: str, skip: Iterable[str] = ()) -> list[click.O
 
     hints, skip = hints_of(options), set(skip)
     return [
-        _flag(field, hints[field.name], section)
-        for field in dataclasses.fields(options)
-        if field.name not in skip
+        _flag(f, hints[f.name], section) for f in dataclasses.fields(options) if f.name not in skip
     ]
 
 

@@ -89,9 +89,7 @@ def _read(param: click.Parameter, value: Any) -> Iterator[tuple[Path, str]]:
 def _places(text: str) -> Iterator[Path]:
     """What a value may stand for: a path, a glob, NAME=PATH, KIND:PATH, NAME=KIND:PATH#MORE."""
     places = {text, text.partition("=")[2]}
-    places |= {place.partition(":")[2] for place in places} | {
-        place.partition("#")[0] for place in places
-    }
+    places |= {place.partition(":")[2] for place in places} | {p.partition("#")[0] for p in places}
     for name in places:
         if not name:
             continue

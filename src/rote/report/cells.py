@@ -352,9 +352,7 @@ def _as_text(value: Any) -> str:
 
 
 def _is_filled(column: Column, rows: Rows) -> bool:
-    return any(
-        value is not None and value == value for value in (r.get(column.field) for r in rows)
-    )
+    return any(v is not None and v == v for v in (r.get(column.field) for r in rows))
 
 
 def _to_python(value: Any) -> Any:

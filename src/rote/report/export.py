@@ -203,18 +203,10 @@ def named_frame(result: Result, name: str) -> Any:
     if not rows and name not in tables:
         known = {
             *tables,
-            *(
-                value
-                for source_result in result.by_source.values()
-                for value in source_result.values
-            ),
+            *(value for s in result.by_source.values() for value in s.values),
         }
         raise UnknownName(f"value or table of {result.measure}", name, known)
-    empty = {
-        column
-        for column in (rows[0] if rows else ())
-        if all(to_csv_cell(row[column]) == "" for row in rows)
-    }
+    empty = {c for c in (rows[0] if rows else ()) if all(to_csv_cell(row[c]) == "" for row in rows)}
     constant = {"measure", "value", *(empty - {"estimate"})}
     return rows_frame(
         [{key: cell for key, cell in row.items() if key not in constant} for row in rows]
@@ -316,9 +308,7 @@ def results_latex(results: Sequence[Result], across: str = "") -> str:
     plain = [result for result in results if result.by_source and not values_table_layout(result)]
     parts = [values_latex(plain)] if plain else []
     for result, table in laid:
-        parts += [
-            sheet_latex(sheet) for sheet in (make_sheets(table, result) if table.limit else ())
-        ]
+        parts += [sheet_latex(s) for s in (make_sheets(table, result) if table.limit else ())]
         parts.append(_latex_comments([result]))
     parts += [
         f"\n% {strip_controls(f'{result.measure}: {name}')}\n" + sheet_latex(sheet, sheet.title)

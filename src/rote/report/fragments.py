@@ -224,10 +224,7 @@ class HtmlFragment:
 
 def render_sections(sections: Sequence[Section]) -> list[HtmlFragment]:
     """Every section, in order."""
-    return [
-        HtmlFragment(section.id, section.title, render_blocks(section.blocks))
-        for section in sections
-    ]
+    return [HtmlFragment(s.id, s.title, render_blocks(s.blocks)) for s in sections]
 
 
 def render_blocks(blocks: Sequence[Block]) -> Markup:

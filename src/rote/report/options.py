@@ -177,9 +177,7 @@ def check_across(across: str | None, by: Sequence[str]) -> None:
 
 def list_offered() -> list[str]:
     """All that a report can hold, in the order in which it is shown."""
-    of_texts = [
-        metric.name for metric in metrics() if _report_options(metric, ReportContext()) != ""
-    ]
+    of_texts = [m.name for m in metrics() if _report_options(m, ReportContext()) != ""]
     return [*of_texts, *(study.name for study in item_studies())]
 
 
@@ -270,9 +268,7 @@ def open_corpora(options: ReportOptions, read: ReadOptions) -> ReportOptions:
     from rote.search.backends import ROOM
 
     backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]
-    if isinstance(options.corpus, str) and any(
-        backend.accepts(options.corpus) for backend in backends
-    ):
+    if isinstance(options.corpus, str) and any(b.accepts(options.corpus) for b in backends):
         corpus = options.corpus  # one that counts, and may be somebody else's
         options = replace(options, corpus=None)
         opened: ReportOptions = replace(open_inputs(options, read), corpus=corpus)

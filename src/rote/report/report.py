@@ -110,9 +110,7 @@ class Report:
         `--sample`, or the limits of a report, leave texts out.
         """
         sources_of_inputs = [
-            material.facts.get("sources", {})
-            for material in self.materials
-            if material.role == "texts"
+            m.facts.get("sources", {}) for m in self.materials if m.role == "texts"
         ]
         names = [name for sources in sources_of_inputs for name in sources]
         if any("within" in dict(result.signature.settings) for result in self.results):

@@ -196,9 +196,7 @@ def _print_undetected(parts: Sequence[Result], console: Any) -> None:
     lines = []
     for part in parts:
         paired = make_pair_grid(part)
-        for row, has_reference in (
-            (row_of_grid, not paired) for row_of_grid in paired or make_grid(part)
-        ):
+        for row, has_reference in ((r, not paired) for r in paired or make_grid(part)):
             reference = row.cells.get(str(part.reference)) if has_reference else None
             for field in ("", "matched_"):
                 line = _detectable_line(row, field, reference)
@@ -375,20 +373,18 @@ def verdict_sheet(verdicts: Verdicts) -> Sheet:
     rows = [
         {
             "aspect": aspect.name,
-            "source": comparison.source
-            if verdicts.reference
-            else f"{comparison.source} − {comparison.reference}",
-            "difference": comparison.size,
-            "interval": comparison.size_interval,
-            "effect": comparison.effect,
-            "effect_low": comparison.effect_interval[0],
-            "effect_high": comparison.effect_interval[1],
-            "p": comparison.p,
-            "detectable": comparison.detected,
-            "verdict": comparison.verdict,
+            "source": c.source if verdicts.reference else f"{c.source} − {c.reference}",
+            "difference": c.size,
+            "interval": c.size_interval,
+            "effect": c.effect,
+            "effect_low": c.effect_interval[0],
+            "effect_high": c.effect_interval[1],
+            "p": c.p,
+            "detectable": c.detected,
+            "verdict": c.verdict,
         }
         for aspect in verdicts.aspects
-        for comparison in aspect.comparisons
+        for c in aspect.comparisons
     ]
     columns = [
         Column("aspect"),

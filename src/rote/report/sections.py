@@ -380,9 +380,7 @@ def results_section(id: str, heading: str, results: Sequence[Result]) -> Section
     """Results below headings of their own."""
     if not results:
         return None
-    groups = [
-        BlockGroup(title_of(result), _result_blocks(result), closed=True) for result in results
-    ]
+    groups = [BlockGroup(title_of(r), _result_blocks(r), closed=True) for r in results]
     return Section(id, heading, groups)
 
 
@@ -517,11 +515,7 @@ _MAX_DRAWN = 80
 
 def figure_blocks(result: Result) -> dict[str, Block]:
     """Every figure that the tables of a result give, by name; its values are in the panel."""
-    declared = [
-        chart
-        for chart in list_charts(result.measure)
-        if chart.name not in (VALUES.name, CURVE.name)
-    ]
+    declared = [c for c in list_charts(result.measure) if c.name not in (VALUES.name, CURVE.name)]
     if declared and (refused := _refuse_many([result])):
         return {"": refused}
     short = shorten_names(result)

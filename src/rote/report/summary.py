@@ -73,10 +73,7 @@ def summarize(study: Report) -> Summary:
             of_facet += _record_findings(result, names)
         title = facet.facet
         statements += [
-            replace(statement, text=f"{title}: {statement.text}", facet=title)
-            if title
-            else statement
-            for statement in of_facet
+            replace(s, text=f"{title}: {s.text}", facet=title) if title else s for s in of_facet
         ]
     studies = [r for r in study.results if isinstance(of_result(r.measure), Study)]
     for result in studies:
@@ -216,9 +213,7 @@ def _difference_statements(facet: Verdicts) -> list[Statement]:
     """The largest difference of each aspect, the largest of all first."""
     largest = []
     for aspect in facet.aspects:
-        differing = [
-            comparison for comparison in aspect.comparisons if comparison.state == "differs"
-        ]
+        differing = [c for c in aspect.comparisons if c.state == "differs"]
         if differing:
             largest.append((aspect, max(differing, key=_effect_size)))
     largest.sort(key=lambda pair: -_effect_size(pair[1]))
@@ -257,11 +252,7 @@ def _difference_statement(aspect: Aspect, comparison: VerdictComparison) -> Stat
 def _no_difference_statements(facet: Verdicts) -> Iterator[Statement]:
     """Aspects without a difference: how large it is, and what would have been detected."""
     for aspect in facet.aspects:
-        none = [
-            comparison
-            for comparison in aspect.comparisons
-            if comparison.state in ("not found", "equivalent")
-        ]
+        none = [c for c in aspect.comparisons if c.state in ("not found", "equivalent")]
         if not none:
             continue
         if len(none) == 1:

@@ -251,9 +251,7 @@ def _visible_texts(
 
 def _transform(matrix: Matrix, transform: str) -> Matrix:
     for kind, arguments in _STEP.findall(transform):
-        numbers = [
-            float(argument) for argument in re.split(r"[\s,]+", arguments.strip()) if argument
-        ]
+        numbers = [float(a) for a in re.split(r"[\s,]+", arguments.strip()) if a]
         a, b, c, d, e, f = matrix
         x, y = (*numbers, 0.0)[:2]
         if kind == "translate":

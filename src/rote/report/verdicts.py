@@ -239,9 +239,7 @@ class VerdictComparison:
     def values(self) -> str:
         if self.by_length:
             return "–"
-        mine, theirs = (
-            format_value(value, self.headline) for value in (self.value, self.other_value)
-        )
+        mine, theirs = (format_value(v, self.headline) for v in (self.value, self.other_value))
         return f"{mine} against {theirs}"
 
     @property
@@ -384,9 +382,7 @@ class Verdicts:
     @property
     def bounds(self) -> tuple[float, float]:
         """The effects that are drawn: every dot, and intervals up to twice the largest effect."""
-        effects = [
-            comparison.effect for comparison in self.comparisons if math.isfinite(comparison.effect)
-        ]
+        effects = [c.effect for c in self.comparisons if math.isfinite(c.effect)]
         ends = [end for comparison in self.comparisons for end in comparison.effect_interval]
         most = 2 * max(map(abs, effects), default=1.0) or 1.0
         low, high = (
@@ -680,9 +676,7 @@ def assign_letters(names: Sequence[str], apart: Collection[frozenset[str]]) -> d
     for pair in apart:
         first, second = pair
         split = [
-            part
-            for group in groups
-            for part in ((group - {first}, group - {second}) if pair <= group else (group,))
+            part for g in groups for part in ((g - {first}, g - {second}) if pair <= g else (g,))
         ]
         unique = list(dict.fromkeys(split))
         groups = [group for group in unique if not any(group < larger for larger in unique)]
@@ -717,11 +711,7 @@ def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
     }
     known = [name for name, value in values.items() if not math.isnan(value)]
     order = sorted(known, key=lambda name: cells[name][2] * values[name])
-    apart = {
-        frozenset((comparison.source, comparison.reference))
-        for comparison in aspect.comparisons
-        if comparison.state == "differs"
-    }
+    apart = {frozenset((c.source, c.reference)) for c in aspect.comparisons if c.state == "differs"}
     letters = assign_letters(order, [pair for pair in apart if pair <= set(order)])
     by_source, ordered = {}, [values[name] for name in order]
     for name in order:

@@ -107,9 +107,7 @@ def share_range(numbers: Sequence[float]) -> str:
     if not known:
         return ""
     first, last = (format_number(100 * end, ".2g") for end in (min(known), max(known)))
-    first, last = (
-        share if "e" not in share else format_number(float(share), ".0f") for share in (first, last)
-    )
+    first, last = (s if "e" not in s else format_number(float(s), ".0f") for s in (first, last))
     return f"{first} %" if first == last else f"{first} to {last} %"
 
 

@@ -240,12 +240,8 @@ class CompareForm:
 def settings_fields() -> tuple[form_fields.FormField, ...]:
     """How texts are compared and read: what the form offers, in its order, then the others."""
     kinds = ((Settings, None), (ReadOptions, None), (ReportOptions, ("across",)))
-    every = [
-        field for kind, only in kinds for field in form_fields.options_fields(kind, only, open=True)
-    ]
-    by_name = {
-        field.name: replace(field, further=field.name not in SHARED_SETTINGS) for field in every
-    }
+    every = [f for kind, only in kinds for f in form_fields.options_fields(kind, only, open=True)]
+    by_name = {f.name: replace(f, further=f.name not in SHARED_SETTINGS) for f in every}
     return tuple(
         by_name[name]
         for name in (*SHARED_SETTINGS, *(n for n in by_name if n not in SHARED_SETTINGS))
@@ -280,9 +276,7 @@ def resolve_keys(
 def list_keys(fields: Iterable[form_fields.FormField], values: Mapping[str, Any]) -> list[str]:
     """The keys of files, indexes and models that options name."""
     kinds = ("place", "file", "models")
-    chosen = [
-        values[field.name] for field in fields if field.kind in kinds and values.get(field.name)
-    ]
+    chosen = [values[f.name] for f in fields if f.kind in kinds and values.get(f.name)]
     return [field for value in chosen for field in form_fields.format_value(value).split(",")]
 
 

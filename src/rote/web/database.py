@@ -34,11 +34,7 @@ def disk_full_message(error: BaseException, folders: Sequence[Path]) -> str:
     causes = list(_error_chain(error))
     if not any(_is_disk_full(cause, bool(short)) for cause in causes):
         return ""
-    columns = [
-        Path(cause.filename).parent
-        for cause in causes
-        if isinstance(cause, OSError) and cause.filename
-    ]
+    columns = [Path(c.filename).parent for c in causes if isinstance(c, OSError) and c.filename]
     where = " or ".join(str(folder) for folder in (columns or short or folders)[:2])
     return (
         f"the disk is full: there is no room left in {where}. Make room on that disk, then try "

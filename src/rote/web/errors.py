@@ -93,9 +93,7 @@ def _answer_http_error(request: Request, error: Any) -> Response:
 
 def _answer_invalid(request: Request, error: Any) -> Response:
     """A parameter that is no number, or is missing: named, with what is wrong about it."""
-    extra = [
-        problem["loc"][-1] for problem in error.errors() if problem["type"] == "extra_forbidden"
-    ]
+    extra = [p["loc"][-1] for p in error.errors() if p["type"] == "extra_forbidden"]
     try:
         check_options_known(extra, _parameter_names(request.scope["route"].dependant))
     except OptionError as unknown:

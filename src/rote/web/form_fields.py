@@ -114,11 +114,7 @@ def options_fields(
         and "help" in field.metadata
         and field.name not in refused_options(options)
     ]
-    return [
-        field
-        for field in every
-        if open or (not field.further and field.name not in _SINGLE_COMMAND)
-    ]
+    return [f for f in every if open or (not f.further and f.name not in _SINGLE_COMMAND)]
 
 
 def refused_options(*options: type) -> dict[str, str]:

@@ -139,11 +139,7 @@ class RunForm:
     def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         values, inputs = self._given(opened), self._inputs(opened)
         record = find_record(self.name)
-        if any(
-            field.name == "jobs"
-            for kind in option_kinds(record)
-            for field in dataclasses.fields(kind)
-        ):
+        if any(f.name == "jobs" for kind in option_kinds(record) for f in dataclasses.fields(kind)):
             values["jobs"] = opened.jobs
         if isinstance(record, Metric):
             values["per_text"] = stores_texts(inputs, reporter)

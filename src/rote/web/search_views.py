@@ -95,9 +95,7 @@ class SearchQuestion:
     @property
     def settings(self) -> dict[str, Any]:
         """What differs from the defaults, as an address carries it."""
-        values = {
-            field.name: getattr(self, field.name) for field in fields(self) if field.name != "per"
-        }
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
         return {
             name: value for name, value in values.items() if name == "q" or value != _DEFAULTS[name]
         }
@@ -343,9 +341,7 @@ def _narrowed_link(view: SearchView, field: str, value: str) -> str | None:
     if "|" in value or value != value.strip() or not value:
         return None
     condition = f"{field}={value}"
-    others = tuple(
-        condition_left for condition_left in view.question.where if condition_left != condition
-    )
+    others = tuple(c for c in view.question.where if c != condition)
     try:
         return view.address(where=(*others, condition), view="", by="", page="")
     except UnicodeEncodeError:

@@ -91,10 +91,7 @@ def _name_fields(study: Report) -> Report:
         )
         for result in study.results
     ]
-    omitted = [
-        replace(source_result, reason=name_form_fields(source_result.reason))
-        for source_result in study.omitted
-    ]
+    omitted = [replace(s, reason=name_form_fields(s.reason)) for s in study.omitted]
     return replace(study, results=results, notes=said(study.notes), omitted=omitted)
 
 

@@ -138,9 +138,7 @@ def _records(invocation: Invocation) -> Iterable[Document]:
 
     files = [Path(name) for name in invocation.files]
     if len(files) == 1 and is_store(files[0]):
-        return (
-            document for batch, _ in open_store(files[0]).pieces() for document in batch.documents
-        )
+        return (d for batch, _ in open_store(files[0]).pieces() for d in batch.documents)
     return open_corpus(files, build(ReadOptions, invocation.options))
 
 

@@ -52,11 +52,7 @@ def show(inputs: Input, options: ShowOptions, read: ReadOptions) -> Result:
         document = _document(path, options)
         rows = [{"id": document.id, **document.meta, "text": document.text}]
         return Listing("documents", rows, list(rows[0]), {}).result("show", id=options.id)
-    rows = [
-        row
-        for document in _texts(inputs, options, read)
-        for row in _words(*document, options.layers)
-    ]
+    rows = [row for d in _texts(inputs, options, read) for row in _words(*d, options.layers)]
     columns = list(dict.fromkeys(name for row in rows for name in row))
     rows = [{name: row.get(name) for name in columns} for row in rows]
     return Listing("words", rows, columns, {}).result("show", **option_settings(options))
@@ -106,10 +102,7 @@ def _texts(
         corpus = open_corpus(inputs, read)
         annotator = annotators.get(options.annotator)
         # One document at a time: a large file is not annotated to show its first text.
-        pieces = (
-            (batch, annotator(batch.documents, layers))
-            for batch in _single_corpus(corpus, options.id)
-        )
+        pieces = ((b, annotator(b.documents, layers)) for b in _single_corpus(corpus, options.id))
     count = 0
     for batch, annotation in pieces:
         for number, document in enumerate(batch.documents):

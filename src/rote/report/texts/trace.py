@@ -324,13 +324,11 @@ def trace_paragraphs(
         return {
             "lanes": [
                 {
-                    "number": place.mark.label,
-                    "lane": place.lane,
-                    "style": " ".join(
-                        (_STYLES[place.mark.kind], bits_class(known[place.mark.label].bits))
-                    ),
+                    "number": p.mark.label,
+                    "lane": p.lane,
+                    "style": " ".join((_STYLES[p.mark.kind], bits_class(known[p.mark.label].bits))),
                 }
-                for place in piece.places
+                for p in piece.places
             ],
             "new": new,
             "best": min(map(int, numbers), default=0),

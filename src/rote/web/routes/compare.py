@@ -91,11 +91,7 @@ def _take_form(request: Request, form: FormData, *, start: bool) -> Response:
     pairs, comparison = form_pairs(form), CompareForm(())
     opened = app_state(request).workspace
     # An empty file field sends a file without a name.
-    sent = (
-        upload
-        for upload in form.getlist("upload")
-        if isinstance(upload, Uploaded) and upload.filename
-    )
+    sent = (u for u in form.getlist("upload") if isinstance(u, Uploaded) and u.filename)
     try:
         comparison = comparison if start else CompareForm.read(pairs)
         new = [_store_upload(request, upload, unread=True) for upload in sent]

@@ -81,10 +81,7 @@ def _index_data(request: Request, key: str) -> dict[str, Any]:
 def _example_links(key: str, opened: OpenIndex) -> list[dict[str, str]]:
     """Questions that this index has an answer to: taken from what is frequent in it."""
     phrases = example_phrases(opened)
-    examples = [
-        {"title": phrase, "address": make_link("/search", index=key, q=phrase)}
-        for phrase in phrases
-    ]
+    examples = [{"title": p, "address": make_link("/search", index=key, q=p)} for p in phrases]
     if phrases:
         first = phrases[0].split()[0]
         place = make_link("/search", index=key, q=first, view="after")

@@ -198,9 +198,7 @@ def shared_runs(texts: Sequence[str], least: int) -> list[list[tuple[Run, Mark]]
     runs = []
     for place, (start, end) in enumerate(zip(starts_of(layer.text_ends), layer.text_ends)):
         lengths = {
-            number: lengths_by_text[number][start:end].tolist()
-            for number in range(len(texts))
-            if number != place
+            n: lengths_by_text[n][start:end].tolist() for n in range(len(texts)) if n != place
         }
         items, spans, marks = layer.items(place), layer.spans(place), []
         for first, last in _longest_runs(lengths.values(), least):

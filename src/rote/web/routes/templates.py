@@ -401,9 +401,7 @@ def _templates_response(
         blocked=find_unreadable(opened.all_files()),
         legend=legend(form.layer, tags),
         spelled=spell_tags,
-        saved={
-            ending: make_link(f"/templates/export.{ending}", **saved) for ending in ("csv", "json")
-        },
+        saved={e: make_link(f"/templates/export.{e}", **saved) for e in ("csv", "json")},
         **context,
     )
 
