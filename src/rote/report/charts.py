@@ -202,21 +202,16 @@ def _clean_rows(chart: Chart, results: Sequence[Result]) -> Iterator[Row]:
         rows = result.tables.get(chart.table, ())
         reference = strip_controls(result.reference or "")
         for row in chart.rows(rows, result) if chart.rows else rows:
-            cleaned = {
-                field: _clean_value(value) for field, value in row.items() if field in wanted
-            }
-            cleaned |= {field: _clean_lines(row.get(field)) for field in chart.panel[1:2]}
-            if chart.ends:
-                for name, end in zip(("low", "high"), chart.ends):
-                    cleaned[name] = (
-                        row[end]
-                        if defined(row.get(end))
-                        else cleaned[_number_field(chart, cleaned)]
-                    )
-            if chart.colour and not isinstance(cleaned[chart.colour], (int, float, type(None))):
-                cleaned[chart.colour] = chart.names.get(
-                    cleaned[chart.colour], cleaned[chart.colour]
-                )
+            cleaned = {n: _clean_value(value) for n, value in row.items() if n in wanted}
+            for field in chart.panel[1:2]:  # what stands below a title may have several lines
+                lines = (row.get(field) or "").split("\n")
+                cleaned[field] = "\n".join(map(strip_controls, lines))
+            for name, end in zip(("low", "high"), chart.ends or ()):
+                known = defined(row.get(end))
+                cleaned[name] = row[end] if known else cleaned[_number_field(chart, cleaned)]
+            colour = cleaned[chart.colour] if chart.colour else None
+            if not isinstance(colour, (int, float, type(None))):
+                cleaned[chart.colour] = chart.names.get(colour, colour)
             if chart.shape == "lines" and chart.colour == "source" and reference:
                 cleaned[ROLE] = "reference" if cleaned["source"] == reference else "source"
             yield cleaned
@@ -241,11 +236,6 @@ def _clean_value(value: Any) -> Any:
     return value if not isinstance(value, float) or defined(value) else None
 
 
-def _clean_lines(value: str | None) -> str:
-    """What stands below a title may have several lines."""
-    return "\n".join(map(strip_controls, (value or "").split("\n")))
-
-
 def _colour_names(chart: Chart, rows: Rows, results: Sequence[Result]) -> list[str]:
     """The values of the colours, in the order declared, else the reference first."""
     if not chart.colour or chart.shape in ("matrix", "heat"):
@@ -261,35 +251,20 @@ def _colour_names(chart: Chart, rows: Rows, results: Sequence[Result]) -> list[s
 def _draw_panels(
     chart: Chart, rows: Rows, names: Sequence[str], reference: str | None
 ) -> list[Any]:
-
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault(tuple(row.get(field) or "" for field in chart.panel), []).append(row)
-    drawable = {
-        key: panel_rows
-        for key, panel_rows in groups.items()
-        if any(_is_drawable(chart, row) for row in panel_rows)
-    }
-    width = _WIDTHS.get(len(drawable), _NARROW_PANEL)
-    drawn = []
-    for key, panel_rows in drawable.items():
-        drawable_rows = [row for row in panel_rows if _is_drawable(chart, row)]
-        panel = ChartPanel(
-            chart,
-            drawable_rows,
-            names,
-            strip_controls(reference or ""),
-            width,
-            _field_order(panel_rows, reference),
-        )
+    groups = {k: part for k, part in groups.items() if any(_is_drawable(chart, r) for r in part)}
+    width = _WIDTHS.get(len(groups), _NARROW_PANEL)
+    room, first, drawn = int(width / _SMALL_LETTER), strip_controls(reference or ""), []
+    for key, part in groups.items():
+        drawable = [row for row in part if _is_drawable(chart, row)]
+        panel = ChartPanel(chart, drawable, names, first, width, _field_order(part, first))
         title, subtitle = (*map(str, key), "", "")[:2]
+        lines = textwrap.wrap(title, int(width / LETTER))
         about = {
-            "text": _title_lines(textwrap.wrap(title, int(width / LETTER))),
-            "subtitle": [
-                line
-                for part in subtitle.split("\n")
-                for line in textwrap.wrap(part, int(width / _SMALL_LETTER))
-            ],
+            "text": lines if len(lines) > 1 else "".join(lines),
+            "subtitle": [line for p in subtitle.split("\n") for line in textwrap.wrap(p, room)],
             "fontSize": 12,
             "subtitleFontSize": 10,
             "anchor": "start",
@@ -300,13 +275,8 @@ def _draw_panels(
     return drawn
 
 
-def _title_lines(lines: Sequence[str]) -> str | list[str]:
-    return list(lines) if len(lines) > 1 else "".join(lines)
-
-
-def _field_order(rows: Rows, reference: str | None) -> Callable[[str], list[Any]]:
+def _field_order(rows: Rows, first: str) -> Callable[[str], list[Any]]:
     """The values of a field as they come, the reference before all others."""
-    first = strip_controls(reference or "")
 
     def order(field: str) -> list[Any]:
         return sorted(dict.fromkeys(row[field] for row in rows), key=lambda name: name != first)
@@ -439,7 +409,8 @@ def _aspect_panel(
     x = alt.X("at:Q", title=title, scale=scale, axis={"tickCount": 5, "titleFontWeight": "normal"})
     y = alt.Y("source:N", title=None, sort=list(names), axis=names_axis(ticks=False, domain=False))
     colour = {"domain": list(_SIDE_COLOURS), "range": list(_SIDE_COLOURS.values())}
-    base = chart_rows(rows).encode(y=y, color=alt.Color("look:N", legend=None, scale=colour))
+    look = alt.Color("look:N", legend=None, scale=colour)
+    base = chart_rows(rows).encode(y=y, color=look)
     layers = []
     if facet.reference is not None:
         zero = add_marks(chart_rows([{"at": 0.0}]), "rule", color="#222", strokeWidth=1.2)
@@ -447,21 +418,13 @@ def _aspect_panel(
     reach = add_marks(base, "rule", strokeWidth=2)
     layers.append(reach.encode(x=alt.X("low:Q", scale=scale, title=title), x2=alt.X2("high:Q")))
     for size, chosen in _rows_by_mark(rows):
-        points = add_marks(
-            chart_rows(chosen).encode(y=y, color=alt.Color("look:N", legend=None, scale=colour)),
-            "point",
-            **({"fill": "white"} if size == _RING else {"filled": True}),
-            size=size,
-            opacity=1,
-            strokeWidth=1.6,
-        )
-        layers.append(points.encode(x=x))
+        points = chart_rows(chosen).encode(y=y, color=look)
+        fill: dict[str, Any] = {"fill": "white"} if size == _RING else {"filled": True}
+        marks = add_marks(points, "point", **fill, size=size, opacity=1, strokeWidth=1.6)
+        layers.append(marks.encode(x=x))
     sizes = add_marks(base, "text", align="right", dx=_SIZE_OFFSET, fontSize=11, color="#222")
-    layers.append(
-        sizes.encode(
-            x=alt.XValue(_STRIP_WIDTH), text=alt.Text("size:N"), color=alt.ColorValue("#222")
-        )
-    )
+    place, text = alt.XValue(_STRIP_WIDTH), alt.Text("size:N")
+    layers.append(sizes.encode(x=place, text=text, color=alt.ColorValue("#222")))
     count = len({row["source"] for row in rows})
     return set_properties(
         layer_charts(*layers),

@@ -63,15 +63,14 @@ from rote.report.value_tables import (
 from rote.report.wording import describe_correction
 
 VALUES = "values"
-VALUE_COLUMNS = (
-    *("measure", "source", "texts", "words", "value", "estimate", "low", "high"),
-    *("difference", "p", "p_corrected", "matched", "matched_low", "matched_high", "matched_at"),
-    *("matched_difference", "matched_p_corrected", "facet", "name", "reference"),
-    *("verdict", "matched_verdict"),
+VALUE_COLUMNS = tuple(
+    "measure source texts words value estimate low high difference p p_corrected matched "
+    "matched_low matched_high matched_at matched_difference matched_p_corrected facet name "
+    "reference verdict matched_verdict".split()
 )
-TESTED_COLUMNS = (
-    *("difference_low", "difference_high", "relative_low", "relative_high"),
-    *("detectable", "matched_detectable", "margin", "equivalence_p_corrected"),
+TESTED_COLUMNS = tuple(
+    "difference_low difference_high relative_low relative_high detectable matched_detectable "
+    "margin equivalence_p_corrected".split()
 )
 """Of values that were tested."""
 IN_VALUES = (VALUES, "matched")
@@ -86,32 +85,29 @@ def results_csv(results: Sequence[Result]) -> str:
         for name, table_rows_of in list_tables(result)
         for row in table_rows_of
     ]
-    columns = list(dict.fromkeys(("table", *VALUE_COLUMNS, *(name for r in rows for name in r))))
-    cells = ([to_csv_cell(row.get(name)) for name in columns] for row in rows)
-    return rows_csv([columns, *cells])
+    return _named_csv(("table", *VALUE_COLUMNS), rows)
 
 
 def values_csv(results: Sequence[Result]) -> str:
     """The values alone: one line per measure, source and value, unrounded."""
-    rows = [row for result in results for row in value_rows(result)]
-    columns = list(dict.fromkeys((*VALUE_COLUMNS, *(name for row in rows for name in row))))
-    cells = ([to_csv_cell(row.get(name)) for name in columns] for row in rows)
-    return rows_csv([columns, *cells])
+    return _named_csv(VALUE_COLUMNS, [row for result in results for row in value_rows(result)])
+
+
+def _named_csv(first: Sequence[str], rows: Rows) -> str:
+    """Rows under the names of their fields, these first."""
+    columns = list(dict.fromkeys((*first, *(name for row in rows for name in row))))
+    return rows_csv([columns, *([to_csv_cell(row.get(name)) for name in columns] for row in rows)])
 
 
 def values_parquet(results: Sequence[Result]) -> bytes:
     """The values alone, as `values_csv` has them, each with its aspect."""
-    import io
-
-    import polars as pl
-
     rows = [
         {"aspect": _aspect_name(result.measure, row["value"]), **row}
         for result in results
         for row in value_rows(result)
     ]
     buffer = io.BytesIO()
-    pl.DataFrame(rows, infer_schema_length=None, strict=False).write_parquet(buffer)
+    rows_frame(rows).write_parquet(buffer)
     return buffer.getvalue()
 
 
@@ -201,30 +197,20 @@ def named_frame(result: Result, name: str) -> Any:
     rows = [row for row in value_rows(result) if row["value"] == name]
     tables = dict(list_tables(result))
     if not rows and name not in tables:
-        known = {
-            *tables,
-            *(value for s in result.by_source.values() for value in s.values),
-        }
-        raise UnknownName(f"value or table of {result.measure}", name, known)
+        values = (value for s in result.by_source.values() for value in s.values)
+        raise UnknownName(f"value or table of {result.measure}", name, {*tables, *values})
     empty = {c for c in (rows[0] if rows else ()) if all(to_csv_cell(row[c]) == "" for row in rows)}
     constant = {"measure", "value", *(empty - {"estimate"})}
-    return rows_frame(
-        [{key: cell for key, cell in row.items() if key not in constant} for row in rows]
-        or tables[name]
-    )
+    varying = [{key: cell for key, cell in row.items() if key not in constant} for row in rows]
+    return rows_frame(varying or tables[name])
 
 
 def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
     """A row for each source, with its values, as a polars frame."""
     return rows_frame(
         [
-            {
-                "source": name,
-                "texts": source_result.texts,
-                "words": source_result.words,
-                **source_result.values,
-            }
-            for name, source_result in sources.items()
+            {"source": name, "texts": source.texts, "words": source.words, **source.values}
+            for name, source in sources.items()
         ]
     )
 
@@ -347,12 +333,10 @@ def values_latex(results: Sequence[Result]) -> str:
     untested = any(UNTESTED in (cell.mark, cell.matched_mark) for cell in list_cells(results))
     comments = [f"?: not tested against {results[0].reference}"] if untested else []
     tested = any(result.comparisons for result in results)
-    comments += (
-        [f"arrows: p < {SIGNIFICANT}, corrected: {describe_correction(results)}"] if tested else []
-    )
-    return _format_tabular(
-        "l" + "r" * len(sources), ["", *heads], lines, comments
-    ) + _latex_comments(results)
+    if tested:
+        comments.append(f"arrows: p < {SIGNIFICANT}, corrected: {describe_correction(results)}")
+    table = _format_tabular("l" + "r" * len(sources), ["", *heads], lines, comments)
+    return table + _latex_comments(results)
 
 
 def sheet_latex(sheet: Sheet, title: str = "") -> str:
@@ -361,10 +345,7 @@ def sheet_latex(sheet: Sheet, title: str = "") -> str:
     return _format_tabular(
         "".join("r" if column.side == "right" else "l" for column in sheet.columns),
         [escape_latex(column.heading) for column in sheet.columns],
-        [
-            _latex_line([_latex_cell(cell) for cell in cells])
-            for _, cells in sheet.rows(sheet.limit)
-        ],
+        [_latex_line([*map(_latex_cell, cells)]) for _, cells in sheet.rows(sheet.limit)],
         list(filter(None, [title, sheet.note, cut])),
     )
 
@@ -399,7 +380,8 @@ def _format_tabular(
         _latex_line(heads),
         r"\midrule",
         *lines,
-        *(r"\bottomrule", r"\end{tabular}"),
+        r"\bottomrule",
+        r"\end{tabular}",
         *(f"% {strip_controls(line)}" for line in comments),
     ]
     return "\n".join(every) + "\n"
@@ -482,11 +464,9 @@ def sheet_markdown(sheet: Sheet, level: int) -> Iterator[str]:
             rows_shown[0] = f"**{rows_shown[0]}**"
         yield "| " + " | ".join(rows_shown) + " |"
     yield ""
-    cut = (
-        f"{escape_markdown(omitted)}; {markdown_code(EXPORT_COMMAND)} writes all."
-        if (omitted := sheet.cut())
-        else ""
-    )
+    cut = sheet.cut()
+    if cut:
+        cut = f"{escape_markdown(cut)}; {markdown_code(EXPORT_COMMAND)} writes all."
     if note := " ".join(filter(None, (escape_markdown(sheet.note), cut))):
         yield from (note, "")
 

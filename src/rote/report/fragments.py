@@ -11,6 +11,7 @@ import base64
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -27,6 +28,7 @@ from rote.report.cells import EXPORT_COMMAND, text_cell
 from rote.report.export import result_sheets
 from rote.report.report import Block, Facts, Figure, ItemList, MarkedTexts, Section
 from rote.report.terminal import mask_controls, strip_controls
+from rote.report.texts import page_environment
 from rote.report.texts.highlight import MarkedPiece, mark_paragraphs
 from rote.report.verdicts import MEANING, Verdicts
 from rote.report.wording import gather_notes
@@ -99,15 +101,11 @@ def mark_texts(
 ) -> list[MarkedText]:
     """The texts with their runs; templates have one number in all texts, other marks their own."""
     every = [(text, _clip_marks(text, longest, most)) for text in evidence]
-    counts: dict[tuple[str, str], int] = {}
-    for _, marks in every:
-        for mark in marks:
-            counts[_mark_key(mark)] = counts.get(_mark_key(mark), 0) + 1
+    counts = Counter(_mark_key(mark) for _, marks in every for mark in marks)
     numbers: dict[Any, int] = {}
     excerpts = []
     for place, (text, marks) in enumerate(every):
-        keys = {}
-        entries = []
+        keys, entries = {}, []
         for number, mark in enumerate(marks):
             # A number leads somewhere: to a template, or to where the words occur elsewhere.
             if mark.kind != "template" and not mark.sources:
@@ -117,12 +115,11 @@ def mark_texts(
                 numbers[key] = len(numbers) + 1
                 entries.append(_make_entry(text, mark, numbers[key], counts[_mark_key(mark)]))
             keys[number] = numbers[key]
-        paragraphs = _mark_paragraphs(text.text[:longest], marks, keys)
         excerpts.append(
             MarkedText(
                 source=_shorten(text.source),
                 id=_shorten(text.id),
-                paragraphs=paragraphs,
+                paragraphs=_mark_paragraphs(text.text[:longest], marks, keys),
                 entries=entries,
                 marks=len(marks),
                 cut=text.cut or len(text.text) > longest,
@@ -290,30 +287,18 @@ _NUMBER_GAP = re.compile(r"(?<=\d) (?=%)|(?<=\bp) (?=[=<])|(?<=p [=<]) (?=\d)")
 @cache
 def environment() -> Environment:
     """Templates of `pages/`; whatever they print is harmless, and escaped."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from jinja2 import StrictUndefined
 
-    environment = Environment(
-        loader=FunctionLoader(_read_file),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        finalize=clean_value,
-    )
+    environment = page_environment("rote.report", undefined=StrictUndefined, finalize=clean_value)
     environment.tests["kind"] = lambda block, name: type(block).__name__ == name
     environment.filters |= {
         "json": _to_json,
         "short": lambda text, n: text if len(text) <= n else text[: n - 1] + "…",
         "unbroken": lambda text: Markup(_NUMBER_GAP.sub("&nbsp;", escape(clean_value(text)))),
     }
-    environment.globals |= {
-        "drawn": _draw_figure,
-        "saved": _draw_for_file,
-        "marked": _group_texts,
-        "kinds": KINDS,
-    }
-    environment.globals |= {"meaning": MEANING, "most_folded": _MOST_FOLDED}
-    environment.globals |= {"longest_folded": _LONGEST_FOLDED, "export_command": EXPORT_COMMAND}
+    environment.globals.update(drawn=_draw_figure, saved=_draw_for_file, marked=_group_texts)
+    environment.globals.update(kinds=KINDS, meaning=MEANING, export_command=EXPORT_COMMAND)
+    environment.globals.update(most_folded=_MOST_FOLDED, longest_folded=_LONGEST_FOLDED)
     return environment
 
 
@@ -342,11 +327,8 @@ def _draw_figure(figure: Figure) -> dict[str, Any]:
     """A figure as SVG, or as a picture where that would be too long for a page."""
     drawing = svg.svg_element(figure.spec, figure.id, figure.title, figure.says)
     if len(drawing) <= _LARGEST:
-        return {
-            "svg": Markup(drawing),
-            "picture": "",
-            "fits": svg.figure_width(figure.spec) <= _WIDE,
-        }
+        fits = svg.figure_width(figure.spec) <= _WIDE
+        return {"svg": Markup(drawing), "picture": "", "fits": fits}
     data = base64.b64encode(svg.render_png(figure.spec)).decode()
     return {"svg": "", "picture": Markup(f"data:image/png;base64,{data}"), "fits": False}
 
@@ -363,12 +345,8 @@ def _draw_for_file(verdicts: Verdicts) -> Markup:
     longest = max(map(len, (*verdicts.sources, verdicts.title)), default=0)
     if not verdicts.drawn or len(verdicts.comparisons) > _MOST_DRAWN or longest > _LONGEST_DRAWN:
         return Markup()
-    drawing = svg.svg_element(
-        svg.chart_spec(draw_facet(verdicts)),
-        f"{verdicts.id}-file",
-        verdicts.title,
-        verdicts.reading_note,
-    )
+    spec, id = svg.chart_spec(draw_facet(verdicts)), f"{verdicts.id}-file"
+    drawing = svg.svg_element(spec, id, verdicts.title, verdicts.reading_note)
     return Markup(drawing if len(drawing) <= _LARGEST else "")
 
 

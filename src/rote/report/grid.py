@@ -33,16 +33,15 @@ _MAX_ID = 60
 """Characters of an id."""
 EQUIVALENT = "≈"
 """The mark of a value that was shown to differ by less than the margin."""
-_ENDS = (
-    *("difference", "difference_low", "difference_high", "relative_low", "relative_high"),
-    *("effect", "effect_low", "effect_high"),
+_ENDS = tuple(
+    "difference difference_low difference_high relative_low relative_high effect effect_low "
+    "effect_high".split()
 )
 _TESTED = (
     *_ENDS,
     *(f"matched_{name}" for name in _ENDS),
-    *("expected", "p", "p_corrected", "detectable"),
-    *("matched_p_corrected", "matched_detectable"),
-    *("margin", "equivalence_p_corrected"),
+    *"expected p p_corrected detectable matched_p_corrected matched_detectable margin".split(),
+    "equivalence_p_corrected",
 )
 
 
@@ -112,6 +111,12 @@ class GridCell:
         return (self.matched_high - self.matched_low) / 2
 
     @property
+    def matched_text(self) -> str:
+        """The value at equal size with its interval, rounded."""
+        spread = round_like(self.matched_reach, self.matched)
+        return round_number(self.matched) + (f" ±{spread}" if spread else "")
+
+    @property
     def reach(self) -> float:
         """Half the width of the interval."""
         return (self.high - self.low) / 2
@@ -173,19 +178,15 @@ def make_grid(result: Result) -> list[GridRow]:
             for source, source_result in result.by_source.items()
         }
         sizes = [matched[key] for key in matched if key[1] == name]
-        rows.append(
-            GridRow(
-                measure=result.measure,
-                aspect=title_of(result),
-                value=name,
-                title=value["title"],
-                higher=value["higher"],
-                length_sensitive=value["length_sensitive"],
-                matched_at=_describe_size(sizes[0]) if sizes else "",
-                cells=cells,
-            )
-        )
+        rows.append(_make_row(result, value, cells, _describe_size(sizes[0]) if sizes else ""))
     return rows
+
+
+def _make_row(
+    result: Result, value: Row, cells: dict[str, GridCell], matched_at: str = ""
+) -> GridRow:
+    about = {name: value[name] for name in ("value", "title", "higher", "length_sensitive")}
+    return GridRow(result.measure, title_of(result), **about, matched_at=matched_at, cells=cells)
 
 
 def make_pair_grid(result: Result) -> list[GridRow]:
@@ -194,24 +195,12 @@ def make_pair_grid(result: Result) -> list[GridRow]:
         return []
     tests = _index_tests(result, "{source} − {reference}")
     names = dict.fromkeys(pair for pair, _ in tests)
-    return [
-        GridRow(
-            measure=result.measure,
-            aspect=title_of(result),
-            value=value["value"],
-            title=value["title"],
-            higher=value["higher"],
-            length_sensitive=value["length_sensitive"],
-            matched_at="",
-            cells={
-                pair: _make_cell(math.nan, None, tests[pair, value["value"]], {})
-                for pair in names
-                if (pair, value["value"]) in tests
-            },
-        )
-        for value in result.tables["values"]
-        if any(name == value["value"] for _, name in tests)
-    ]
+    rows = []
+    for value in result.tables["values"]:
+        keys = [(pair, value["value"]) for pair in names if (pair, value["value"]) in tests]
+        cells = {key[0]: _make_cell(math.nan, None, tests[key], {}) for key in keys}
+        rows += [_make_row(result, value, cells)] if cells else []
+    return rows
 
 
 def _index_tests(result: Result, field: str) -> dict[tuple[str, str], Row]:

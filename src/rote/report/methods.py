@@ -86,11 +86,8 @@ def _settings_of(result: Result) -> dict[str, str]:
 def _describe_texts(study: Report) -> str:
     sentences = [_describe_material(material, study.measured()) for material in study.materials]
     if study.reference:
-        sentences.append(
-            "Every two sources are compared."
-            if study.reference == EACH
-            else f"The other sources are compared with {study.reference}."
-        )
+        others = f"The other sources are compared with {study.reference}."
+        sentences.append("Every two sources are compared." if study.reference == EACH else others)
     sentences.append(f"All measures were computed with rote {study.version}.")
     return " ".join(sentences)
 
@@ -113,13 +110,11 @@ def _describe_material(material: Material, measured: int | None) -> str:
     if material.role == "items":
         items = several(facts["items"], "test item")
         return f"We measured {items} ({facts['tasks']}; {material.name})."
-    against = (
-        "held against the corpus" if material.role == "corpus" else "held against the training set"
-    )
+    what = "corpus" if material.role == "corpus" else "training set"
     size = [f"{facts[name]:,} {name}" for name in ("documents", "words") if name in facts]
     mark = f"fingerprint {material.fingerprint[:12]}" if material.fingerprint else ""
     about = ", ".join(filter(None, (*size, mark)))
-    return f"They are {against} {material.name}{f' ({about})' if about else ''}."
+    return f"They are held against the {what} {material.name}{f' ({about})' if about else ''}."
 
 
 def _describe_tools(study: Report) -> str:
@@ -175,9 +170,8 @@ _WORKS = {"westfall-young": [_HOLM, _WESTFALL], "holm": [_HOLM], "bh": [_BENJAMI
 
 
 def _corrections_used(results: Sequence[Result]) -> list[str]:
-    return list(dict.fromkeys(row["correction"] for row in list_families(results))) or [
-        "westfall-young"
-    ]
+    used = dict.fromkeys(row["correction"] for row in list_families(results))
+    return list(used) or ["westfall-young"]
 
 
 def _statistics_works(results: Sequence[Result]) -> list[str]:
@@ -211,7 +205,7 @@ def _describe_intervals(results: Sequence[Result]) -> Iterator[str]:
     for result in results:
         if result.interval:
             level = format_percent(result.interval.level)
-            how = re.split(r"; ", result.interval.method)[0]
+            how = result.interval.method.partition("; ")[0]
             measures_by_interval.setdefault(f"{level} ({how})", []).append(result.measure)
     if not measures_by_interval:
         return
@@ -369,9 +363,8 @@ def parse_citation(citation: str) -> list[CitedWork]:
         if match:
             for year in match["years"].split(", "):
                 key = (match["who"], year)
-                by_author_and_year[key] = CitedWork(
-                    *key, TITLES.get(key) or _clean_title(match["rest"])
-                )
+                title = TITLES.get(key) or _clean_title(match["rest"])
+                by_author_and_year[key] = CitedWork(*key, title)
         elif undated := _UNDATED.fullmatch(part.strip()):
             by_author_and_year[undated["who"], ""] = CitedWork(undated["who"], "", undated["rest"])
     return list(by_author_and_year.values())
@@ -391,56 +384,49 @@ class Bibliography:
     """All works of a text, with letters behind the years of those that read the same."""
 
     def __init__(self, citations: Iterable[str]) -> None:
-        every = [work for citation in citations for work in parse_citation(citation)]
         self._works: dict[tuple[str, str, str], CitedWork] = {}
-        for work in every:
+        for work in (work for citation in citations for work in parse_citation(citation)):
             # The same work may be named with its title here and without it there.
-            key = (work.who, work.year, work.title[:20])
-            self._works.setdefault(key, work)
+            self._works.setdefault((work.who, work.year, work.title[:20]), work)
         alike: dict[str, list[CitedWork]] = {}
         for work in sorted(self._works.values(), key=lambda w: (w.who, w.title)):
             alike.setdefault(work.short, []).append(work)
         self._letters = {
-            (work.who, work.year, work.title): chr(ord("a") + number) if len(same) > 1 else ""
+            work: chr(ord("a") + number) if len(same) > 1 else ""
             for same in alike.values()
             for number, work in enumerate(same)
         }
+        self._sorted = sorted(self._works.values(), key=lambda work: self._entry(work).casefold())
 
     def cite(self, citation: str) -> str:
         """`(Guo et al. 2025; Covington and McFall 2010)`."""
         cited = [self._works[w.who, w.year, w.title[:20]] for w in parse_citation(citation)]
-        return f"({'; '.join(dict.fromkeys(w.short + self._letter(w) for w in cited))})"
+        return f"({'; '.join(dict.fromkeys(w.short + self._letters[w] for w in cited))})"
 
     def entries(self) -> Sequence[str]:
         """The list of references, in alphabetical order."""
-        return [self._entry(work) for work in self._sorted()]
+        return [self._entry(work) for work in self._sorted]
 
     def addresses(self) -> Sequence[str]:
         """Of each entry: where it is found, if we know."""
-        return [work.address for work in self._sorted()]
+        return [work.address for work in self._sorted]
 
     def bibtex(self) -> str:
-        return "\n\n".join(self._bibtex(work) for work in self._sorted())
-
-    def _sorted(self) -> list[CitedWork]:
-        return sorted(self._works.values(), key=lambda work: self._entry(work).casefold())
+        return "\n\n".join(self._bibtex(work) for work in self._sorted)
 
     def _bibtex(self, work: CitedWork) -> str:
         authors = re.split(r", | and ", work.who.removesuffix(" et al."))
         names = " and ".join([*authors, *(["others"] if work.who.endswith(" et al.") else [])])
-        key = re.sub(r"[^a-z]", "", authors[0].lower()) + work.year + self._letter(work)
-        fields = {"author": names, "title": f"{{{work.title}}}" if work.title else ""}
-        fields |= {"year": work.year}
+        key = re.sub(r"[^a-z]", "", authors[0].lower()) + work.year + self._letters[work]
+        title = f"{{{work.title}}}" if work.title else ""
+        fields = {"author": names, "title": title, "year": work.year}
         doi = work.address.removeprefix("https://doi.org/")
         fields |= {"doi": doi} if doi != work.address else {"url": work.address}
         lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
         return "\n".join([f"@misc{{{key},", *lines, "}"])
 
-    def _letter(self, work: CitedWork) -> str:
-        return self._letters[work.who, work.year, work.title]
-
     def _entry(self, work: CitedWork) -> str:
-        year = f" ({work.year}{self._letter(work)})" if work.year else ""
+        year = f" ({work.year}{self._letters[work]})" if work.year else ""
         if not work.title:
             return f"{work.who}{year}."
         return f"{work.who}{year}. {work.title}" + ("" if work.title[-1] in ".?!" else ".")

@@ -269,9 +269,8 @@ def open_corpora(options: ReportOptions, read: ReadOptions) -> ReportOptions:
 
     backends = [plugins.load(ROOM, name) for name in plugins.members(ROOM)]
     if isinstance(options.corpus, str) and any(b.accepts(options.corpus) for b in backends):
-        corpus = options.corpus  # one that counts, and may be somebody else's
-        options = replace(options, corpus=None)
-        opened: ReportOptions = replace(open_inputs(options, read), corpus=corpus)
-    else:
-        opened = open_inputs(options, read)
+        # One that counts, and may be somebody else's.
+        others: ReportOptions = open_inputs(replace(options, corpus=None), read)
+        return replace(others, corpus=options.corpus)
+    opened: ReportOptions = open_inputs(options, read)
     return opened

@@ -6,8 +6,6 @@ by their hashes, and pictures that are in the page; nothing else: nothing from t
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -46,6 +44,7 @@ from rote.report.report import (
 )
 from rote.report.result_tables import verdict_sheet
 from rote.report.sections import format_date, is_in_panel, lead_lines, make_sections, shorten_names
+from rote.report.texts import content_hash
 from rote.report.verdicts import Verdicts
 
 
@@ -76,17 +75,13 @@ def content_policy(style: str, script: str) -> str:
     return "; ".join(
         (
             "default-src 'none'",
-            f"style-src 'sha256-{_content_hash(style)}'",
-            f"script-src 'sha256-{_content_hash(script)}'",
+            f"style-src 'sha256-{content_hash(style)}'",
+            f"script-src 'sha256-{content_hash(script)}'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",
         )
     )
-
-
-def _content_hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 PAGE = "report.html"
@@ -116,16 +111,15 @@ def folder_files(study: Report) -> Iterator[tuple[str, str | bytes]]:
         for part in sections
         for block in _flatten(part.blocks)
     ]
-    drawn = [
-        *_verdict_figure(study, sections),
-        *(block for block in every if isinstance(block, Figure)),
-    ]
+    drawn = [*_verdict_figure(study, sections), *(b for b in every if isinstance(b, Figure))]
     pictures = {figure.id: f"{_FIGURES}/{_figure_name(figure)}.png" for figure in drawn}
     # Half a character cannot be written, but JSON can name it.
     yield "study.json", study.to_json().encode("utf-8", "backslashreplace")
     yield PAGE, render_page(study, sections)
     yield "report.md", render_markdown(study, sections, pictures)
-    yield from _methods_file(sections)
+    for part in sections:
+        if part.id == "methods":
+            yield "methods.md", render_methods(part)
     for table in (block for block in every if isinstance(block, Sheet)):
         yield f"{_TABLES}/{table.id}.csv", sheet_csv(table)
         yield f"{_TABLES}/{table.id}.tex", sheet_latex(table)
@@ -152,12 +146,6 @@ def _verdict_figure(study: Report, sections: Sequence[Section]) -> list[Figure]:
 def _flatten(blocks: Sequence[Block]) -> Iterator[Block]:
     for block in blocks:
         yield from _flatten(block.blocks) if isinstance(block, BlockGroup) else (block,)
-
-
-def _methods_file(sections: Sequence[Section]) -> Iterator[tuple[str, str]]:
-    methods = next((part for part in sections if part.id == "methods"), None)
-    if methods:
-        yield "methods.md", render_methods(methods)
 
 
 def _figure_name(figure: Figure) -> str:
@@ -213,10 +201,8 @@ def _block_lines(blocks: Sequence[Block], level: int, figures: Mapping[str, str]
                 yield from (*(f"- {escape_markdown(entry.text)}" for entry in block.statements), "")
             case Facts():
                 escape = markdown_code if block.code else escape_markdown
-                yield from (
-                    *(f"- {escape_markdown(n)}: {escape(value)}" for n, value in block.facts),
-                    "",
-                )
+                lines = (f"- {escape_markdown(n)}: {escape(value)}" for n, value in block.facts)
+                yield from (*lines, "")
             case Figure():
                 yield from _figure_lines(block, level, figures)
             case MarkedTexts():
@@ -238,10 +224,8 @@ def _figure_lines(figure: Figure, level: int, figures: Mapping[str, str]) -> Ite
         yield from (f"![{escape_markdown(figure.title)}]({path})", "")
         yield from (escape_markdown(figure.says), "")
     else:
-        yield from (
-            escape_markdown(f"{figure.says} (The figure is in the report's page and folder.)"),
-            "",
-        )
+        says = f"{figure.says} (The figure is in the report's page and folder.)"
+        yield from (escape_markdown(says), "")
 
 
 def _text_lines(texts: MarkedTexts, level: int) -> Iterator[str]:

@@ -109,21 +109,16 @@ class Report:
 
         `--sample`, or the limits of a report, leave texts out.
         """
-        sources_of_inputs = [
-            m.facts.get("sources", {}) for m in self.materials if m.role == "texts"
-        ]
-        names = [name for sources in sources_of_inputs for name in sources]
+        inputs = [m.facts.get("sources", {}) for m in self.materials if m.role == "texts"]
+        names = [name for sources in inputs for name in sources]
         if any("within" in dict(result.signature.settings) for result in self.results):
             return None  # sets of texts are counted there
         by_source = [result.by_source for result in self.results]
         most = sum(
             max((sizes[n].texts for sizes in by_source if n in sizes), default=0) for n in names
         )
-        return (
-            most
-            if most < sum(s["texts"] for sizes in sources_of_inputs for s in sizes.values())
-            else None
-        )
+        total = sum(size["texts"] for sources in inputs for size in sources.values())
+        return most if most < total else None
 
     def to_dict(self) -> dict[str, Any]:
         data = {

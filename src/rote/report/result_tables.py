@@ -130,11 +130,8 @@ def print_tables(result: Result, console: Any) -> None:
 def _print_values(results: Sequence[Result], console: Any) -> None:
     for title, parts in split_panel(results):
         if title:
-            against = (
-                f"against {_reference_name(parts[0])}"
-                if parts[0].reference
-                else "without a reference"
-            )
+            reference = parts[0].reference and _reference_name(parts[0])
+            against = f"against {reference}" if reference else "without a reference"
             console.print(heading_text(title, against))
         sources = order_sources(parts)
         first_sources, reference = sources[:_MAX_PRINTED], parts[0].reference
@@ -167,13 +164,9 @@ def _print_pairs(parts: Sequence[Result], console: Any) -> None:
     pairs = list(dict.fromkeys(pair for row in rows for pair in row.cells))
     lines: dict[str, list[TableLine]] = {}
     for row in rows:
-        aspect_lines, cells = (
-            lines.setdefault(row.aspect, []),
-            [row.cells.get(pair) for pair in pairs],
-        )
-        aspect_lines.append(
-            TableLine([f"  {row.title}", *(_difference_text(cell) for cell in cells)])
-        )
+        aspect_lines = lines.setdefault(row.aspect, [])
+        cells = [row.cells.get(pair) for pair in pairs]
+        aspect_lines.append(TableLine([f"  {row.title}", *map(_difference_text, cells)]))
         if any(cell and not math.isnan(cell.matched_difference) for cell in cells):
             equal = [_difference_text(cell, matched=True) for cell in cells]
             aspect_lines.append(TableLine(["    at equal size", *equal], "dim"))
@@ -196,16 +189,15 @@ def _print_undetected(parts: Sequence[Result], console: Any) -> None:
     lines = []
     for part in parts:
         paired = make_pair_grid(part)
-        for row, has_reference in ((r, not paired) for r in paired or make_grid(part)):
-            reference = row.cells.get(str(part.reference)) if has_reference else None
+        for row in paired or make_grid(part):
+            reference = None if paired else row.cells.get(str(part.reference))
             for field in ("", "matched_"):
                 line = _detectable_line(row, field, reference)
                 lines += [TableLine(line)] if line else []
     if not lines:
         return
-    console.print(
-        heading_text("No difference found", f"smallest difference that would be {POWER_NOTE}")
-    )
+    note = f"smallest difference that would be {POWER_NOTE}"
+    console.print(heading_text("No difference found", note))
     what = "pairs" if parts[0].reference == EACH else "sources"
     columns = [Column("value"), Column(what), Column("smallest", "smallest difference")]
     columns += [Column("share", f"of {_reference_name(parts[0])}")] if what == "sources" else []
@@ -267,11 +259,7 @@ def _shorten_result(result: Result) -> Result:
         return result
     return replace(
         result,
-        by_source={
-            name: source_result
-            for name, source_result in result.by_source.items()
-            if name in printed
-        },
+        by_source={name: s for name, s in result.by_source.items() if name in printed},
         tables={
             table: [row for row in rows if "source" not in row or row["source"] in printed]
             for table, rows in result.tables.items()
@@ -293,10 +281,7 @@ def _value_text(cell: GridCell | None) -> str:
 def _matched_text(cell: GridCell | None) -> str:
     if cell is None or math.isnan(cell.matched):
         return ""
-    spread = round_like(cell.matched_reach, cell.matched)
-    return (
-        round_number(cell.matched) + (f" ±{spread}" if spread else "") + (cell.matched_mark or " ")
-    )
+    return cell.matched_text + (cell.matched_mark or " ")
 
 
 def _legend_lines(results: Sequence[Result]) -> list[str]:
@@ -309,18 +294,12 @@ def _legend_lines(results: Sequence[Result]) -> list[str]:
         lines.append(f"± half-width of the {interval.level:.0%} interval, or both ends{method}")
     usual = [result for result in results if not values_table_layout(result)]
     if any(result.comparisons for result in usual):
-        other_marks = (
-            "the second source of a pair"
-            if results[0].reference == EACH
-            else _reference_name(usual[0])
-        )
-        lines.append(
-            f"▲ ▼ above or below {other_marks}: permutation test, corrected p < {SIGNIFICANT}"
-        )
+        pairs = results[0].reference == EACH
+        whom = "the second source of a pair" if pairs else _reference_name(usual[0])
+        lines.append(f"▲ ▼ above or below {whom}: permutation test, corrected p < {SIGNIFICANT}")
         lines.append(f"corrected: {describe_correction(usual)}")
-    if margin := next(
-        (m for r in usual if (m := dict(r.signature.settings).get("equivalent"))), ""
-    ):
+    margins = (dict(result.signature.settings).get("equivalent") for result in usual)
+    if margin := next(filter(None, margins), ""):
         lines.append(
             f"{EQUIVALENT} within {margin} of {_reference_name(usual[0])}: two one-sided tests, "
             f"corrected p < {SIGNIFICANT}"
@@ -373,7 +352,7 @@ def verdict_sheet(verdicts: Verdicts) -> Sheet:
     rows = [
         {
             "aspect": aspect.name,
-            "source": c.source if verdicts.reference else f"{c.source} − {c.reference}",
+            "source": verdicts.name_pair(c),
             "difference": c.size,
             "interval": c.size_interval,
             "effect": c.effect,
@@ -387,9 +366,7 @@ def verdict_sheet(verdicts: Verdicts) -> Sheet:
         for c in aspect.comparisons
     ]
     columns = [
-        Column("aspect"),
-        Column("source"),
-        *(Column(name, kind="text") for name in ("difference", "interval")),
+        *make_columns("aspect source difference:text interval:text"),
         Column("effect", kind="number", ends=("effect_low", "effect_high"), decimals=2),
         *make_columns("p:p detectable:text verdict"),
     ]
@@ -403,28 +380,21 @@ def rank_sheet(verdicts: Verdicts) -> Sheet:
     order, ranks_by_aspect = rank_sources(verdicts)
 
     def make(row: Row) -> list[Cell]:
-        return [
-            text_cell(row["source"]),
-            *(_rank_cell(row[aspect.name]) for aspect in verdicts.aspects),
-        ]
+        return [text_cell(row["source"]), *(_rank_cell(row[a.name]) for a in verdicts.aspects)]
 
     columns = [Column("source"), *map(_rank_column, verdicts.aspects)]
     data = [
         {"source": s, **{name: ranks.get(s) for name, ranks in ranks_by_aspect.items()}}
         for s in order
     ]
-    note = " ".join(
-        filter(
-            None,
-            (
-                "Rank 1 is the most diverse. Sources that share a letter cannot be told apart.",
-                verdicts.power_note,
-                verdicts.values_note,
-            ),
-        )
-    )
+    says = "Rank 1 is the most diverse. Sources that share a letter cannot be told apart."
+    note = " ".join(filter(None, (says, verdicts.power_note, verdicts.values_note)))
     return Sheet(
-        *(f"{verdicts.id}-ranks", verdicts.title, columns, data, make),
+        f"{verdicts.id}-ranks",
+        verdicts.title,
+        columns,
+        data,
+        make,
         note=note,
         wide=True,
         terminal=99,
@@ -460,52 +430,35 @@ def _rank_cell(rank: Rank | None) -> Cell:
 
 def print_verdicts(verdicts: Verdicts, console: Any, title: str = "", note: str = BAR_NOTE) -> None:
     """One line per aspect and source: bar, difference, effect with its interval, verdict."""
-    if not verdicts.drawn:
-        if unequal := verdicts.unequal_note:
-            console.print(strip_controls(unequal), highlight=False, markup=False)
-        return
-    if verdicts.reference is None:
+    if verdicts.drawn and verdicts.reference is None:
         print_sheet(rank_sheet(verdicts), console)
-        if unequal := verdicts.unequal_note:
-            console.print(strip_controls(unequal), highlight=False, markup=False)
-        return
+    elif verdicts.drawn:
+        console.print(heading_text(title or verdicts.title), highlight=False)
+        _print_bars(verdicts, console)
+        if note:
+            console.print(note, style="dim", highlight=False)
+    if unequal := verdicts.unequal_note:
+        console.print(strip_controls(unequal), highlight=False, markup=False)
+
+
+def _print_bars(verdicts: Verdicts, console: Any) -> None:
     several = len(verdicts.sources) > 1
     lines = []
     for aspect in verdicts.drawn:
         for place, comparison in enumerate(aspect.drawn):
-            who = (
-                comparison.source
-                if verdicts.reference
-                else f"{comparison.source} − {comparison.reference}"
-            )
             name = aspect.name if place == 0 else ""
-            effect = comparison.effect_words + (
-                f" [{comparison.effect_ends}]" if comparison.effect_ends else ""
-            )
-            cells = [
-                name,
-                strip_controls(who) if several else "",
-                draw_bar(comparison, verdicts),
-                comparison.size,
-                effect,
-            ]
-            lines.append((cells, comparison.verdict))
+            who = strip_controls(comparison.source) if several else ""
+            ends = f" [{comparison.effect_ends}]" if comparison.effect_ends else ""
+            bar, effect = draw_bar(comparison, verdicts), comparison.effect_words + ends
+            lines.append(([name, who, bar, comparison.size, effect], comparison.verdict))
     widths = [min(_NAME_WIDTH, max(len(cells[n]) for cells, _ in lines)) for n in range(5)]
-    console.print(heading_text(title or verdicts.title), highlight=False)
     diverse_side, right = "← more diverse", "more repetitive →"
     names = " " * sum(width + 2 for width in widths[:2] if width)
-    console.print(
-        f" {names}{diverse_side} {right:>{_BAR_WIDTH - len(diverse_side)}}",
-        style="dim",
-        highlight=False,
-    )
+    ends = f" {names}{diverse_side} {right:>{_BAR_WIDTH - len(diverse_side)}}"
+    console.print(ends, style="dim", highlight=False)
     for cells, verdict in lines:
         padded = "  ".join(_pad(cell, width) for cell, width in zip(cells, widths) if width)
         console.print(f" {padded}  {verdict}", highlight=False, markup=False, soft_wrap=True)
-    if note:
-        console.print(note, style="dim", highlight=False)
-    if unequal := verdicts.unequal_note:
-        console.print(strip_controls(unequal), highlight=False, markup=False)
 
 
 def draw_bar(comparison: VerdictComparison, verdicts: Verdicts) -> str:

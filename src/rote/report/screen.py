@@ -72,12 +72,12 @@ def print_sheet(sheet: Sheet, console: Any) -> None:
     groups: dict[Any, list[Row]] = {}
     for row in sheet.data:
         groups.setdefault(row.get(sheet.by) if sheet.by else None, []).append(row)
+    choose = sheet.chosen or (lambda rows, count: rows[:count])
     if place is None or len(groups) == len(sheet.data):
-        lines = [
-            TableLine(_cell_texts(sheet, row))
-            for row in _select_rows(sheet, sheet.data, len(groups))
-        ]
-        blocks = {"": lines}
+        # One line for each group is never cut; rows without groups are.
+        whole = sheet.by and len(groups) == len(sheet.data)
+        rows = sheet.data if whole else choose(sheet.data, sheet.terminal)
+        blocks = {"": [TableLine(_cell_texts(sheet, row)) for row in rows]}
         columns = list(sheet.columns)
     else:
         columns = [column for n, column in enumerate(sheet.columns) if n != place]
@@ -85,7 +85,7 @@ def print_sheet(sheet: Sheet, console: Any) -> None:
         blocks = {
             str(name): [
                 TableLine([c for n, c in enumerate(_cell_texts(sheet, row)) if n != place])
-                for row in (sheet.chosen or _first_rows)(rows, each)
+                for row in choose(rows, each)
             ]
             for name, rows in groups.items()
         }
@@ -160,19 +160,6 @@ def _cell_texts(sheet: Sheet, row: Row) -> list[str]:
     ]
 
 
-def _select_rows(sheet: Sheet, rows: Sequence[Row], groups: int) -> Sequence[Row]:
-    """One line for each group is never cut; rows without groups are."""
-    return (
-        rows
-        if sheet.by and groups == len(rows)
-        else (sheet.chosen or _first_rows)(rows, sheet.terminal)
-    )
-
-
-def _first_rows(rows: Sequence[Row], count: int) -> Sequence[Row]:
-    return rows[:count]
-
-
 def _has_room(sizes: Sequence[int], width: int, keys: int) -> bool:
     """Whether a column fits beside the first ones, of which the first, a name, may fold."""
     widest = max(sizes[keys:], default=0)
@@ -225,7 +212,7 @@ def _fold_line(
 ) -> Iterator[list[str]]:
     """The cells of a line, padded; a name that is too long goes on below itself."""
     pieces = [
-        _wrap_cell(cell, size) if column.kind == "name" else [_cut_text(cell, size)]
+        _wrap_cell(cell, size) if column.kind == "name" else [cut_text(cell, size)]
         for cell, column, size in zip(cells, columns, sizes)
     ]
     for n in range(max(map(len, pieces))):
@@ -253,13 +240,11 @@ def _wrap_cell(text: str, size: int) -> list[str]:
     return [blank + line for line in lines]
 
 
-def _cut_text(text: str, size: int) -> str:
+def cut_text(text: str, size: int) -> str:
     """A text in so many cells; a sign says that there was more."""
     from rich.cells import cell_len, set_cell_size
 
-    if cell_len(text) <= size:
-        return text
-    return set_cell_size(text, size - 1).rstrip() + "…"
+    return text if cell_len(text) <= size else set_cell_size(text, size - 1).rstrip() + "…"
 
 
 def _pad(text: str, size: int, side: str) -> str:

@@ -22,7 +22,7 @@ from rote.core.table import Column, make_columns
 from rote.report.cells import Sheet, infer_columns, rows_sheet, shorten_name
 from rote.report.charts import CURVE, VALUES, draw_chart, list_charts
 from rote.report.grid import GridRow, make_grid, result_key
-from rote.report.methods import write_methods as written
+from rote.report.methods import write_methods
 from rote.report.report import (
     Alerts,
     Block,
@@ -59,10 +59,10 @@ def make_sections(study: Report) -> list[Section]:
         by_chapter.setdefault(chapter_of(result), []).append(result)
     others = by_chapter.pop("", [])
     chapters = sorted(by_chapter, key=lambda name: _chapter(name).place)
-    repetition = [result for result in others if section_of(result) == "corpus"]
-    items = [result for result in others if section_of(result) == "items"]
-    elsewhere = ("corpus", "items")
-    further = [o for o in others if section_of(o) not in elsewhere and not is_in_panel(o)]
+    repetition, items, further = list[Result](), list[Result](), list[Result]()
+    parts = {"corpus": repetition, "items": items}
+    for result in others:
+        parts.get(section_of(result), [] if is_in_panel(result) else further).append(result)
     every = (
         summary_section(study),
         panel_section(study.results),
@@ -121,15 +121,8 @@ def lead_lines(study: Report) -> list[str]:
 def _describe_size(study: Report) -> str:
     """`240 texts (199,321 words) of `: what was measured, by whatever measured most."""
     facets = judge_facets(study.results)
-    texts, words = (
-        sum(
-            getattr(facet, what)[name]
-            for facet in facets
-            for name in getattr(facet, what)
-            if not is_input(name)
-        )
-        for what in ("texts", "words")
-    )
+    texts = sum(n for facet in facets for name, n in facet.texts.items() if not is_input(name))
+    words = sum(n for facet in facets for name, n in facet.words.items() if not is_input(name))
     if not texts or any("within" in dict(result.signature.settings) for result in study.results):
         return ""
     inputs = [result.facts for result in study.materials if result.role == "texts"]
@@ -182,23 +175,17 @@ def omitted_section(study: Report) -> Section | None:
     """What was not measured, and what to give so that it would be."""
     if not study.omitted:
         return None
-
     rows = [{"part": omission.section, "why": omission.reason} for omission in study.omitted]
-    columns = [*make_columns("part why")]
-    return Section(
-        "omitted", "Left out", [rows_sheet("omitted-parts", "What, and why", columns, rows)]
-    )
+    sheet = rows_sheet("omitted-parts", "What, and why", make_columns("part why"), rows)
+    return Section("omitted", "Left out", [sheet])
 
 
 def methods_section(study: Report) -> Section | None:
-    text = written(study)
+    text = write_methods(study)
     blocks: list[Block] = [Paragraph(paragraph) for paragraph in text.paragraphs]
     if text.references:
-        works: list[Block] = [
-            ItemList(text.references, addresses=text.addresses),
-            Code(text.bibtex),
-        ]
-        blocks.append(BlockGroup("References", works, closed=True))
+        works = ItemList(text.references, addresses=text.addresses)
+        blocks.append(BlockGroup("References", [works, Code(text.bibtex)], closed=True))
     return Section("methods", "Methods", blocks) if blocks else None
 
 
@@ -215,12 +202,9 @@ def provenance_section(study: Report) -> Section | None:
         blocks.append(rows_sheet("tools", "Tools and models", _TOOL_COLUMNS, rows))
     if study.results:
         note = "Two results with the same signature on the same texts are the same numbers."
-        signatures = Facts(
-            [(_signature_name(study, r), str(r.signature)) for r in study.results], code=True
-        )
-        blocks.append(
-            BlockGroup("Signatures", [Paragraph(note, quiet=True), signatures], closed=True)
-        )
+        names = [(_signature_name(study, r), str(r.signature)) for r in study.results]
+        signatures = [Paragraph(note, quiet=True), Facts(names, code=True)]
+        blocks.append(BlockGroup("Signatures", signatures, closed=True))
     return Section("provenance", "Data, tools and settings", blocks) if blocks else None
 
 
@@ -307,16 +291,11 @@ def _result_tests(result: Result) -> list[Block]:
 def _notes_block(result: Result) -> list[Block]:
     """What must be known of a result: its own notes, and those of its sources."""
     every = len(result.by_source)
-    notes = [
-        note
-        + (
-            f" ({name_some(list(map(shorten_name, names)), _MAX_NAMED)})"
-            if 0 < len(names) < every
-            else ""
-        )
-        for note, names in gather_notes(result)
-    ]
-    return [ItemList([f"Note: {note}" for note in notes], quiet=True)] if notes else []
+    notes = []
+    for note, names in gather_notes(result):
+        some = name_some(list(map(shorten_name, names)), _MAX_NAMED)
+        notes.append(f"Note: {note} ({some})" if 0 < len(names) < every else f"Note: {note}")
+    return [ItemList(notes, quiet=True)] if notes else []
 
 
 # Sections
@@ -469,15 +448,18 @@ _MAX_NAME, _SHORT_NAME = 80, 60
 
 def shorten_names(result: Result) -> Result:
     """The result with its long names cut: of sources, and of whatever its tables name."""
-    if not _has_long_names(result):
-        return result
     short: dict[str, str] = {}
 
     def cut(value: Any) -> Any:
         if not isinstance(value, str) or len(value) <= _MAX_NAME:
             return value
         # The fields of a group stay apart, since facets are made of them.
-        return JOINT.join(_shorten_name(part, short) for part in value.split(JOINT))
+        parts = value.split(JOINT)
+        for name in parts:
+            if len(name) > _MAX_NAME:
+                # Names that differ in their ends alone must not become one.
+                short.setdefault(name, f"{name[:_SHORT_NAME]}… ({len(short) + 1})")
+        return JOINT.join(short.get(name, name) for name in parts)
 
     def rows(table: Sequence[Row]) -> list[Row]:
         return [{name: cut(value) for name, value in row.items()} for row in table]
@@ -489,24 +471,6 @@ def shorten_names(result: Result) -> Result:
         comparisons=rows(result.comparisons),
         tables={name: rows(table) for name, table in result.tables.items()},
     )
-
-
-def _has_long_names(result: Result) -> bool:
-    return any(len(name) > _MAX_NAME for name in result.by_source) or any(
-        isinstance(value, str) and len(value) > _MAX_NAME
-        for rows in result.tables.values()
-        for row in rows
-        for value in row.values()
-    )
-
-
-def _shorten_name(name: str, short: dict[str, str]) -> str:
-    if len(name) <= _MAX_NAME:
-        return name
-    if name not in short:
-        # Names that differ in their ends alone must not become one.
-        short[name] = f"{name[:_SHORT_NAME]}… ({len(short) + 1})"
-    return short[name]
 
 
 _MAX_DRAWN = 80
@@ -529,16 +493,11 @@ def figure_blocks(result: Result) -> dict[str, Block]:
 
 def curve_figures(results: Sequence[Result]) -> list[Figure]:
     """How values grow with the amount of text."""
-    drawn = (
-        None
-        if _refuse_many(results)
-        else draw_chart(CURVE, [shorten_names(result) for result in results])
-    )
-    return (
-        []
-        if drawn is None
-        else [Figure("figure-curves", CURVE.title, CURVE.says, chart_spec(drawn))]
-    )
+    drawn = None
+    if not _refuse_many(results):
+        drawn = draw_chart(CURVE, list(map(shorten_names, results)))
+    figure = ("figure-curves", CURVE.title, CURVE.says)
+    return [] if drawn is None else [Figure(*figure, chart_spec(drawn))]
 
 
 def _refuse_many(results: Sequence[Result]) -> Paragraph | None:

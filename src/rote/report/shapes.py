@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from rote.core.chart import Chart
@@ -136,9 +135,8 @@ def draw_dots(panel: ChartPanel) -> Any:
     drawn = panel.base()
     if chart.ends:
         reach = add_marks(drawn, "rule", strokeWidth=2, opacity=0.6 if chart.hollow else 1)
-        layers.append(
-            reach.encode(x=panel.number("x", "low", chart.x), x2=alt.X2("high:Q"), **base)
-        )
+        low = panel.number("x", "low", chart.x)
+        layers.append(reach.encode(x=low, x2=alt.X2("high:Q"), **base))
     points = add_marks(drawn, "point", filled=not chart.hollow, size=55, opacity=1)
     more: dict[str, Any] = {"shape": panel.look("shape")} if beside else {}
     if chart.hollow:
@@ -171,18 +169,15 @@ def draw_lines(panel: ChartPanel) -> Any:
             base["xOffset"] = alt.XOffset("beside:Q", scale=domain)
     else:
         base["x"] = _number_axis(panel, order)
-    layers = [_draw_level(panel, row) for row in level] + panel.rules("y", y)
+    levels = (add_marks(panel.base([row]), "rule", **_DASHED) for row in level)
+    layers = [mark.encode(y=panel.number("y", y)) for mark in levels] + panel.rules("y", y)
     drawn = panel.base(rows, "beside")
     if chart.ends:
-        reach = (
-            add_marks(drawn, "rule", opacity=0.5)
-            if is_ordinal
-            else add_marks(drawn, "area", opacity=0.15)
-        )
+        kind, opacity = ("rule", 0.5) if is_ordinal else ("area", 0.15)
+        reach = add_marks(drawn, kind, opacity=opacity)
         layers.append(reach.encode(y=panel.number("y", "low", y), y2=alt.Y2("high:Q"), **base))
-    line = add_marks(
-        drawn, "line", strokeWidth=2, **({"interpolate": "step-after"} if steps else {})
-    )
+    step = {"interpolate": "step-after"} if steps else {}
+    line = add_marks(drawn, "line", strokeWidth=2, **step)
     if any(ROLE in row for row in rows):
         scale = {"domain": list(DASHES), "range": list(DASHES.values())}
         line = line.encode(strokeDash=alt.StrokeDash(f"{ROLE}:N", legend=None, scale=scale))
@@ -191,11 +186,6 @@ def draw_lines(panel: ChartPanel) -> Any:
         points = add_marks(drawn, "point", filled=True, size=40, opacity=1)
         layers.append(points.encode(y=panel.number("y", y), shape=panel.look("shape"), **base))
     return set_properties(layer_charts(*layers), width=width, height=_HEIGHT)
-
-
-def _draw_level(panel: ChartPanel, row: Mapping[str, Any]) -> Any:
-    y = panel.chart.y
-    return add_marks(panel.base([row]), "rule", **_DASHED).encode(y=panel.number("y", y))
 
 
 def _number_axis(panel: ChartPanel, order: Sequence[float]) -> Any:
@@ -279,9 +269,8 @@ def draw_heat(panel: ChartPanel) -> Any:
     shade = alt.Color(f"{chart.colour}:Q", title=title, scale=scale)
     across = alt.X("low:Q", title=chart.titles.get(chart.x), scale={"nice": False, "zero": True})
     down = panel.named("y", chart.y)
-    drawn = add_marks(panel.base(), "rect").encode(
-        x=across, x2=alt.X2("high:Q"), y=down, color=shade
-    )
+    marks = add_marks(panel.base(), "rect")
+    drawn = marks.encode(x=across, x2=alt.X2("high:Q"), y=down, color=shade)
     return set_properties(drawn, width=panel.width, height=alt.Step(18))
 
 
@@ -289,11 +278,9 @@ def draw_boxes(panel: ChartPanel) -> Any:
     """How the numbers of each name are spread."""
     chart = panel.chart
     few = {"size": 8, "opacity": 0.3}
-    return (
-        add_marks(panel.base(), "boxplot", color=PLAIN, size=14, outliers=few)
-        .encode(x=panel.number("x", chart.x), y=panel.named("y", chart.y))
-        .properties(width=panel.width, height=24 * len(panel.order(chart.y)))
-    )
+    boxes = add_marks(panel.base(), "boxplot", color=PLAIN, size=14, outliers=few)
+    drawn = boxes.encode(x=panel.number("x", chart.x), y=panel.named("y", chart.y))
+    return set_properties(drawn, width=panel.width, height=24 * len(panel.order(chart.y)))
 
 
 def draw_histogram(panel: ChartPanel) -> Any:
@@ -301,20 +288,12 @@ def draw_histogram(panel: ChartPanel) -> Any:
     import altair as alt
 
     chart = panel.chart
-    title = chart.titles.get(chart.x)
-    return (
-        add_marks(panel.base(), "bar", opacity=0.55)
-        .encode(
-            x=alt.X(f"{chart.x}:Q", bin=alt.Bin(maxbins=_BINS), title=title),
-            y=alt.Y(
-                f"sum({chart.weight}):Q" if chart.weight else "count():Q",
-                stack=None,
-                title=chart.titles.get(chart.y),
-            ),
-            color=panel.look("color"),
-        )
-        .properties(width=panel.width, height=_HEIGHT)
-    )
+    bins, count = alt.Bin(maxbins=_BINS), f"sum({chart.weight})" if chart.weight else "count()"
+    x = alt.X(f"{chart.x}:Q", bin=bins, title=chart.titles.get(chart.x))
+    y = alt.Y(f"{count}:Q", stack=None, title=chart.titles.get(chart.y))
+    bars = add_marks(panel.base(), "bar", opacity=0.55)
+    drawn = bars.encode(x=x, y=y, color=panel.look("color"))
+    return set_properties(drawn, width=panel.width, height=_HEIGHT)
 
 
 def draw_points(panel: ChartPanel) -> Any:
@@ -324,10 +303,8 @@ def draw_points(panel: ChartPanel) -> Any:
     chart = panel.chart
     look = {channel: panel.look(channel) for channel in ("color", "shape")}
     if len(panel.names) > _MAX_COLOURS:
-        look = {
-            "color": encode_constant("color", PLAIN),
-            "tooltip": alt.Tooltip(f"{chart.colour}:N"),
-        }
+        look = {"color": encode_constant("color", PLAIN)}
+        look |= {"tooltip": alt.Tooltip(f"{chart.colour}:N")}
     drawn = add_marks(panel.base(), "point", filled=True, size=60, opacity=1)
     axes = {channel: panel.number(channel, channel, padding=12) for channel in ("x", "y")}
     return set_properties(drawn.encode(**axes, **look), width=panel.width, height=200)
@@ -377,7 +354,7 @@ def chart_rows(rows: Iterable[Mapping[str, Any]]) -> Any:
 
     with debug_mode(False):
         data = alt.Data(values=tuple(rows))
-    object.__setattr__(data, "__deepcopy__", partial(_return_shared, data))
+    _share(data)
     return alt.Chart(data)
 
 
@@ -403,28 +380,23 @@ def layer_charts(*layers: Any) -> Any:
 
     for layer in layers:
         if isinstance(layer.encoding, alt.SchemaBase):
-            object.__setattr__(
-                layer.encoding, "__deepcopy__", partial(_return_shared, layer.encoding)
-            )
+            _share(layer.encoding)
     return alt.layer(*layers)
 
 
-def _return_shared(shared: Any, _: Any) -> Any:
-    return shared
+def _share(part: Any) -> None:
+    """A copy of a chart has this very part."""
+    object.__setattr__(part, "__deepcopy__", lambda _: part)
 
 
 def stack_facets(drawn: Sequence[tuple[str, Any]]) -> Any:
     """The chart of each facet under its title."""
     import altair as alt
 
-    titled = [
-        alt.concat(chart).properties(
-            title={"text": strip_controls(title), "anchor": "start", "fontSize": 14, "offset": 8}
-        )
-        if title
-        else chart
-        for title, chart in drawn
-    ]
+    titled = []
+    for title, chart in drawn:
+        look = {"text": strip_controls(title), "anchor": "start", "fontSize": 14, "offset": 8}
+        titled.append(alt.concat(chart).properties(title=look) if title else chart)
     # A concat of one would only nest: the chart as it is, for those who go on with it.
     return alt.vconcat(*titled, spacing=30) if len(titled) > 1 else titled[0]
 

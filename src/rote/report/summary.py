@@ -11,6 +11,7 @@ is that at equal length. Alerts say what a reader must know before trusting a nu
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -111,34 +112,27 @@ def _overall_statements(facet: Verdicts) -> Iterator[Statement]:
     if len(judged) > _MAX_SEPARATE:
         yield Statement(_describe_sources(facet, judged), "overall")
         return
-    most = sorted(judged, key=lambda source: -sum(_count_directions(judged[source]).values()))
-    for source in most:
-        comparisons = judged[source]
-        differing = [comparison for comparison in comparisons if comparison.state == "differs"]
-        directions = {comparison.direction for comparison in differing}
+    counts = {source: _count_directions(comparisons) for source, comparisons in judged.items()}
+    for source in sorted(judged, key=lambda source: -sum(counts[source].values())):
+        directions = list(counts[source])
         yield Statement(
-            f"{source} {_describe_source(comparisons, facet.reference)}.",
+            f"{source} {_describe_source(judged[source], facet.reference)}.",
             "overall",
             source=source,
-            direction=directions.pop() if len(directions) == 1 else "",
-            state="differs" if differing else "not found",
+            direction=directions[0] if len(directions) == 1 else "",
+            state="differs" if directions else "not found",
         )
 
 
 def _judged_comparisons(facet: Verdicts, source: str) -> list[VerdictComparison]:
     """The comparisons of a source that have a verdict."""
     no_verdict = ("circular", "not tested")
-    comparisons = [comparison for comparison in facet.comparisons if comparison.source == source]
-    return [comparison for comparison in comparisons if comparison.state not in no_verdict]
+    return [c for c in facet.comparisons if c.source == source and c.state not in no_verdict]
 
 
 def _count_directions(comparisons: Sequence[VerdictComparison]) -> dict[str, int]:
     """In how many aspects a source differs each way, the most frequent first."""
-    counts: dict[str, int] = {}
-    for comparison in comparisons:
-        if comparison.state == "differs":
-            counts[comparison.direction] = counts.get(comparison.direction, 0) + 1
-    return dict(sorted(counts.items(), key=lambda pair: -pair[1]))
+    return dict(Counter(c.direction for c in comparisons if c.state == "differs").most_common())
 
 
 def _describe_source(comparisons: Sequence[VerdictComparison], reference: str) -> str:
@@ -169,19 +163,13 @@ def _describe_sources(facet: Verdicts, judged: dict[str, list[VerdictComparison]
     counts = {source: _count_directions(values) for source, values in judged.items()}
     parts: list[str] = []
     for way in ("more repetitive", "more diverse"):
-        by_count = sorted(
-            (-values[way], source) for source, values in counts.items() if way in values
-        )
+        by_count = sorted((-values[way], s) for s, values in counts.items() if way in values)
         if by_count:
             (most, first), *others = by_count
             than = f" than {facet.reference}" if not parts else ""
             names = [f"in {-most}", *(f"{source} in {-count}" for count, source in others)]
             parts.append(f"{first} is {way}{than} {join_names(names)}")
-    borderline = [
-        s
-        for s, values in judged.items()
-        if any(comparison.state == "borderline" for comparison in values)
-    ]
+    borderline = [s for s, values in judged.items() if any(c.state == "borderline" for c in values)]
     if undecided := [source for source in borderline if not counts[source]]:
         verb = "is" if len(undecided) == 1 else "are"
         parts.append(f"{join_names(undecided)} {verb} borderline")
@@ -228,9 +216,8 @@ def _difference_statement(aspect: Aspect, comparison: VerdictComparison) -> Stat
     headline = comparison.headline
     verb = headline.more if comparison.difference > 0 else headline.less
     equal = "at equal length " if comparison.equal else ""
-    pair_text = describe_pair(
-        comparison.value, comparison.other_value, headline, comparison.row.title
-    )
+    values = comparison.value, comparison.other_value
+    pair_text = describe_pair(*values, headline, comparison.row.title)
     who = f"{comparison.source} {verb} than {comparison.reference}"
     text = f"{who}: {equal}{pair_text} ({comparison.how_much})."
     return Statement(
@@ -257,11 +244,9 @@ def _no_difference_statements(facet: Verdicts) -> Iterator[Statement]:
             continue
         if len(none) == 1:
             (comparison,) = none
-            about = f"{comparison.source} and {comparison.reference}"
-            detected = f"; {comparison.detected} or more would have been detected" * bool(
-                comparison.detected
-            )
-            sizes = f"{comparison.how_much}{detected}"
+            about, sizes = f"{comparison.source} and {comparison.reference}", comparison.how_much
+            if comparison.detected:
+                sizes += f"; {comparison.detected} or more would have been detected"
         else:
             what = "pairs" if facet.reference is None else "sources"
             about = f"{len(none)} of {len(aspect.comparisons)} {what}"
@@ -312,11 +297,8 @@ def _extreme_statements(
     result: Result, headline: Headline, aspect: str, sources: Sequence[str]
 ) -> list[Statement]:
     """Of a study: which source has most of a value and which least."""
-    values = {
-        name: result.by_source[name].values.get(headline.value, math.nan)
-        for name in sources
-        if name in result.by_source
-    }
+    known = [name for name in sources if name in result.by_source]
+    values = {n: result.by_source[n].values.get(headline.value, math.nan) for n in known}
     defined = {name: value for name, value in values.items() if not math.isnan(value)}
     if not defined:
         return []
@@ -325,29 +307,19 @@ def _extreme_statements(
     highest = format_value(defined[most], headline)
     if len(defined) == 1 or defined[least] == defined[most]:
         only = most if len(defined) == 1 else "all sources alike"
-        at_source = result.by_source[most]
-        ends = at_source.ends(headline.value)
+        ends = result.by_source[most].ends(headline.value)
         level = result.interval.level if result.interval else None
-        interval = (
-            format_interval(level, ends, format_percent)
-            if headline.percent
-            else format_interval(level, ends)
-        )
+        shown = [format_percent] if headline.percent else []
+        interval = format_interval(level, ends, *shown)
         text = f"{aspect}: {highest}{unit}, {only}{interval}."
         return [Statement(text, "found", result.measure, headline.value)]
     low = result.by_source[least].ends(headline.value)[1]
     high = result.by_source[most].ends(headline.value)[0]
-    order = (
-        ""
-        if math.isnan(low) or math.isnan(high)
-        else "; their intervals do not overlap"
-        if low < high
-        else "; their intervals overlap"
-    )
-    text = (
-        f"{aspect}: from {format_value(defined[least], headline)} ({least}) to {highest} ({most})"
-        f"{unit}{order}."
-    )
+    order = ""
+    if not (math.isnan(low) or math.isnan(high)):
+        order = f"; their intervals {'do not ' * (low < high)}overlap"
+    lowest = format_value(defined[least], headline)
+    text = f"{aspect}: from {lowest} ({least}) to {highest} ({most}){unit}{order}."
     return [Statement(text, "found", result.measure, headline.value)]
 
 
@@ -387,9 +359,8 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
             yield "Few texts", f"fewer than {FEW} texts: {sizes}: {words}."
     means = {name: facet.words[name] / facet.texts[name] for name in names if facet.texts[name]}
     if short := [name for name, mean in means.items() if mean < _SHORT_TEXT]:
-        sizes = name_some(
-            [f"{name} ({format_number(means[name], '.0f')})" for name in short], _MAX_LISTED
-        )
+        words = [f"{name} ({format_number(means[name], '.0f')})" for name in short]
+        sizes = name_some(words, _MAX_LISTED)
         yield "Short texts", f"fewer than {_SHORT_TEXT} words on average: {sizes}."
     if facet.reference in means:
         base = means[str(facet.reference)]
@@ -405,10 +376,8 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
         yield "Lengths", facet.unequal_note
     for what, inside in facet.circular.items():
         verb = "occurs" if len(inside) == 1 else "occur"
-        yield (
-            "Circular",
-            f"{join_names(inside)} {verb} in the {what} itself: no verdict rests on that.",
-        )
+        circle = f"{join_names(inside)} {verb} in the {what} itself"
+        yield "Circular", f"{circle}: no verdict rests on that."
     if facet.power_note:
         yield "Power", facet.power_note
     for name, why in facet.left_out.items():

@@ -38,16 +38,7 @@ _RESERVED = frozenset(
     "propertyIsEnumerable __defineGetter__ __defineSetter__ __lookupGetter__ "
     "__lookupSetter__".split()
 )
-_WITH_TOOLTIP = (
-    "point",
-    "circle",
-    "square",
-    "bar",
-    "tick",
-    "rect mark",
-    "rule mark",
-    "symbol mark",
-)
+_WITH_TOOLTIP = "point|circle|square|bar|tick|rect mark|rule mark|symbol mark".split("|")
 """Marks of one row each; a line or an area would tell of its first point alone."""
 _NUMBER = re.compile(r"-?\d+\.\d{5,}(?:e-?\d+)?")
 
@@ -87,13 +78,9 @@ def svg_element(spec: str, prefix: str, title: str, says: str) -> str:
     root = ElementTree.fromstring(render_svg(spec))
     across, down = _svg_size(root)
     box = root.get("viewBox", f"0 0 {across} {down}")
-    first = next(iter(root), None)
-    if (
-        first is not None
-        and _local_name(first) == "rect"
-        and first.get("fill") in ("white", "#fff")
-    ):
-        root.remove(first)
+    for paper in root[:1]:
+        if _local_name(paper) == "rect" and paper.get("fill") in ("white", "#fff"):
+            root.remove(paper)
     inside = "".join(_serialize(child, prefix) for child in root)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="{prefix}-t '
@@ -117,11 +104,8 @@ def render_png(spec: str) -> bytes:
 
 
 # Without these, names of elements would be written with a prefix.
-for _prefix, _space in (
-    ("", "http://www.w3.org/2000/svg"),
-    ("xlink", "http://www.w3.org/1999/xlink"),
-):
-    ElementTree.register_namespace(_prefix, _space)
+ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 @lru_cache(maxsize=128)
@@ -164,23 +148,24 @@ def _tooltip(element: ElementTree.Element) -> str:
     if element.get("aria-roledescription") not in _WITH_TOOLTIP:
         return ""
     parts = (element.get("aria-label") or "").split("; ")
-    lines = [_NUMBER.sub(_shorten_number, part) for part in parts if part != "role: source"]
-    return f"<title>{_escape_text(chr(10).join(lines))}</title>"
-
-
-def _shorten_number(number: re.Match[str]) -> str:
-    return format_number(float(number[0]), ".4g")
+    shown = "\n".join(part for part in parts if part != "role: source")
+    short = _NUMBER.sub(lambda number: format_number(float(number[0]), ".4g"), shown)
+    return f"<title>{_escape_text(short)}</title>"
 
 
 def _is_invisible(element: ElementTree.Element, name: str) -> bool:
     """What is not seen: Vega leaves many empty groups and frames."""
-    if element.get("display") == "none" or element.get("opacity") == "0":
+    if _is_hidden(element):
         return True
     # The frame of a group is a path without colours of its own, inside fill="none".
     plain = element.get("fill") is None and element.get("stroke") is None
     return name == "path" and (
         not element.get("d") or (plain and "background" in element.get("class", ""))
     )
+
+
+def _is_hidden(element: ElementTree.Element) -> bool:
+    return element.get("display") == "none" or element.get("opacity") == "0"
 
 
 def _prefix_ids(key: str, value: str, prefix: str) -> str:
@@ -232,17 +217,17 @@ def widen_margins(root: ElementTree.Element) -> None:
     root.set("width", str(size[0]))
     root.set("height", str(size[1]))
     root.set("viewBox", f"{left} {top} {size[0]} {size[1]}")
-    first = next(iter(root), None)
-    if first is not None and first.tag.endswith("rect"):  # the paper
-        for name, value in zip(("x", "y", "width", "height"), (left, top, *size)):
-            first.set(name, str(value))
+    for paper in root[:1]:
+        if paper.tag.endswith("rect"):
+            for name, value in zip(("x", "y", "width", "height"), (left, top, *size)):
+                paper.set(name, str(value))
 
 
 def _visible_texts(
     element: ElementTree.Element, matrix: Matrix
 ) -> list[tuple[ElementTree.Element, Matrix]]:
     """Every text that is seen, and where its own coordinates lie."""
-    if element.get("display") == "none" or element.get("opacity") == "0":
+    if _is_hidden(element):
         return []
     inner = _transform(matrix, element.get("transform", ""))
     texts = [(element, inner)] if element.tag.endswith("}text") else []
@@ -261,14 +246,8 @@ def _transform(matrix: Matrix, transform: str) -> Matrix:
             matrix = (a * x, b * x, c * y, d * y, e, f)
         else:
             cos, sin = math.cos(math.radians(x)), math.sin(math.radians(x))
-            matrix = (
-                a * cos + c * sin,
-                b * cos + d * sin,
-                c * cos - a * sin,
-                d * cos - b * sin,
-                e,
-                f,
-            )
+            turned = a * cos + c * sin, b * cos + d * sin, c * cos - a * sin, d * cos - b * sin
+            matrix = (*turned, e, f)
     return matrix
 
 

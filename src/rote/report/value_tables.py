@@ -91,13 +91,8 @@ def undeclared_table(name: str) -> Table:
 
 def page_sheets(result: Result) -> list[Sheet]:
     """The tables of a result in a report; the first rows of each are on the page."""
-    return [
-        sheet
-        for table in further_tables(result)
-        if table.page
-        for sheet in make_sheets(table, result)
-        if sheet.data
-    ]
+    tables = [table for table in further_tables(result) if table.page]
+    return [sheet for table in tables for sheet in make_sheets(table, result) if sheet.data]
 
 
 def _declared_tables(measure: str) -> Sequence[Table]:
@@ -164,26 +159,20 @@ def sources_sheet(
     sizes: dict[tuple[str, str], list[str]] = {}
     data = []
     for facet, parts in facets:
-        rows = {
-            (result_key(part), row.value): row
-            for part in parts
-            for row in make_grid(part)
-            if chosen(row)
-        }
+        every = [(result_key(part), row) for part in parts for row in make_grid(part)]
+        rows = {(key, row.value): row for key, row in every if chosen(row)}
         grid_rows |= rows
         for name, row in rows.items():
             sizes.setdefault(name, []).append(row.matched_at)
         for source in order_sources(parts):
-            source_result = next(
-                part.by_source[source] for part in parts if source in part.by_source
-            )
+            size = next(part.by_source[source] for part in parts if source in part.by_source)
             data.append(
                 {
                     "facet": facet,
                     "source": source,
                     "reference": source == parts[0].reference,
-                    "texts": source_result.texts,
-                    "words": source_result.words,
+                    "texts": size.texts,
+                    "words": size.words,
                     "values": {name: row.cells.get(source) for name, row in rows.items()},
                 }
             )
@@ -191,9 +180,7 @@ def sources_sheet(
     within = bool(results) and "within" in dict(results[0].signature.settings)
     columns = [
         *([Column("task")] if faceted else []),
-        Column("source"),
-        Column("sets" if within else "texts", kind="count"),
-        Column("words", kind="count"),
+        *make_columns(f"source {'sets' if within else 'texts'}:count words:count"),
         *(
             _value_column(name, row, titles[name[0]] if titles else "", sizes[name])
             for name, row in grid_rows.items()
@@ -245,9 +232,8 @@ def _transposed_sheet(
 
     def make(row: Mapping[str, Any]) -> list[Cell]:
         name: tuple[str, str] = row["name"]
-        column = _value_column(
-            name, grid_rows[name], titles.get(name[0], ""), [grid_rows[name].matched_at]
-        )
+        value = grid_rows[name]
+        column = _value_column(name, value, titles.get(name[0], ""), [value.matched_at])
         return [
             Cell(column.heading, below=tuple(column.note.splitlines()), full=column.field),
             *(_value_cell(source_row["values"].get(name)) for source_row in data),
@@ -255,18 +241,12 @@ def _transposed_sheet(
 
     columns = [Column("value")]
     for source_row in data:
-        who = (
-            f"{source_row['facet']}: {source_row['source']}"
-            if source_row["facet"]
-            else source_row["source"]
-        )
+        who = ": ".join(filter(None, (source_row["facet"], source_row["source"])))
         ends = (f"{who} low", f"{who} high")
         also = Column(f"{who} p", also=Column(f"{who} at equal size"))
         size = f"{several(source_row['texts'], 'text')}, {several(source_row['words'], 'word')}"
-        lines = [*(["reference"] if source_row["reference"] else []), size]
-        columns.append(
-            Column(who, shorten_name(who), "number", ends=ends, also=also, note="\n".join(lines))
-        )
+        below = f"reference\n{size}" if source_row["reference"] else size
+        columns.append(Column(who, shorten_name(who), "number", ends=ends, also=also, note=below))
     rows = [{"name": name} for name in sorted(grid_rows, key=effect)]
     return Sheet(id, heading, columns, rows, make, note=note, limit=_MAX_SHOWN, wide=True)
 
@@ -329,25 +309,19 @@ def _two_way_sheet(
 ) -> Sheet:
     rest = [field for field in result.by if field != across]
     delta = Column("delta", kind="share", signed=True, optional=True)
-    ends = ("low", "high")
+    cell = Column("estimate", kind="number", ends=("low", "high"), mark="mark", also=delta)
+    compared = any(defined(row["delta"]) for row in rows)
     table = Table(
         "across",
         f"{title}: {' and '.join(rest) or 'values'} by {across}",
         (Column("value"), *(Column(_field_key(field), field) for field in rest)),
         by="value",
-        note="in brackets the difference from the reference"
-        if any(defined(row["delta"]) for row in rows)
-        else "",
+        note="in brackets the difference from the reference" if compared else "",
         limit=_MAX_SHOWN,
-        pivot=Pivot(
-            "across", Column("estimate", kind="number", ends=ends, mark="mark", also=delta)
-        ),
+        pivot=Pivot("across", cell),
     )
-    (sheet,) = make_sheets(
-        table,
-        replace(result, tables={**result.tables, "across": rows}, reference=None),
-        id=f"across-{name}",
-    )
+    with_rows = replace(result, tables={**result.tables, "across": rows}, reference=None)
+    (sheet,) = make_sheets(table, with_rows, id=f"across-{name}")
     return replace(sheet, limit=_MAX_SHOWN, wide=True, chosen=lambda lines, count: lines)
 
 
@@ -407,15 +381,11 @@ def comparisons_sheet(
             *(alike if margins else []),
         ]
 
+    ends = ("difference_low", "difference_high")
     columns = [
         *([Column("task")] if faceted else []),
         *make_columns("source measure value"),
-        Column(
-            "difference",
-            kind="number",
-            ends=("difference_low", "difference_high"),
-            note="source - reference",
-        ),
+        Column("difference", kind="number", ends=ends, note="source - reference"),
         Column("p", kind="p", note="corrected"),
         Column("detectable", kind="number", note="smallest, 80% power"),
     ]
@@ -426,10 +396,8 @@ def comparisons_sheet(
             Column("detectable at equal size", kind="number", note="smallest, 80% power"),
         ]
     if margins:
-        columns += [
-            Column("margin", kind="number"),
-            Column("p of equivalence", kind="p", note="corrected"),
-        ]
+        columns.append(Column("margin", kind="number"))
+        columns.append(Column("p of equivalence", kind="p", note="corrected"))
     return Sheet(
         id,
         "Differences and p-values",
@@ -488,9 +456,7 @@ def _value_cell(value: Value | None) -> Cell:
         low, high = (round_like(end, value.estimate) for end in (value.low, value.high))
         below.append(f"[{low}, {high}]")
     if not math.isnan(value.matched):
-        spread = round_like(value.matched_reach, value.matched)
-        equal = round_number(value.matched) + (f" ±{spread}" if spread else "")
-        below.append(f"= {equal}{value.matched_mark}")
+        below.append(f"= {value.matched_text}{value.matched_mark}")
     return Cell(round_number(value.estimate), plain, value.mark, tuple(below))
 
 

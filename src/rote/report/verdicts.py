@@ -17,6 +17,7 @@ not at all.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -114,8 +115,7 @@ class VerdictComparison:
         if self.equal or not self.level or any(math.isnan(cell.low) for cell in cells):
             return math.nan, math.nan
         first, second = (
-            ValueEstimate(cell.estimate, (cell.low, cell.high), n)
-            for cell, n in zip(cells, self.units)
+            ValueEstimate(c.estimate, (c.low, c.high), n) for c, n in zip(cells, self.units)
         )
         assert callable(interval)
         low, high = interval(first, second, self.level, paired=False)
@@ -239,7 +239,10 @@ class VerdictComparison:
     def values(self) -> str:
         if self.by_length:
             return "–"
-        mine, theirs = (format_value(v, self.headline) for v in (self.value, self.other_value))
+        return self._pair(self.value, self.other_value)
+
+    def _pair(self, value: float, other: float) -> str:
+        mine, theirs = (format_value(number, self.headline) for number in (value, other))
         return f"{mine} against {theirs}"
 
     @property
@@ -263,10 +266,7 @@ class VerdictComparison:
         """Both values over whole texts, where the verdict is that at equal length."""
         if not (self.equal or self.by_length):
             return ""
-        mine, theirs = (
-            format_value(cell.estimate, self.headline) for cell in (self.cell, self.reference_cell)
-        )
-        return f"{mine} against {theirs}"
+        return self._pair(self.cell.estimate, self.reference_cell.estimate)
 
     def amount(self, difference: float) -> str:
         """A difference with its sign: in points, or with the digits of the two values."""
@@ -344,16 +344,12 @@ class Verdicts:
     @property
     def unequal(self) -> dict[str, int]:
         """Sources, or pairs, without a usable equal length, and in how many aspects."""
-        counts: dict[str, int] = {}
-        for comparison in self.comparisons:
-            if comparison.by_length:
-                name = (
-                    comparison.source
-                    if self.reference
-                    else f"{comparison.source} − {comparison.reference}"
-                )
-                counts[name] = counts.get(name, 0) + 1
-        return counts
+        return Counter(self.name_pair(c) for c in self.comparisons if c.by_length)
+
+    def name_pair(self, comparison: VerdictComparison) -> str:
+        """The source; where all pairs are compared, both."""
+        source, other = comparison.source, comparison.reference
+        return source if self.reference else f"{source} − {other}"
 
     @property
     def power_note(self) -> str:
@@ -385,10 +381,8 @@ class Verdicts:
         effects = [c.effect for c in self.comparisons if math.isfinite(c.effect)]
         ends = [end for comparison in self.comparisons for end in comparison.effect_interval]
         most = 2 * max(map(abs, effects), default=1.0) or 1.0
-        low, high = (
-            choose((end for end in ends if math.isfinite(end)), default=0.0)
-            for choose in (min, max)
-        )
+        finite = [end for end in ends if math.isfinite(end)]
+        low, high = min(finite, default=0.0), max(finite, default=0.0)
         return max(-most, min(low, -most / 8)), min(most, max(high, most / 8))
 
     @property
@@ -432,11 +426,8 @@ class Verdicts:
     @property
     def values_note(self) -> str:
         equal = any(aspect.equal for aspect in self.aspects)
-        parts = (
-            "Values at equal length where they move with length." if equal else "",
-            f"Corrected: {self.correction}." if self.correction else "",
-        )
-        return " ".join(filter(None, parts))
+        notes = ["Values at equal length where they move with length."] if equal else []
+        return " ".join([*notes, *([f"Corrected: {self.correction}."] if self.correction else [])])
 
 
 def direction_words(headline: Headline, row: GridRow) -> tuple[str, str]:
@@ -452,20 +443,13 @@ def judge_facets(results: Sequence[Result]) -> list[Verdicts]:
         if not isinstance(of_result(result.measure), Study):
             for facet, part in split_facets(result):
                 parts.setdefault(facet.title, []).append(part)
-    corrections = list_families(results)
-    return [
-        _judge_facet(
-            f"verdicts-{place}" if place else "verdicts",
-            title,
-            facet_parts,
-            "; ".join(
-                describe_family(row)
-                for row in corrections
-                if row["facet"] == title and row.get("of", "verdicts") == "verdicts"
-            ),
-        )
-        for place, (title, facet_parts) in enumerate(parts.items())
-    ]
+    families = [f for f in list_families(results) if f.get("of", "verdicts") == "verdicts"]
+    facets = []
+    for place, (title, facet_parts) in enumerate(parts.items()):
+        correction = "; ".join(describe_family(f) for f in families if f["facet"] == title)
+        id = f"verdicts-{place}" if place else "verdicts"
+        facets.append(_judge_facet(id, title, facet_parts, correction))
+    return facets
 
 
 def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) -> Verdicts:
@@ -484,26 +468,20 @@ def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) 
             name = record.aspect(headline)
             aspect_names = {item.name for item in aspects}
             # A study may hold a measure twice.
-            others = (f"{name} ({time})" for time in range(2, len(parts) + 2))
-            name = (
-                name
-                if name not in aspect_names
-                else next(item for item in others if item not in aspect_names)
-            )
+            names_of = (name, *(f"{name} ({time})" for time in range(2, len(parts) + 2)))
+            name = next(item for item in names_of if item not in aspect_names)
             comparisons = list(_compare_sources(part, headline, inside))
             if any(_is_defined(item) for item in comparisons):
                 section = f"values-{result_key(part)}"
                 row = comparisons[0].row
                 aspects.append(Aspect(name, part.measure, row, headline, section, comparisons))
             elif comparisons:
-                left_out[name] = _missing_reason(part)
-    sizes = {
-        name: max(
-            (part.by_source[name] for part in parts if name in part.by_source),
-            key=lambda comparison: comparison.texts,
-        )
-        for name in names
-    }
+                notes = [*part.notes, *(note for s in part.by_source.values() for note in s.notes)]
+                left_out[name] = notes[0] if notes else "undefined for these texts"
+    sizes = {}
+    for name in names:
+        sizes_of_name = [part.by_source[name] for part in parts if name in part.by_source]
+        sizes[name] = max(sizes_of_name, key=lambda size: size.texts)
     order = _order_sources(aspects, [n for n in names if n != reference and not is_input(n)])
     aspects = [
         replace(aspect, comparisons=sorted(aspect.comparisons, key=lambda o: order.index(o.source)))
@@ -531,9 +509,7 @@ def _order_sources(aspects: Sequence[Aspect], names: Sequence[str]) -> list[str]
         for comparison in aspect.comparisons:
             if aspect.row.higher != "neither" and not math.isnan(comparison.effect):
                 effects[comparison.source].append(comparison.effect)
-    mean = {
-        name: sum(values) / len(values) if values else -math.inf for name, values in effects.items()
-    }
+    mean = {name: sum(each) / len(each) if each else -math.inf for name, each in effects.items()}
     return sorted(names, key=lambda name: -mean[name])
 
 
@@ -559,14 +535,6 @@ def _is_defined(comparison: VerdictComparison) -> bool:
     )
 
 
-def _missing_reason(result: Result) -> str:
-    notes = [
-        *result.notes,
-        *(note for source_result in result.by_source.values() for note in source_result.notes),
-    ]
-    return notes[0] if notes else "undefined for these texts"
-
-
 def _compare_sources(
     result: Result, headline: Headline, inside: Mapping[str, Sequence[str]]
 ) -> Iterator[VerdictComparison]:
@@ -576,37 +544,34 @@ def _compare_sources(
     if row is None:
         return
     circular_sources = inside.get(_circular_value(result)[0], ())
-    compared = any(
-        not math.isnan(comparison.matched_difference)
-        for comparison in _test_cells(result, row).values()
-    ) or any(NO_LENGTH in note for note in result.notes)
-    for (source, reference), test in _test_cells(result, row).items():
-        cell, reference_cell = row.cells[source], row.cells[reference]
+    tests = _test_cells(result, row)
+    compared = any(not math.isnan(test.matched_difference) for test in tests.values())
+    compared = compared or any(NO_LENGTH in note for note in result.notes)
+    for (source, reference), test in tests.items():
         comparison = VerdictComparison(
             headline,
             row,
-            *(source, reference, cell, reference_cell, test),
+            source,
+            reference,
+            row.cells[source],
+            row.cells[reference],
+            test,
             level=result.interval.level if result.interval else 0.0,
             units=(result.by_source[source].units, result.by_source[reference].units),
             equal=not math.isnan(test.matched_difference),
             state="not tested",
         )
-        state, why = _judge_comparison(
-            comparison, {source, reference} & {*circular_sources}, compared
-        )
+        circles = {source, reference} & {*circular_sources}
+        state, why = _judge_comparison(comparison, circles, compared)
         yield replace(comparison, state=state, why=why)
 
 
 def _test_cells(result: Result, row: GridRow) -> dict[tuple[str, str], GridCell]:
     """What is known of each difference, by the two sources."""
     if result.reference == EACH:
-        pairs = next(
-            (pair_row for pair_row in make_pair_grid(result) if pair_row.value == row.value), None
-        )
-        ends = {
-            f"{test['source']} − {test['reference']}": (test["source"], test["reference"])
-            for test in result.comparisons
-        }
+        pairs = next((pair for pair in make_pair_grid(result) if pair.value == row.value), None)
+        both = [(test["source"], test["reference"]) for test in result.comparisons]
+        ends = {" − ".join(names): names for names in both}
         return {ends[name]: cell for name, cell in pairs.cells.items()} if pairs else {}
     reference = row.cells.get(str(result.reference))
     if reference is None:
@@ -700,15 +665,10 @@ def rank_aspect(aspect: Aspect) -> dict[str, Rank]:
     cells = {}
     for comparison in aspect.comparisons:
         if not comparison.by_length:
-            cells[comparison.source] = comparison.cell, comparison.equal, comparison.turn
-            cells[comparison.reference] = (
-                comparison.reference_cell,
-                comparison.equal,
-                comparison.turn,
-            )
-    values = {
-        name: cell.matched if equal else cell.estimate for name, (cell, equal, _) in cells.items()
-    }
+            about = comparison.equal, comparison.turn
+            cells[comparison.source] = comparison.cell, *about
+            cells[comparison.reference] = comparison.reference_cell, *about
+    values = {n: cell.matched if equal else cell.estimate for n, (cell, equal, _) in cells.items()}
     known = [name for name, value in values.items() if not math.isnan(value)]
     order = sorted(known, key=lambda name: cells[name][2] * values[name])
     apart = {frozenset((c.source, c.reference)) for c in aspect.comparisons if c.state == "differs"}
@@ -729,11 +689,7 @@ def rank_sources(verdicts: Verdicts) -> tuple[list[str], Mapping[str, Mapping[st
     counted = [a.name for a in verdicts.aspects if a.row.higher != "neither"] or list(by_aspect)
 
     def place(source: str) -> tuple[int, float]:
-        ranks_of_source = [
-            by_aspect[name][source].rank for name in counted if source in by_aspect[name]
-        ]
-        return len(counted) - len(ranks_of_source), sum(ranks_of_source) / max(
-            len(ranks_of_source), 1
-        )
+        ranks = [by_aspect[name][source].rank for name in counted if source in by_aspect[name]]
+        return len(counted) - len(ranks), sum(ranks) / max(len(ranks), 1)
 
     return sorted(verdicts.sources, key=place), by_aspect

@@ -125,11 +125,8 @@ def gather_notes(result: Result) -> list[tuple[str, list[str]]]:
         for note in source_result.notes:
             about.setdefault(_without_numbers(note), []).append((source, note))
     return [
-        (
-            _join_notes([note for _, note in notes_by_source]) if notes_by_source else line,
-            [source for source, _ in notes_by_source],
-        )
-        for line, notes_by_source in about.items()
+        (_join_notes([note for _, note in of]) if of else line, [source for source, _ in of])
+        for line, of in about.items()
     ]
 
 

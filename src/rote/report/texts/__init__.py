@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def page_environment(package: str, **settings: Any) -> Environment:
+    """The templates in the folder `pages` of a package; whatever they print is escaped."""
+    from jinja2 import Environment, PackageLoader
+
+    return Environment(
+        loader=PackageLoader(package, "pages"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **settings,
+    )
 
 
 def render_page(name: str, script: str, **values: Any) -> str:
     """The page `name` of this room, with what is shown in it and its script."""
-    from jinja2 import Environment, FunctionLoader
     from markupsafe import Markup
 
-    folder = files("rote.report.texts").joinpath("pages")
-    environment = Environment(
-        loader=FunctionLoader(lambda file: folder.joinpath(file).read_text("utf-8")),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    page = environment.get_template(name)
-    return page.render(script=Markup(script), script_hash=digest, **values)
+    page = page_environment("rote.report.texts").get_template(name)
+    return page.render(script=Markup(script), script_hash=content_hash(script), **values)
+
+
+def content_hash(text: str) -> str:
+    """By which a page's policy knows its own script and style."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

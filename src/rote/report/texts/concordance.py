@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -14,11 +14,8 @@ from rote.core.document import Annotation
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.table import Column, make_columns
-from rote.report.screen import TableListing, rows_table
+from rote.report.screen import TableListing, cut_text, rows_table
 from rote.report.terminal import isolate_direction, strip_controls
-
-if TYPE_CHECKING:
-    from rich.text import Text
 
 _GAP = 2
 _LEAST_CONTEXT = 8
@@ -38,17 +35,12 @@ class ConcordanceLine:
 
 def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[Text]:
     """Lines of the given width: the matches one below the other, then whose they are."""
-    from rich.cells import cell_len
-    from rich.text import Text
 
     if not lines:
         return
     matches = [_match_rows(line) for line in lines]
     whose = [[strip_controls(line.document), strip_controls(line.author or "")] for line in lines]
-    sizes = [
-        min(max(map(cell_len, column)), width // share)
-        for column, share in zip(zip(*whose), (5, 7))
-    ]
+    sizes = [min(max(map(cell_len, c)), width // share) for c, share in zip(zip(*whose), (5, 7))]
     columns_width = sum(size + _GAP for size in sizes if size)
     around = [(strip_controls(line.before), strip_controls(line.after)) for line in lines]
     widest = max(cell_len(row) for rows in matches for row in rows)
@@ -62,14 +54,13 @@ def concordance_lines(lines: Sequence[ConcordanceLine], width: int) -> Iterator[
         line_text.append(gap + _pad_start(after, right))
         for name, size in zip(names, sizes):
             if size:
-                line_text.append(gap + _pad_start(_cut_text(name, size), size), style="dim")
+                line_text.append(gap + _pad_start(cut_text(name, size), size), style="dim")
         line_text.rstrip()
         yield line_text
         for name, row in zip([n for n in line.items if n != "word"], rows[1:]):
             # The label stands where the words before the match stand, close to what it names.
-            yield Text(
-                f"{_pad_end(strip_controls(name), left)}{gap}{row}", style="dim", no_wrap=True
-            )
+            label = _pad_end(strip_controls(name), left)
+            yield Text(f"{label}{gap}{row}", style="dim", no_wrap=True)
 
 
 def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
@@ -83,22 +74,16 @@ def count_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     for row in rows:
         phrase = "" if row["phrase"] == last else row["phrase"]
         last = row["phrase"]
-        table_rows.append(
-            {**row, "phrase": phrase if phrases else None, "items": _phrase_text(row)}
-        )
-    columns = make_columns("phrase? layer items")
-    return rows_table(
-        [*columns, *_count_columns("occurrences", "documents", "authors")], table_rows
-    )
+        shown_phrase = phrase if phrases else None
+        table_rows.append({**row, "phrase": shown_phrase, "items": _phrase_text(row)})
+    counts = _count_columns("occurrences", "documents", "authors")
+    return rows_table([*make_columns("phrase? layer items"), *counts], table_rows)
 
 
 def group_table(listing: Any, console: Any) -> None:
     """Matches by group, and how evenly they are spread over all groups."""
-    columns = [
-        Column("group", listing.about["by"]),
-        *_count_columns("matches", "documents", "words"),
-    ]
-    console.print(rows_table(columns, listing.rows))
+    counts = _count_columns("matches", "documents", "words")
+    console.print(rows_table([Column("group", listing.about["by"]), *counts], listing.rows))
     spread = listing.about["dispersion"]
     console.print(
         f"over {several(spread['groups'], 'group')}: Juilland's D "
@@ -120,13 +105,14 @@ def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListi
 def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     """Words beside a match, with how strongly they go with it."""
     columns = [
-        *(Column("word"), *_count_columns("near"), Column("expected", kind="number", decimals=1)),
-        *(
-            *_count_columns("count"),
-            Column("g2", "G2", "number", 1),
-            Column("pmi", "PMI", "number", 2),
-        ),
-        *(Column("t", kind="number", decimals=2), Column("log_dice", "logDice", "number", 2)),
+        Column("word"),
+        *_count_columns("near"),
+        Column("expected", kind="number", decimals=1),
+        *_count_columns("count"),
+        Column("g2", "G2", "number", 1),
+        Column("pmi", "PMI", "number", 2),
+        Column("t", kind="number", decimals=2),
+        Column("log_dice", "logDice", "number", 2),
     ]
     return rows_table(columns, rows)
 
@@ -134,9 +120,9 @@ def collocate_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
 def frequent_table(rows: Sequence[Mapping[str, Any]]) -> TableListing:
     """The most frequent n-grams: one row each; examples take what room is left."""
     columns = [
-        *(Column("rank", kind="count"), Column("items", "n-gram")),
+        *make_columns("rank:count items=n-gram"),
         *_count_columns("count", "documents"),
-        Column("example", kind="text", optional=True),
+        *make_columns("example?:text"),
     ]
     return rows_table(columns, [{**row, "items": " ".join(row["items"])} for row in rows])
 
@@ -149,7 +135,6 @@ def _count_columns(*names: str) -> list[Column]:
 
 def _match_rows(line: ConcordanceLine) -> list[str]:
     """The match, and below it the items of each layer, in columns if there are as many."""
-    from rich.cells import cell_len, set_cell_size
 
     if not line.items:
         return [strip_controls(line.match)]
@@ -166,23 +151,13 @@ def _phrase_text(row: Mapping[str, Any]) -> str:
     return " ".join(row["items"]) if row["items"] else str(row["phrase"])
 
 
-def _cut_text(text: str, size: int) -> str:
-    """A text of at most so many cells; a sign says that there was more."""
-    from rich.cells import cell_len, set_cell_size
-
-    return text if cell_len(text) <= size else set_cell_size(text, size - 1).rstrip() + "…"
-
-
 def _pad_start(text: str, size: int) -> str:
     """The beginning of a text in so many cells, padded."""
-    from rich.cells import set_cell_size
-
     return isolate_direction(set_cell_size(text, size))
 
 
 def _pad_end(text: str, size: int) -> str:
     """The end of a text in so many cells, padded on the left."""
-    from rich.cells import cell_len
 
     first, room = len(text), size
     while first and cell_len(text[first - 1]) <= room:

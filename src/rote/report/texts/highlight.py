@@ -169,8 +169,7 @@ def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Te
 
 
 def _short_label(label: str) -> str:
-    cut_label = strip_controls(label[:_LABEL_WIDTH])
-    return cut_label if len(label) <= _LABEL_WIDTH else cut_label + "…"
+    return strip_controls(label[:_LABEL_WIDTH]) + "…" * (len(label) > _LABEL_WIDTH)
 
 
 def _trim_mark(text: str, span: Mark) -> Mark | None:

@@ -113,11 +113,8 @@ def filter_fields(row: Mapping[str, Any]) -> dict[str, str]:
     if "item" in row:
         return {"task": row["task"], "part": row["part"], "source": str(row.get("source", ""))}
     kept_in = (row.get("kept") or {}).get("source", "elsewhere")
-    return {
-        "what": row.get("kind", "run"),
-        "source": str(row.get("source", "")),
-        "kept in": str(kept_in),
-    }
+    source = str(row.get("source", ""))
+    return {"what": row.get("kind", "run"), "source": source, "kept in": str(kept_in)}
 
 
 def filter_choices(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -164,10 +161,8 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
     """One row for the eye: a heading, how sure it is, and both sides."""
     if "item" in row:
         heading = f"{row['task']}: {row['item']}, {row['part']}"
-        sure = [
-            f"score {format_number(row['score'], '.2f')}",
-            f"{format_number(row['bits'], '.0f')} bits",
-        ]
+        score, bits = format_number(row["score"], ".2f"), format_number(row["bits"], ".0f")
+        sure = [f"score {score}", f"{bits} bits"]
         if row.get("answered") is not None:
             sure.append("its answer follows" if row["answered"] else "without its answer")
         if row.get("twins"):
@@ -186,22 +181,15 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
         names = ("taken out", "kept")
         counterpart = row.get("kept") or {"text": "in the corpus that was compared with"}
     texts = (row.get("text", ""), counterpart.get("text", ""))
-    return {
-        "heading": mask_controls(heading),
-        "said": mask_controls(", ".join(sure)),
-        "sides": [
-            {
-                "name": name,
-                "place": mask_controls(_describe_place(side)) if "id" in side else "",
-                "before": mask_controls(side.get("before", "")),
-                "after": mask_controls(side.get("after", ""))
-                if not str(side.get("text", "")).endswith("…")
-                else "",
-                "parts": list(parts),
-            }
-            for name, side, parts in zip(names, (row, counterpart), _mark_shared(*texts))
-        ],
-    }
+    sides = []
+    for name, side, parts in zip(names, (row, counterpart), _mark_shared(*texts)):
+        cut = str(side.get("text", "")).endswith("…")
+        place = mask_controls(_describe_place(side)) if "id" in side else ""
+        before, after = (mask_controls(side.get(end, "")) for end in ("before", "after"))
+        around = {"before": before, "after": "" if cut else after}
+        sides.append({"name": name, "place": place, **around, "parts": list(parts)})
+    said = mask_controls(", ".join(sure))
+    return {"heading": mask_controls(heading), "said": said, "sides": sides}
 
 
 def _describe_place(row: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from rote.report.texts import render_page
 from rote.report.texts.highlight import BLANK_LINES, MarkedPiece, cut_pieces, mark_paragraphs
 from rote.search.trace.evidence import EvidencePassage, Span, common_words
 from rote.search.trace.options import MEANING
-from rote.search.trace.trace import Trace, TracedText
+from rote.search.trace.trace import Trace
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -102,11 +102,9 @@ def print_trace(traced: Trace, console: Any) -> None:
             console.print(span_line, highlight=False, no_wrap=True, crop=True)
     total, shown_spans = sum(traced.span_counts.values()), min(_SCREEN, len(traced.spans))
     if shown_spans < total:
-        console.print(
-            f"\n{shown_spans:,} of {total:,} matches, the {_sort_order(traced)}; "
-            f"-o trace.html and --json hold {len(traced.spans):,} (--limit)",
-            highlight=False,
-        )
+        listed = f"{shown_spans:,} of {total:,} matches, the {_sort_order(traced)}"
+        rest = f"-o trace.html and --json hold {len(traced.spans):,} (--limit)"
+        console.print(f"\n{listed}; {rest}", highlight=False)
 
 
 def trace_page(traced: Trace, title: str) -> str:
@@ -116,7 +114,6 @@ def trace_page(traced: Trace, title: str) -> str:
     of_text: dict[int, list[Span]] = {}
     for span in traced.spans:
         of_text.setdefault(span.number, []).append(span)
-
     total = sum(traced.span_counts.values())
     return render_page(
         "trace.html",
@@ -129,7 +126,10 @@ def trace_page(traced: Trace, title: str) -> str:
         texts=[
             {
                 "heading": mask_controls(traced.texts[number].id),
-                "source": mask_controls(_text_source(traced.texts[number])),
+                # Who wrote a text, where that says more than its name.
+                "source": mask_controls(traced.texts[number].source or "")
+                if traced.texts[number].source != traced.texts[number].id
+                else "",
                 "paragraphs": trace_paragraphs(text, of_text[number], numbers),
             }
             for number, text in sorted(traced.texts_by_number.items())
@@ -143,11 +143,6 @@ def trace_page(traced: Trace, title: str) -> str:
 def number_spans(traced: Trace) -> dict[int, int]:
     """The number under which each listed span is shown, by its identity."""
     return {id(span): number for number, span in enumerate(traced.spans, 1)}
-
-
-def _text_source(text: TracedText) -> str:
-    """Who wrote a text, where that says more than its name."""
-    return "" if text.source in (None, text.id) else str(text.source)
 
 
 def bits_class(bits: float) -> str:
@@ -173,11 +168,8 @@ def describe_edits(span: Span) -> str:
         likely = f"similarity {similarity}, by chance {format_number(span.match.p, '.2g')}"
         return f"{likely}, {differing}" if span.differing else likely
     exchanged, added, left_out = span.edits
-    edits = [
-        f"{number:,} {what}"
-        for number, what in ((exchanged, "exchanged"), (added, "added"), (left_out, "left out"))
-        if number
-    ]
+    counts = {"exchanged": exchanged, "added": added, "left out": left_out}
+    edits = [f"{number:,} {what}" for what, number in counts.items() if number]
     return f"edit rate {span.edit_rate:.0%} ({', '.join(edits)})" if edits else ""
 
 
@@ -186,13 +178,9 @@ def _span_lines(span: Span, width: int) -> Iterator[Text]:
     from rich.text import Text
 
     head = Text(f"{several(span.words, 'word')}", style="bold")
-    kind = ", ".join(
-        filter(None, (span.kind, describe_edits(span), "other capitals" * span.recased))
-    )
-    head.append(
-        f"  {kind}, {format_number(span.bits, '.0f')} bits, {_describe_counts(span)}  ",
-        style="not bold",
-    )
+    kinds = filter(None, (span.kind, describe_edits(span), "other capitals" * span.recased))
+    about = [*kinds, f"{format_number(span.bits, '.0f')} bits", _describe_counts(span)]
+    head.append(f"  {', '.join(about)}  ", style="not bold")
     head.append(strip_controls(span.id), style="not bold dim")
     yield head
     runs = _shown_runs(span)
@@ -202,9 +190,8 @@ def _span_lines(span: Span, width: int) -> Iterator[Text]:
         name = f"    {strip_controls(whose)}: "
         room = max(0, (width - len(name) - len(place.match)) // 2)
         before = _split_runs(place.before[-room:] if room else "", [])
-        yield _parts_line(
-            name, [*before, *_split_runs(place.match, place.runs)], place.after[:room]
-        )
+        parts = [*before, *_split_runs(place.match, place.runs)]
+        yield _parts_line(name, parts, place.after[:room])
 
 
 def _shown_runs(span: Span) -> Sequence[tuple[int, int]]:
@@ -246,14 +233,9 @@ def list_documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, 
             for word in range(first, first + length)
         }
         for place in {place.document: place for place in span.places}.values():
-            entry = documents.setdefault(
-                place.document,
-                {
-                    "document": mask_controls(place.document),
-                    "author": mask_controls(place.author or ""),
-                    "spans": [],
-                },
-            )
+            about = {"document": mask_controls(place.document)}
+            about |= {"author": mask_controls(place.author or "")}
+            entry = documents.setdefault(place.document, {**about, "spans": []})
             entry["spans"].append({"number": numbers[id(span)], **_span_entry(span)})
             words.setdefault(place.document, set()).update(matched)
     ordered = sorted(documents.items(), key=lambda item: -len(words[item[0]]))
@@ -291,10 +273,9 @@ def span_data(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> 
 
 
 def _place_data(place: EvidencePassage, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    entry = documents[place.document]
     return {
-        "number": documents[place.document]["number"],
-        "document": documents[place.document]["document"],
-        "author": documents[place.document]["author"],
+        **{name: entry[name] for name in ("number", "document", "author")},
         "before": mask_controls(place.before),
         "parts": _clean_parts(place.match, place.runs),
         "after": mask_controls(place.after),
