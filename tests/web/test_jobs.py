@@ -244,16 +244,15 @@ class TestPages:
         assert client.get(f"/jobs/{job.id}").status_code == 404
 
 
-def test_progress_says_share_rate_and_time_left() -> None:
+def test_progress_says_share_and_rate() -> None:
     assert stage_progress("reading", 3e6, 12e6, "B", 2.0) == {
         "stage": "reading",
         "share": 0.25,
         "rate": "1.5 MB/s",
-        "seconds_left": 6.0,
     }
     assert stage_progress("x", 0.5, 1, "", 2.0)["rate"] == "", "a share has no rate"
     unknown = stage_progress("y", 10, None, "", 2.0)
-    assert (unknown["share"], unknown["seconds_left"], unknown["rate"]) == (None, None, "5.0 /s")
+    assert (unknown["share"], unknown["rate"]) == (None, "5.0 /s")
     assert stage_progress("z", 0, 0, "", 0.0)["share"] is None
 
 

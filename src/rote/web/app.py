@@ -339,9 +339,8 @@ def _collect_routes() -> list[BaseRoute]:
         default_response_class=errors.SafeJSONResponse, responses=ERROR_RESPONSES, openapi_url=None
     )
     for name in plugins.members("web.routes"):
-        every.include_router(
-            plugins.load("web.routes", name).router, dependencies=[Depends(errors.check_parameters)]
-        )
+        router = plugins.load("web.routes", name).router
+        every.include_router(router, dependencies=[Depends(errors.check_parameters)])
     return every.routes
 
 
@@ -392,8 +391,7 @@ def start_first_job(opened: Workspace, history: History, jobs: JobQueue) -> None
     if not opened.first or key is None or any(job.open for job in jobs.list()):
         return
     settings = {**guess_settings([key], opened), "permutations": _PERMUTATIONS}
-    comparison = CompareForm((key,), settings=settings)
-    jobs.ask(comparison)
+    jobs.ask(CompareForm((key,), settings=settings))
 
 
 def _draw_newest(history: History, id: str) -> None:

@@ -30,19 +30,8 @@ from rote.web.files import FEW_VALUES, Reader, check_unpacked, preview_file, rea
 from rote.web.history import RESULT
 from rote.web.workspace import Workspace, split_keys
 
-SHARED_SETTINGS = (
-    *(
-        "by",
-        "reference",
-        "across",
-        "sample",
-        "permutations",
-        "seed",
-        "interval",
-        "matched",
-        "within",
-    ),
-    "cluster",
+SHARED_SETTINGS = tuple(
+    "by reference across sample permutations seed interval matched within cluster".split()
 )
 """The settings that the form offers, in its order."""
 
@@ -93,9 +82,8 @@ class CompareForm:
     def query(self) -> list[tuple[str, str]]:
         pairs = [("file", key) for key in self.files]
         pairs += [("measure", name) for name in self.measures]
-        pairs += [
-            (n, place) for n, place in (("corpus", self.corpus), ("train", self.train)) if place
-        ]
+        places = {"corpus": self.corpus, "train": self.train}
+        pairs += [(name, place) for name, place in places.items() if place]
         pairs += form_fields.query_pairs(settings_fields(), self.settings)
         for measure, options in self.measure_options.items():
             query = form_fields.query_pairs(measure_fields(measure), options)
@@ -152,16 +140,14 @@ class CompareForm:
             settings, settings_fields(), form_fields.refused_options(Settings, ReadOptions)
         )
         read = {
-            name: form_fields.read_values(measure_fields(name), options_given)
-            for name, options_given in measure_options.items()
+            name: form_fields.read_values(measure_fields(name), options)
+            for name, options in measure_options.items()
         }
         return cls(
             tuple(dict.fromkeys(files)),
             chosen,
             settings=form_fields.read_values(settings_fields(), settings),
-            measure_options={
-                name: options_given for name, options_given in read.items() if options_given
-            },
+            measure_options={name: options for name, options in read.items() if options},
             **places,
         )
 
@@ -184,8 +170,7 @@ class CompareForm:
         if "input_format" in self.settings:
             for key in self.files:
                 if key not in opened.files:
-                    path, read = opened.file(key), settings[ReadOptions]
-                    check_unpacked(path, opened.upload_limit, read)
+                    check_unpacked(opened.file(key), opened.upload_limit, settings[ReadOptions])
         for place in (self.corpus, self.train):
             opened.ground(place)
 
@@ -242,10 +227,7 @@ def settings_fields() -> tuple[form_fields.FormField, ...]:
     kinds = ((Settings, None), (ReadOptions, None), (ReportOptions, ("across",)))
     every = [f for kind, only in kinds for f in form_fields.options_fields(kind, only, open=True)]
     by_name = {f.name: replace(f, further=f.name not in SHARED_SETTINGS) for f in every}
-    return tuple(
-        by_name[name]
-        for name in (*SHARED_SETTINGS, *(n for n in by_name if n not in SHARED_SETTINGS))
-    )
+    return tuple(by_name[name] for name in dict.fromkeys((*SHARED_SETTINGS, *by_name)))
 
 
 @cache
@@ -293,21 +275,17 @@ def missing_input(metric: Metric) -> str:
 @cache
 def offered_measures() -> tuple[str, ...]:
     """The measures that a whole picture can hold, the usual ones first."""
-    there = plugins.members("measure")
-    return tuple(
-        dict.fromkeys((*DEFAULT_MEASURES, *(name for name in list_offered() if name in there)))
-    )
+    others = (name for name in list_offered() if name in plugins.members("measure"))
+    return tuple(dict.fromkeys((*DEFAULT_MEASURES, *others)))
 
 
 def stores_texts(paths: Sequence[Path], reporter: Reporter) -> bool:
     """Whether the values of every text are kept: not of very many."""
     files = [file for path in paths for file in (path.rglob("*") if path.is_dir() else (path,))]
-    few = sum(file.stat().st_size for file in files if file.is_file()) <= _MAX_STORED
-    if not few:
-        reporter.say(
-            "these are too many texts to keep the values of each: take a sample to see them"
-        )
-    return few
+    if sum(file.stat().st_size for file in files if file.is_file()) <= _MAX_STORED:
+        return True
+    reporter.say("these are too many texts to keep the values of each: take a sample to see them")
+    return False
 
 
 def _find_metric(name: str) -> Metric:
@@ -321,12 +299,8 @@ def guess_settings(files: Sequence[str], opened: Workspace, by: str = "") -> dic
     looks = [preview_file(opened.file(key)) for key in files]
     shared = [n for n in _SOURCES if looks and all(n in look.fields for look in looks)]
     # Any field may be called source; of another, few values tell that it names sources.
-    likely = (
-        n
-        for n in shared
-        if n == "source" or any(0 < len(look.of(n)) <= FEW_VALUES for look in looks)
-    )
-    field = by or next(likely, "")
+    few = (n for n in shared if any(0 < len(look.of(n)) <= FEW_VALUES for look in looks))
+    field = by or ("source" if shared[:1] == ["source"] else next(few, ""))
     if not field:
         return {}
     sources = {value.lower(): value for look in looks for value in look.of(field)}

@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from rote.core import plugins
-from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.core.files import read_regular, write_atomically
 from rote.core.locked_folder import refuse_links
@@ -172,10 +171,8 @@ def name_form_fields(error: object, path: Path | None = None) -> str:
 
 
 def _field_label(match: re.Match[str]) -> str:
-    flag = match[0]
-    if flag.startswith("`"):
-        return flag
-    return f"“{_FLAGS.get(flag) or flag[2:].replace('-', ' ').capitalize()}”"
+    flag, words = match[0], match[0][2:].replace("-", " ").capitalize()
+    return flag if flag.startswith("`") else f"“{_FLAGS.get(flag) or words}”"
 
 
 def read_batches(path: Path, read: ReadOptions | None = None) -> Iterator[Batch]:
@@ -221,9 +218,9 @@ def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> F
             position += 1
             remaining -= len(document.text)
             if len(first) < _RECORDS_SHOWN:
-                first.append(
-                    (document.id, _one_line(document.text, _LONG), _other_fields(document))
-                )
+                others = [(n, v) for n, v in document.meta.items() if v is not None]
+                fields = tuple((name, _one_line(value, _SHORT)) for name, value in others)
+                first.append((document.id, _one_line(document.text, _LONG), fields))
             for name, value in document.meta.items():
                 values = values_by_field.setdefault(name, {})
                 if len(values) <= _MAX_VALUES and isinstance(value, (str, int, float)):
@@ -236,13 +233,8 @@ def _preview(path: Path, version: str, read: ReadOptions | None, most: int) -> F
         raise InputError("the file holds no text that can be read", file=path.name)
     few = tuple((n, tuple(v)) for n, v in values_by_field.items() if 1 < len(v) <= _MAX_VALUES)
     messages = tuple(name_form_fields(problem, path) for problem in list(problems)[:_MAX_PROBLEMS])
-    return FilePreview(
-        tuple(first), tuple(values_by_field), few, "", position, messages, len(problems)
-    )
-
-
-def _other_fields(document: Document) -> tuple[tuple[str, str], ...]:
-    return tuple((n, _one_line(v, _SHORT)) for n, v in document.meta.items() if v is not None)
+    names = tuple(values_by_field)
+    return FilePreview(tuple(first), names, few, "", position, messages, len(problems))
 
 
 def _one_line(value: Any, most: int) -> str:
@@ -254,7 +246,8 @@ def _one_line(value: Any, most: int) -> str:
 def fingerprint(path: Path) -> str:
     """Of a file, a folder, or a name such as `bible:kjv`."""
     if path.is_file():
-        return _file_fingerprint(path)
+        stamp, small = _file_stamp(path), path.stat().st_size <= _MAX_HASHED
+        return _content_hash(path, stamp) if small else hash_parts(str(path), stamp)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file() and file.name != "lock")
         return hash_parts(*(f"{file.relative_to(path)} {_file_stamp(file)}" for file in files))
@@ -265,15 +258,6 @@ def fingerprint(path: Path) -> str:
 
 def hash_parts(*parts: str) -> str:
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-
-
-def _file_fingerprint(path: Path) -> str:
-    stamp = _file_stamp(path)
-    return (
-        _content_hash(path, stamp)
-        if path.stat().st_size <= _MAX_HASHED
-        else hash_parts(str(path), stamp)
-    )
 
 
 def _file_stamp(path: Path) -> str:
@@ -376,14 +360,9 @@ def remove_partial(store: Path) -> None:
 def _stored_files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
     """All files in folders of this one; others may be coming and going meanwhile."""
     with suppress(OSError):
-        for name_of_folder in os.listdir(folder):
+        for inside in folder.iterdir():
             with suppress(OSError):
-                for name in (
-                    ()
-                    if os.path.islink(folder / name_of_folder)
-                    else os.listdir(folder / name_of_folder)
-                ):
-                    path = folder / name_of_folder / name
+                for path in () if inside.is_symlink() else inside.iterdir():
                     with suppress(OSError):
                         yield path, path.stat()
 

@@ -172,11 +172,11 @@ def fill_fields(
     fields: Iterable[FormField], values: Mapping[str, Any]
 ) -> list[tuple[FormField, Any]]:
     """Fields with what is in them, what was given or the default: of a repeated one a list."""
-    return [(f, _shown_value(f, values[f.name]) if f.name in values else f.default) for f in fields]
 
+    def shown(field: FormField, value: Any) -> Any:
+        return list(map(format_value, value)) if field.repeated else format_value(value)
 
-def _shown_value(field: FormField, value: Any) -> Any:
-    return list(map(format_value, value)) if field.repeated else format_value(value)
+    return [(f, shown(f, values[f.name]) if f.name in values else f.default) for f in fields]
 
 
 def form_from_json(form: type[FormType], data: Mapping[str, Any]) -> FormType:

@@ -98,10 +98,8 @@ class RunForm:
         for name, value in self.options.items():
             if value is None:
                 continue
-            flag, shown_value = (
-                f"--{name.replace('_', '-')}",
-                _strip_keys(field_by_name[name], value),
-            )
+            flag = f"--{name.replace('_', '-')}"
+            shown_value = _strip_keys(field_by_name[name], value)
             keywords.append(f"{name}={shown_value!r}")
             if isinstance(value, bool):
                 flags.append(flag if value else f"--no-{flag[2:]}")
@@ -131,10 +129,8 @@ class RunForm:
 
     def places(self) -> tuple[Sequence[str], Sequence[str]]:
         files, indexes = split_keys(self.files, list_keys(command_fields(self.name), self.options))
-        return files, [
-            *indexes,
-            *(self.inputs if input_kind(find_record(self.name)) == "index" else ()),
-        ]
+        inputs = self.inputs if input_kind(find_record(self.name)) == "index" else ()
+        return files, [*indexes, *inputs]
 
     def perform(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         values, inputs = self._given(opened), self._inputs(opened)
@@ -215,14 +211,13 @@ def input_kind(record: Metric | Study) -> str:
 def command_fields(name: str) -> list[form_fields.FormField]:
     """The fields that the form of a record has; one that several kinds of options have, once."""
     record = find_record(name)
-    without = record.without
-    glance = at_a_glance(option_kinds(record), without)
+    glance = at_a_glance(option_kinds(record), record.without)
     fields: dict[str, form_fields.FormField] = {}
     for kind in option_kinds(record):
         for field in form_fields.options_fields(kind, open=True):
             further = field.further or field.name not in glance
             fields.setdefault(field.name, replace(field, further=further))
-    return [field for field in fields.values() if field.name not in without]
+    return [field for field in fields.values() if field.name not in record.without]
 
 
 INDEX_LAYERS = {
@@ -323,9 +318,8 @@ class IndexForm:
             place.parent.mkdir(mode=0o700, exist_ok=True)
             options = BuildOptions(self.layers, author_field=self.author, jobs=opened.jobs)
             manifest = build_index(source, place, options, reporter)
-        reporter.say(
-            f"{manifest.added:,} document{'s are' * (manifest.added != 1) or ' is'} new in it"
-        )
+        number = "document is" if manifest.added == 1 else "documents are"
+        reporter.say(f"{manifest.added:,} {number} new in it")
         for line in manifest.problems.listed():
             reporter.say(line.strip())
         return "/search?" + urlencode({"index": self.key})
@@ -362,9 +356,8 @@ class TemplatesForm:
         if self.min_count < 1:
             raise OptionError(f"min_count must be at least 1, not {self.min_count}")
         if self.layer not in TEMPLATE_LAYERS:
-            raise OptionError(
-                f"the layer is one of {', '.join(TEMPLATE_LAYERS)}, not '{self.layer}'"
-            )
+            layers = ", ".join(TEMPLATE_LAYERS)
+            raise OptionError(f"the layer is one of {layers}, not '{self.layer}'")
 
     @classmethod
     def read(cls, pairs: Iterable[tuple[str, str]]) -> TemplatesForm:
@@ -410,9 +403,8 @@ class TemplatesForm:
             # Nobody has asked for it: what can be seen without it is shown.
             why = str(error).partition(". ")[0]
             (result,) = replace(self, reference="")._measured(opened, reporter)
-            return [
-                replace(result, notes=(*result.notes, f"{NOT_COMPARED} '{self.reference}': {why}."))
-            ]
+            note = f"{NOT_COMPARED} '{self.reference}': {why}."
+            return [replace(result, notes=(*result.notes, note))]
 
     def _measured(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
         from rote.measure.driver.compute import compute
@@ -422,13 +414,11 @@ class TemplatesForm:
         by = tuple(part.strip() for part in self.by.split(",") if part.strip())
         if not by and all(_DEFAULT_FIELD in preview_file(path).fields for path in paths):
             by = (_DEFAULT_FIELD,)
-        settings = Settings(
-            by=by, reference=self.reference or None, permutations=0, matched=False, jobs=opened.jobs
-        )
+        plain = Settings(permutations=0, matched=False, jobs=opened.jobs)
+        settings = replace(plain, by=by, reference=self.reference or None)
         lengths = tuple(sorted({4, 5, 6, 7, 8, self.n}))
-        wanted = METRIC.options(
-            layer=self.layer, n=self.n, top=self.top, min_count=self.min_count, lengths=lengths
-        )
+        chosen = {name: getattr(self, name) for name in ("layer", "n", "top", "min_count")}
+        wanted = METRIC.options(**chosen, lengths=lengths)
         return compute([(METRIC.name, wanted)], paths, settings=settings, reporter=reporter)
 
 

@@ -51,9 +51,8 @@ def text_rows(
     for place, result in enumerate(results):
         for row in plain(text_values(result)):
             # What else a row says of its text, such as its doc_id, is no value of it.
-            numbers = {
-                k: v for k, v in row.items() if k not in _SORT_COLUMNS and not isinstance(v, str)
-            }
+            others = {name: value for name, value in row.items() if name not in _SORT_COLUMNS}
+            numbers = {n: value for n, value in others.items() if not isinstance(value, str)}
             path = row.get("file", "")
             excerpt = excerpts.get((path, row["id"]), "")
             file = file_name(path, files) if path else ""
@@ -65,18 +64,6 @@ def text_rows(
                 "words": row["words"],
                 "numbers": json.dumps(numbers),
             }
-
-
-def _text_row(row: Any) -> dict[str, Any]:
-    """The values of one text; `excerpt` is its beginning, `file` the name of its file where there
-    are several."""
-    values = {name: row[name] for name in _TEXT_COLUMNS}
-    return {**values, "numbers": parse_json(row["numbers"])}
-
-
-def _json_path(name: str) -> str:
-    """A JSON path to one member; a quote inside cannot be written in it, and no value has one."""
-    return '$."' + name.replace('"', "") + '"'
 
 
 RESULT = "/compare/result/{id}"
@@ -137,9 +124,10 @@ class History:
         # Numbers that differ are two results, even where a signature does not tell them apart.
         panel = panel_to_json(light, None)
         id = hash_parts(kind, json.dumps(settings or {}, sort_keys=True), *signatures, panel)[:12]
-        data = (
-            replace(outcome, results=light).to_json(None) if isinstance(outcome, Report) else panel
-        )
+        sources = list(dict.fromkeys(s for result in results for s in result.by_source))
+        form, data = "panel", panel
+        if isinstance(outcome, Report):
+            form, data = "study", replace(outcome, results=light).to_json(None)
         row = {
             "id": id,
             "title": to_storable(title),
@@ -148,11 +136,9 @@ class History:
             "settings": _to_json(settings or {}),
             "files": _to_json(files or {}),
             "signatures": _to_json(signatures),
-            "sources": _to_json(
-                list(dict.fromkeys(s for result in results for s in result.by_source))
-            ),
+            "sources": _to_json(sources),
             "address": address.format(id=id),
-            "form": "study" if isinstance(outcome, Report) else "panel",
+            "form": form,
             "data": _compress(data),
         }
         texts = list(text_rows(id, results, excerpts or {}, files or {}))
@@ -188,12 +174,9 @@ class History:
         """The newest first; each word of the query occurs in the title, a signature or a source."""
         where, values = _make_condition(query, kind)
         order = "order by made desc, rowid desc limit ? offset ?"
+        query = f"select {', '.join(_COLUMNS)} from results {where} {order}"
         with open_database(self._store) as file:
-            rows = file.execute(
-                f"select {', '.join(_COLUMNS)} from results {where} {order}",
-                (*values, limit, offset),
-            )
-            return [_make_entry(row) for row in rows]
+            return [_make_entry(row) for row in file.execute(query, (*values, limit, offset))]
 
     def count(self, query: str = "", kind: str | None = None) -> int:
         where, values = _make_condition(query, kind)
@@ -243,7 +226,8 @@ class History:
         limit: int = 50,
         offset: int = 0,
     ) -> tuple[list[dict[str, Any]], int]:
-        """Some of the texts, and how many there are; undefined values come last."""
+        """Some of the texts, and how many there are; undefined values come last. `excerpt` is the
+        beginning of a text, `file` the name of its file where there are several."""
         where, values = "where result = ? and place = ?", [id, str(place)]
         if source is not None:
             where, values = where + " and source = ?", [*values, source]
@@ -254,7 +238,8 @@ class History:
             # The name of a value is data here, never a part of the statement.
             value = "json_extract(numbers, ?)"
             order = f"{value} is null, {value} {'desc' if descending else 'asc'}, rowid"
-            path = [_json_path(sort)] * 2
+            # A quote inside cannot be written in a path, and no value has one.
+            path = ['$."' + sort.replace('"', "") + '"'] * 2
         with open_database(self._store) as file:
             total = file.execute(f"select count(*) from texts {where}", values).fetchone()[0]
             rows = file.execute(
@@ -262,20 +247,19 @@ class History:
                 f"order by {order} limit ? offset ?",
                 (*values, *path, limit, offset),
             )
-            return [_text_row(row) for row in rows], int(total)
+            values_of = ({**row, "numbers": parse_json(row["numbers"])} for row in rows)
+            return list(values_of), int(total)
 
     def position(self, id: str, place: int, source: str, text: str, file: str = "") -> int | None:
         """How many texts of its source are before one; None if it is none of them."""
         condition = "result = ? and place = ? and source = ?"
-        with open_database(self._store) as file_connection:
-            row = file_connection.execute(
-                f"select min(rowid) from texts where {condition} and id = ? and file = ?",
-                (id, place, source, text, file),
-            ).fetchone()[0]
+        first = f"select min(rowid) from texts where {condition} and id = ? and file = ?"
+        count = f"select count(*) from texts where {condition} and rowid < ?"
+        with open_database(self._store) as connection:
+            row = connection.execute(first, (id, place, source, text, file)).fetchone()[0]
             if row is None:
                 return None
-            count = f"select count(*) from texts where {condition} and rowid < ?"
-            return int(file_connection.execute(count, (id, place, source, row)).fetchone()[0])
+            return int(connection.execute(count, (id, place, source, row)).fetchone()[0])
 
     def text(
         self, id: str, source: str, text: str, file: str = ""

@@ -107,9 +107,7 @@ class Job:
 
     def told(self, line: str) -> Job:
         """With one more remark; of very many the first ones stay."""
-        return (
-            self if len(self.remarks) >= _REMARKS else replace(self, remarks=(*self.remarks, line))
-        )
+        return replace(self, remarks=(*self.remarks, line)[:_REMARKS])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -138,12 +136,11 @@ class JobStore:
         (self._locks / self.server).unlink(missing_ok=True)
 
     def put(self, job: Job) -> None:
-        row = {**asdict(job), "progress": asdict(job.progress)}
+        row = asdict(job)
         row["made"] = row.pop("created")
+        columns = {name: _to_column(name, value) for name, value in row.items()}
         with open_database(self._store) as file:
-            insert_rows(
-                file, "jobs", [{name: _to_column(name, value) for name, value in row.items()}]
-            )
+            insert_rows(file, "jobs", [columns])
 
     def get(self, id: str) -> Job:
         job = self._one("where id = ?", id)
@@ -154,8 +151,7 @@ class JobStore:
     def list(self, states: Sequence[str] = (), limit: int = _LISTED) -> list[Job]:
         """The newest first."""
         chosen = f"state in ({', '.join('?' * len(states))})" if states else "not cleared"
-        chosen = f"where {chosen}"
-        query = f"{_ALL} {chosen} order by made desc, rowid desc limit ?"
+        query = f"{_ALL} where {chosen} order by made desc, rowid desc limit ?"
         with open_database(self._store) as file:
             return [_from_row(row) for row in file.execute(query, (*states, limit))]
 
@@ -259,10 +255,8 @@ class JobQueue:
     def ask(self, form: WorkForm, *, again: bool = False) -> Job:
         """Queue what a form asks for."""
         form.check(self._opened)
-        files, indexes = form.places()
-        return self.start(
-            form.kind, form.title, form_to_json(form), files=files, indexes=indexes, again=again
-        )
+        read = dict(zip(("files", "indexes"), form.places()))
+        return self.start(form.kind, form.title, form_to_json(form), **read, again=again)
 
     def done(self, form: WorkForm) -> Job | None:
         """The job that did exactly this, if one did and its result is there."""
@@ -292,13 +286,11 @@ class JobQueue:
         """Queue a piece of work; the finished one, where the same was done before."""
         form_class(kind)
         if to_storable(text := json.dumps(settings, ensure_ascii=False)) != text:
-            raise OptionError(
-                "half a character in a setting: repair the escape, \\ud800 to \\udfff"
-            )
+            problem = "half a character in a setting: repair the escape, \\ud800 to \\udfff"
+            raise OptionError(problem)
         key = self.key(kind, settings, files, indexes)
         with self._lock:
-            same = None if again else self._same(key)
-            if same:
+            if not again and (same := self._same(key)):
                 return same
             if len(self._waiting) >= MAX_WAITING:
                 raise Busy(f"{MAX_WAITING} pieces of work wait already: cancel some, or ask later")
@@ -349,9 +341,8 @@ class JobQueue:
     def again(self, id: str) -> Job:
         """The same once more, whatever became of it."""
         old = self.get(id)
-        return self.start(
-            old.kind, old.title, old.settings, files=old.files, indexes=old.indexes, again=True
-        )
+        read = {"files": old.files, "indexes": old.indexes}
+        return self.start(old.kind, old.title, old.settings, **read, again=True)
 
     def cancel(self, id: str) -> Job:
         """End a job with everything that it started."""
@@ -405,10 +396,8 @@ class JobQueue:
     def _next(self) -> None:
         """Begin what waits, as long as there is room."""
         while self._waiting and len(self._processes) < self._opened.at_once and not self._stopping:
-            job = self._now[self._waiting.pop(0)]
-            job = replace(
-                job, state="running", started=current_time(), progress=JobProgress("starting")
-            )
+            waiting, progress = self._now[self._waiting.pop(0)], JobProgress("starting")
+            job = replace(waiting, state="running", started=current_time(), progress=progress)
             folder = ""
             try:
                 folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
@@ -490,9 +479,8 @@ class JobQueue:
             if job is None:
                 return True  # cancelled: whatever was on its way does not count
             if "progress" in message:
-                self._keep(
-                    replace(job, progress=JobProgress(**message["progress"])), now_and_then=True
-                )
+                progress = JobProgress(**message["progress"])
+                self._keep(replace(job, progress=progress), now_and_then=True)
             elif "say" in message:
                 self._keep(job.told(str(message["say"])))
             elif "result" in message:

@@ -164,17 +164,11 @@ def stage_progress(
 ) -> dict[str, Any]:
     """What a page shows of a stage."""
     pace = done / seconds if seconds > 0 else 0.0
-    known = total is not None and total > 0
-    share = min(1.0, done / total) if known and total else None
-    seconds_left = (total - done) / pace if known and total and pace > 0 and done < total else None
+    share = min(1.0, done / total) if total and total > 0 else None
     # A stage of one unit counts shares of it: a rate would say nothing.
     has_rate = pace > 0 and (total is None or total > 1)
-    return {
-        "stage": title,
-        "share": share,
-        "rate": f"{_format_amount(pace)}{unit}/s" if has_rate else "",
-        "seconds_left": seconds_left,
-    }
+    rate = f"{_format_amount(pace)}{unit}/s" if has_rate else ""
+    return {"stage": title, "share": share, "rate": rate}
 
 
 def main() -> None:
@@ -246,28 +240,20 @@ _EXCERPT = 160
 
 def run_job(kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter) -> str:
     """The address of the page that shows what came out."""
-    from rote.web.forms import make_form
+    from rote.report.report import Report
+    from rote.web.forms import make_form, text_reader
+    from rote.web.history import RESULT, History
 
     form = make_form(kind, settings)
     form.check(opened)
     if isinstance(reporter, PipeReporter):
         reporter.expect(steps_of(kind, settings))
-    return _perform(form, kind, settings, opened, reporter)
-
-
-def _perform(
-    form: Any, kind: str, settings: Mapping[str, Any], opened: Workspace, reporter: Reporter
-) -> str:
-    from rote.report.report import Report
-    from rote.web.forms import text_reader
-    from rote.web.history import RESULT, History
-
     outcome = form.perform(opened, reporter)
     if isinstance(outcome, str):
         return outcome
     results = outcome.results if isinstance(outcome, Report) else outcome
     files = {key: opened.file(key) for key in form.files}
-    history = History(opened.store)
+    history, reader = History(opened.store), text_reader(kind, settings, opened)
     id = history.add(
         outcome,
         title=form.title,
@@ -275,9 +261,7 @@ def _perform(
         settings=settings,
         files={key: str(path) for key, path in files.items()},
         address=form.page,
-        excerpts=_read_excerpts(
-            results, list(files.values()), text_reader(kind, settings, opened), reporter
-        ),
+        excerpts=_read_excerpts(results, list(files.values()), reader, reporter),
     )
     if form.page == RESULT:
         _draw_sections(history, id, reporter)

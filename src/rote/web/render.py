@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, FunctionLoader, StrictUndefined
+from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from rote.core.errors import UnknownName
@@ -20,6 +20,7 @@ from rote.core.numbers import format_number
 from rote.core.progress import duration, several
 from rote.core.registry import of_result
 from rote.report.terminal import mask_controls
+from rote.report.texts import page_environment
 
 TYPES = {
     "css": "text/css; charset=utf-8",
@@ -31,15 +32,7 @@ TYPES = {
 @cache
 def environment() -> Environment:
     """Templates lie in `pages/`; every page extends `base.html`."""
-    folder = files("rote.web").joinpath("pages")
-    environment = Environment(
-        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text("utf-8")),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-        finalize=_clean_value,
-    )
+    environment = page_environment("rote.web", undefined=StrictUndefined, finalize=_clean_value)
     environment.filters.update(
         thousands=lambda number: f"{number:,}",
         several=several,
@@ -52,10 +45,8 @@ def environment() -> Environment:
         zipped=lambda names: [(name, name) for name in names],
         measure=measure_title,
     )
-    environment.globals.update(
-        address=page_address, static=static_address, query=query_string, texts_of=texts_address
-    )
-    environment.globals.update(text_of=text_address)
+    environment.globals.update(address=page_address, static=static_address, query=query_string)
+    environment.globals.update(texts_of=texts_address, text_of=text_address)
     return environment
 
 
@@ -105,9 +96,8 @@ def measure_title(name: str) -> str:
 def _clean_value(value: Any) -> Any:
     """Control characters, escape codes and marks that turn the direction are made visible."""
     # Markup was made by us, of parts that went through here.
-    return (
-        mask_controls(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-    )
+    is_plain = isinstance(value, str) and not isinstance(value, Markup)
+    return mask_controls(value) if is_plain else value
 
 
 def _mark_commands(text: str) -> Markup:
@@ -140,9 +130,7 @@ def _format_date(moment: str) -> str:
 
 def make_link(path: str, **parameters: Any) -> str:
     """The address with those parameters that are given."""
-    pairs = {
-        name.rstrip("_"): value for name, value in parameters.items() if value not in (None, "")
-    }
+    pairs = {n.rstrip("_"): value for n, value in parameters.items() if value not in (None, "")}
     return f"{path}?{urlencode(pairs, doseq=True, errors='replace')}" if pairs else path
 
 
@@ -178,11 +166,8 @@ def static_files() -> dict[str, bytes]:
     from rote.report.fragments import script, style
 
     folder = files("rote.web").joinpath("static")
-    by_name = {
-        file.name: file.read_bytes()
-        for file in folder.iterdir()
-        if file.name.rpartition(".")[2] in TYPES
-    }
+    served = [file for file in folder.iterdir() if file.name.rpartition(".")[2] in TYPES]
+    by_name = {file.name: file.read_bytes() for file in served}
     # The parts of a report look and work here as they do in the report.
     by_name["report.css"] = style().encode()
     by_name["report.js"] = script().encode()

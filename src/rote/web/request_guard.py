@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from rote.web import errors
@@ -70,8 +70,8 @@ class RequestGuard:
             await send({"type": "websocket.close", "code": 1008})
             return
         answer = _GuardedResponse(scope, send)
-        headers = _RequestHeaders(scope["headers"])
-        if headers.all("content-length") and headers.all("transfer-encoding"):
+        headers = _RequestHeaders(scope=scope)
+        if "content-length" in headers and "transfer-encoding" in headers:
             # Two lengths are read as one by some and as the other by a proxy before us.
             await answer.refuse(400, "the request says twice how long it is")
         elif problem := self._foreign(scope, headers):
@@ -79,7 +79,7 @@ class RequestGuard:
             await answer.refuse(403, problem)
         elif self._opened.token and not self._knows(headers, self._opened.token):
             if self._brings(scope, self._opened.token):
-                await answer.welcome(headers.port, self._opened.token)
+                await answer.welcome(headers.host[1], self._opened.token)
             else:
                 await _drain_short_body(headers, receive)
                 await answer.refuse(
@@ -87,9 +87,9 @@ class RequestGuard:
                 )
         else:
             limit = self._limit(headers)
-            if _content_length(headers.one("content-length") or "0") > limit:
+            if _content_length(headers) > limit:
                 # Who asks first whether to send it at all need not send it.
-                if headers.one("expect") is None:
+                if "expect" not in headers:
                     await _drain_body(receive)
                 await answer.refuse(413, self._size_message(limit))
             else:
@@ -124,33 +124,28 @@ class RequestGuard:
 
     def _foreign(self, scope: Any, headers: _RequestHeaders) -> str | None:
         """Why a request is not one of this app's own pages', or None."""
-        hosts = headers.all("host")
-        if len(hosts) != 1 or not self._is_ours(headers.name):
+        hosts, ours = headers.getlist("host"), {host.lower() for host in self._opened.hosts}
+        if len(hosts) != 1 or not {headers.host[0], "*"} & ours:
             return (
                 "this address is not known here: open the app by the address that it printed at "
                 "its start"
             )
-        site, mode = headers.one("sec-fetch-site"), headers.one("sec-fetch-mode")
+        site, mode = headers.get("sec-fetch-site"), headers.get("sec-fetch-mode")
         if scope["method"] in _SAFE:
             # Another page may lead here by a link, but not load parts of the app.
             elsewhere = site not in _OWN and mode != "navigate"
             return "parts of this app are for its own pages" if elsewhere else None
         # Without any of them it is no browser: programs need not pretend to be one.
-        sent_from = headers.all("origin") or headers.all("referer")
-        is_own = site in _OWN and all(_is_from_host(place, hosts[0]) for place in sent_from)
-        return (
-            None if is_own else "this was sent from another site: send it from the app's own page"
-        )
-
-    def _is_ours(self, name: str) -> bool:
-        return "*" in self._opened.hosts or name in (host.lower() for host in self._opened.hosts)
+        sent_from = headers.getlist("origin") or headers.getlist("referer")
+        if site in _OWN and all(_is_from_host(place, hosts[0]) for place in sent_from):
+            return None
+        return "this was sent from another site: send it from the app's own page"
 
     def _knows(self, headers: _RequestHeaders, token: str) -> bool:
-        bearer = headers.one("authorization") or ""
+        bearer = headers.get("authorization", "")
         presented = bearer[7:] if bearer[:7].lower() == "bearer " else ""
-        return _is_same_token(presented, token) or _is_same_token(
-            headers.cookie(_cookie_name(headers.port)), token
-        )
+        cookie = headers.cookie(_cookie_name(headers.host[1]))
+        return _is_same_token(presented, token) or _is_same_token(cookie, token)
 
     def _brings(self, scope: Any, token: str) -> bool:
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
@@ -158,7 +153,7 @@ class RequestGuard:
 
     def _limit(self, headers: _RequestHeaders) -> int:
         most = self._opened.upload_limit
-        files = (headers.one("content-type") or "").lower().startswith(_FILES)
+        files = headers.get("content-type", "").lower().startswith(_FILES)
         return most if files else min(most, _WITHOUT_FILES)
 
     def _size_message(self, limit: int) -> str:
@@ -171,26 +166,19 @@ class RequestGuard:
         )
 
 
-class _RequestHeaders:
-    """Header names are compared in small letters, values are text."""
+class _RequestHeaders(Headers):
+    """With the host that was asked for, and cookies."""
 
-    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._pairs = [(n.decode("latin-1").lower(), v.decode("latin-1")) for n, v in raw]
-        host = (self.one("host") or "").lower()
+    @property
+    def host(self) -> tuple[str, str]:
+        """Its name and its port, if one is given."""
+        host = self.get("host", "").lower()
         name, colon, port = host.rpartition(":")
         ported = bool(colon) and (not port or (port.isascii() and port.isdigit()))
-        self.name = name if ported else host
-        self.port = port if ported else ""
-
-    def all(self, name: str) -> list[str]:
-        return [value for key, value in self._pairs if key == name]
-
-    def one(self, name: str) -> str | None:
-        values = self.all(name)
-        return values[0] if values else None
+        return (name, port) if ported else (host, "")
 
     def cookie(self, name: str) -> str:
-        for part in "; ".join(self.all("cookie")).split(";"):
+        for part in "; ".join(self.getlist("cookie")).split(";"):
             key, _, value = part.strip().partition("=")
             if key == name:
                 return value
@@ -211,9 +199,8 @@ class _GuardedResponse:
         if message["type"] == "http.response.start":
             self.started = True
             names = {name.lower() for name, _ in message["headers"]}
-            added = [
-                (n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in names
-            ]
+            every = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            added = [header for header in every if header[0] not in names]
             message = {**message, "headers": [*message["headers"], *added]}
         await self._send(message)
 
@@ -282,10 +269,10 @@ async def _drain_body(receive: Any) -> None:
 
 async def _drain_short_body(headers: _RequestHeaders, receive: Any) -> None:
     """The same for strangers: a long body of theirs is not worth reading."""
-    length = _content_length(headers.one("content-length") or "0")
-    if length <= _SHORT and not headers.all("transfer-encoding"):
+    if _content_length(headers) <= _SHORT and "transfer-encoding" not in headers:
         await _drain_body(receive)
 
 
-def _content_length(text: str) -> int:
+def _content_length(headers: _RequestHeaders) -> int:
+    text = headers.get("content-length") or "0"
     return int(text[:20]) if text.isascii() and text.isdigit() else 2**63

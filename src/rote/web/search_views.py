@@ -180,9 +180,8 @@ def count_phrase(
     for layer in layers or opened.manifest.sorted_layers:
         if layer not in index.sorted_layers:
             raise UnknownName("sorted layer of the index", layer, index.sorted_layers)
-        rows += counting.count_phrases(
-            index, [phrase], counting.split_phrases(index, [phrase], layer), layer
-        )
+        grams = counting.split_phrases(index, [phrase], layer)
+        rows += counting.count_phrases(index, [phrase], grams, layer)
     return rows
 
 
@@ -190,16 +189,13 @@ def top_ngrams(opened: OpenIndex, n: int, k: int, layer: str) -> list[dict[str, 
     """The k most frequent n-grams, exactly, each with the text of its first place."""
     _check_layer(opened.index, layer)
     if not 1 <= n <= MAX_NGRAM or not 1 <= k <= MAX_LISTED:
-        raise OptionError(
-            f"an n-gram has 1 to {MAX_NGRAM} items, and 1 to {MAX_LISTED:,} are listed"
-        )
+        limits = f"an n-gram has 1 to {MAX_NGRAM} items, and 1 to {MAX_LISTED:,} are listed"
+        raise OptionError(limits)
 
     def listed() -> list[dict[str, Any]]:
         rows = counting.list_frequent(opened.index, n, k, layer)
-        return [
-            {**row, "example": (text := row["example"]) and " ".join(text[:_EXAMPLE].split())}
-            for row in rows
-        ]
+        texts = [row["example"] and " ".join(row["example"][:_EXAMPLE].split()) for row in rows]
+        return [{**row, "example": text} for row, text in zip(rows, texts)]
 
     return opened.recent.get(("top", n, k, layer), listed)
 
@@ -222,9 +218,8 @@ def document_hits(
             document = segment.documents.find(identity)
             if document is not None:
                 in_segment = matches.of_segment(number)
-                numbers = np.arange(len(matches))[in_segment][
-                    matches.documents[in_segment] == document
-                ]
+                is_here = matches.documents[in_segment] == document
+                numbers = np.arange(len(matches))[in_segment][is_here]
                 return [(place.start, place.end) for place in matches.places(numbers[:MAX_MATCHES])]
         return []
 
@@ -290,10 +285,10 @@ def search_view(opened: OpenIndex, view: SearchView) -> dict[str, Any]:
     question, index = view.question, opened.index
     result = find_page(opened, question, count_needed(question, view.view))
     documents = filter_documents(opened, question.where)
-    words = (
-        index.items_held(result.matches.layer) if documents is None else words_in(index, documents)
-    )
-    every = 0 if documents is None else index.matches(question.q, question.layer)
+    if documents is None:
+        words, every = index.items_held(result.matches.layer), 0
+    else:
+        words, every = words_in(index, documents), index.matches(question.q, question.layer)
     cells: dict[str, Any] = {
         "query": str(result.parsed),
         "soft_forms": name_forms(count_soft_forms(index, result.parsed)),
@@ -308,20 +303,15 @@ def search_view(opened: OpenIndex, view: SearchView) -> dict[str, Any]:
         "words": view.words,
     }
     if not result.total:
-        return cells | {
-            "pages": 1,
-            view.view: [],
-            "lacking": _explain_nothing(opened, view, documents),
-        }
+        lacking = _explain_nothing(opened, view, documents)
+        return cells | {"pages": 1, view.view: [], "lacking": lacking}
     if view.view == "lines":
         lines = [
             {**row_of(place, index.context(place, question.context)), **_line_links(view, place, n)}
             for n, place in enumerate(page_matches(result, question), 1)
         ]
-        return cells | {
-            "pages": _count_pages(min(result.total, MAX_MATCHES), question),
-            "lines": lines,
-        }
+        pages = _count_pages(min(result.total, MAX_MATCHES), question)
+        return cells | {"pages": pages, "lines": lines}
     rows = _ROW_MAKERS[view.view](opened, view, result)
     part = rows[question.last - question.per : question.last]
     return cells | {"pages": _count_pages(len(rows), question), view.view: part}
@@ -374,13 +364,10 @@ def export_rows(opened: OpenIndex, view: SearchView) -> tuple[Sequence[str], Blo
 
 def top_view(opened: OpenIndex, key: str, n: int, k: int, layer: str) -> list[dict[str, Any]]:
     """Frequent n-grams, each with the search that finds it."""
-    return [
-        {
-            **row,
-            "link": make_link("/search", index=key, q=literal(row["items"], layer), layer=layer),
-        }
-        for row in top_ngrams(opened, n, k, layer)
-    ]
+    rows = top_ngrams(opened, n, k, layer)
+    queries_of_rows = [literal(row["items"], layer) for row in rows]
+    links = [make_link("/search", index=key, q=query, layer=layer) for query in queries_of_rows]
+    return [{**row, "link": link} for row, link in zip(rows, links)]
 
 
 def describe_mistake(error: RoteError) -> dict[str, Any]:
@@ -450,12 +437,10 @@ def _group_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Ro
     rows = count_by_group(result.matches, groups_of_field(opened, field))
     way = {name: v for name, v in view.question.settings.items() if name != "page"}
     for row in rows:
-        name = row["group"]
-        row["link"] = (
-            document_link(view.key, name, **way)
-            if field == DOCUMENT
-            else _narrowed_link(view, field, name)
-        )
+        if field == DOCUMENT:
+            row["link"] = document_link(view.key, row["group"], **way)
+        else:
+            row["link"] = _narrowed_link(view, field, row["group"])
     return rows
 
 
@@ -510,10 +495,8 @@ def _explain_nothing(
     if documents is not None and (elsewhere := index.matches(question.q, question.layer)):
         every = replace(view, question=plain).address()
         return {"elsewhere": elsewhere, "link": every, "unknown": [], "longest": []}
-    missing = opened.recent.get(
-        ("lacking", question.q, question.layer),
-        lambda: find_missing(index, question.q, question.layer),
-    )
+    query = question.q, question.layer
+    missing = opened.recent.get(("lacking", *query), lambda: find_missing(index, *query))
     longest = [
         {"part": part, "count": count, "link": view.address(q=query, page="")}
         for part, query, count in missing.longest[:_MAX_PARTS]

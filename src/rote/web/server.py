@@ -209,9 +209,7 @@ def _start_lines(opened: Workspace, address: str, host: str) -> list[str]:
     names += [f"ledger {key}" for key in opened.ledgers]
     lines = [f"rote is at {address}", f"open: {', '.join(names) or 'nothing'}"]
     if host not in _LOOPBACK:
-        lines.append(
-            "other machines can reach it with this address; nothing is encrypted on the way"
-        )
+        lines += ["other machines can reach it with this address; nothing is encrypted on the way"]
     return [*lines, f"kept in {opened.store}; Ctrl-C ends it"]
 
 

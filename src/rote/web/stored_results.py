@@ -33,11 +33,8 @@ _STATEMENTS = 4
 
 def result_sections(history: History, id: str, across: str = "") -> list[HtmlFragment]:
     """All parts, drawn before or now; `across` for the groups side by side by another field."""
-    parts = [
-        part
-        for part in _stored_sections(history, id) or _draw_sections(history, id)
-        if part.id != _GLANCE
-    ]
+    every = _stored_sections(history, id) or _draw_sections(history, id)
+    parts = [part for part in every if part.id != _GLANCE]
     if across:
         section = across_section(replace(history.study(id), across=across))
         parts = [part for part in parts if part.id != "across"]
@@ -66,11 +63,8 @@ def _stored_sections(history: History, id: str) -> list[HtmlFragment] | None:
 def _draw_sections(history: History, id: str) -> list[HtmlFragment]:
     sections = make_sections(_name_fields(history.study(id)))
     fragments = [*_make_glance(sections), *render_sections(sections)]
-    history.keep_drawn(
-        id,
-        _report_version(),
-        [(fragment.id, fragment.title, str(fragment.html)) for fragment in fragments],
-    )
+    parts = [(fragment.id, fragment.title, str(fragment.html)) for fragment in fragments]
+    history.keep_drawn(id, _report_version(), parts)
     return fragments
 
 
@@ -80,17 +74,10 @@ def _name_fields(study: Report) -> Report:
     def said(notes: Sequence[str]) -> tuple[str, ...]:
         return tuple(map(name_form_fields, notes))
 
-    results = [
-        replace(
-            result,
-            notes=said(result.notes),
-            by_source={
-                n: replace(source_result, notes=said(source_result.notes))
-                for n, source_result in result.by_source.items()
-            },
-        )
-        for result in study.results
-    ]
+    results = []
+    for result in study.results:
+        sources = {n: replace(s, notes=said(s.notes)) for n, s in result.by_source.items()}
+        results.append(replace(result, notes=said(result.notes), by_source=sources))
     omitted = [replace(s, reason=name_form_fields(s.reason)) for s in study.omitted]
     return replace(study, results=results, notes=said(study.notes), omitted=omitted)
 
@@ -114,9 +101,7 @@ def _report_version() -> str:
 
     sources = [*Path(fragments.__file__).parent.rglob("*.*"), Path(files.__file__), Path(__file__)]
     kinds = (".py", ".html", ".css", ".js")
-    return hash_parts(
-        *(file.read_text("utf-8") for file in sorted(sources) if file.suffix in kinds)
-    )
+    return hash_parts(*(f.read_text("utf-8") for f in sorted(sources) if f.suffix in kinds))
 
 
 _MAX_TEXT = 200_000
@@ -138,11 +123,9 @@ def find_text(
             if documents and (file or (len(files) == 1 and not path.is_dir())):
                 return documents[0]
     if len(documents) > 1:
-        raise InputError(
-            f"several of these files hold a text with the id '{id}', and which of them it was is "
-            "not known",
-            remedy="Measure them again",
-        )
+        several = f"several of these files hold a text with the id '{id}'"
+        problem = f"{several}, and which of them it was is not known"
+        raise InputError(problem, remedy="Measure them again")
     if not documents:
         raise InputError(
             f"there is no text with the id '{id}' in {file or 'these files'} any more",
@@ -183,11 +166,8 @@ def _template_marks(text: str, source: str, result: Result) -> list[Mark]:
     """The listed templates are looked up; the whole measure need not run again."""
     from rote.annotate import annotators
 
-    chosen = {
-        row["template"]: row
-        for row in result.tables.get("templates", ())
-        if row["source"] == source
-    }
+    rows = result.tables.get("templates", ())
+    chosen = {row["template"] for row in rows if row["source"] == source}
     layer_name = dict(result.signature.settings).get("layer", "")
     annotator = annotators.get()
     if not chosen or layer_name not in annotator.gives:

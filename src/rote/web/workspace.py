@@ -148,10 +148,8 @@ class Workspace:
     def grounds(self) -> dict[str, str]:
         """What texts can be held against: its place -> how it is called."""
         indexes = {_INDEX + key: f"index {key}" for key in self.indexes}
-        return {
-            **indexes,
-            **{_FILE + key: f"texts of {key.split('~')[0]}" for key in self.all_files()},
-        }
+        files = {_FILE + key: f"texts of {key.split('~')[0]}" for key in self.all_files()}
+        return {**indexes, **files}
 
     def ground(self, place: str) -> str | None:
         """The path of such a place; None if none is named."""
@@ -199,20 +197,15 @@ class RecognizedInputs:
 
 def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
     """Every name is looked at; what cannot be used is an error before the app starts."""
-    indexes: list[Path] = []
-    files: list[Path] = []
-    results: list[Path] = []
-    ledgers: list[Path] = []
+    paths: dict[str, list[Path]] = {"index": [], "file": [], "results": [], "ledger": []}
     for name in dict.fromkeys(names):
         kind = _input_kind(name)
         # In full, so that work in other processes finds it; `bible:kjv` is no path.
         path = Path(name) if kind == "named" else Path(name).resolve()
-        kinds = {"index": indexes, "results": results, "ledger": ledgers}
-        kinds.get(kind, files).append(path)
-    results += [path / RESULT_FILE for path in ledgers if (path / RESULT_FILE).is_file()]
-    return RecognizedInputs(
-        _key_paths(indexes), _key_paths(files), tuple(results), _key_paths(ledgers)
-    )
+        paths[kind if kind in paths else "file"].append(path)
+    results = [*paths["results"], *(path / RESULT_FILE for path in paths["ledger"])]
+    indexes, files, ledgers = (_key_paths(paths[kind]) for kind in ("index", "file", "ledger"))
+    return RecognizedInputs(indexes, files, tuple(r for r in results if r.is_file()), ledgers)
 
 
 def _input_kind(name: str) -> str:

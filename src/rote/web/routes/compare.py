@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,21 +45,17 @@ def compare_page(request: Request, tidy: bool = False, new: bool = False) -> Res
     query = request.query_params
     if not query:
         first = first_readable(opened.files)
-        return _compare_response(
-            request, CompareForm(first, settings=guess_settings(first, opened))
-        )
+        guessed = CompareForm(first, settings=guess_settings(first, opened))
+        return _compare_response(request, guessed)
     comparison = CompareForm.read(query.multi_items())
     if not query.getlist("measure"):
         comparison = replace(comparison, measures=DEFAULT_MEASURES)
     if "by" not in query:
         settings = {**guess_settings(comparison.files, opened), **comparison.settings}
         comparison = replace(comparison, settings=settings)
-    # A form sends every field; the address that is passed on holds what differs.
-    return (
-        RedirectResponse(comparison.address, 303)
-        if tidy
-        else _compare_response(request, comparison, new=new)
-    )
+    if tidy:  # a form sends every field; the address that is passed on holds what differs
+        return RedirectResponse(comparison.address, 303)
+    return _compare_response(request, comparison, new=new)
 
 
 @router.post("/compare", include_in_schema=False)
@@ -78,10 +74,8 @@ async def upload_page(request: Request) -> Response:
 
 @router.post("/uploads/remove", include_in_schema=False)
 async def remove_page(request: Request) -> Response:
-    form = await request.form()
-    await run_in_threadpool(
-        files.remove_upload, app_state(request).workspace.store, str(form.get("key"))
-    )
+    key, store = str((await request.form()).get("key")), app_state(request).workspace.store
+    await run_in_threadpool(files.remove_upload, store, key)
     return RedirectResponse("/compare", 303)
 
 
@@ -99,9 +93,8 @@ def _take_form(request: Request, form: FormData, *, start: bool) -> Response:
             if preview_file(opened.file(key), most=ALL_RECORDS).problem:
                 return RedirectResponse(ReadForm().address(key), 303)
         if new and not start:
-            return RedirectResponse(
-                _choose_files(comparison, new, opened).address + "&new=true#files", 303
-            )
+            address = _choose_files(comparison, new, opened).address
+            return RedirectResponse(f"{address}&new=true#files", 303)
         comparison = CompareForm.read([*pairs, *(("file", key) for key in new)])
         if not start:
             return RedirectResponse(comparison.address + "#files", 303)
@@ -113,11 +106,8 @@ def _take_form(request: Request, form: FormData, *, start: bool) -> Response:
 
 def _choose_files(comparison: CompareForm, new: Sequence[str], opened: Workspace) -> CompareForm:
     """These files alone; what was said of the fields of others does not hold for them."""
-    others = {
-        n: v
-        for n, v in comparison.settings.items()
-        if n not in ("by", "reference", "within", "cluster")
-    }
+    of_fields = ("by", "reference", "within", "cluster")
+    others = {n: value for n, value in comparison.settings.items() if n not in of_fields}
     return replace(comparison, files=tuple(new), settings={**guess_settings(new, opened), **others})
 
 
@@ -149,11 +139,7 @@ def _compare_response(
         given=set(opened.files),
         new=new,
         measures=[_measure_data(name, comparison) for name in offered_measures()],
-        shared=[
-            pair
-            for pair in form_fields.fill_fields(settings_fields(), comparison.settings)
-            if not pair[0].further or pair[0].name in comparison.settings
-        ],
+        shared=_shown_fields(settings_fields(), comparison.settings),
         grounds=opened.grounds(),
         fields=sorted({name for look in chosen for name in look.fields}),
         sources=list_sources(
@@ -166,6 +152,14 @@ def _compare_response(
     )
 
 
+def _shown_fields(
+    fields: Sequence[form_fields.FormField], values: Mapping[str, Any]
+) -> list[tuple[form_fields.FormField, Any]]:
+    """The usual fields, and others that are set, with what is in them."""
+    shown = [field for field in fields if not field.further or field.name in values]
+    return form_fields.fill_fields(shown, values)
+
+
 def _measure_data(name: str, comparison: CompareForm) -> dict[str, Any]:
     metric = plugins.load("measure", name).METRIC
     options = comparison.measure_options.get(name, {})
@@ -173,11 +167,7 @@ def _measure_data(name: str, comparison: CompareForm) -> dict[str, Any]:
         "name": name,
         "title": metric.title,
         "says": plugins.summary("measure", name),
-        "fields": [
-            pair
-            for pair in form_fields.fill_fields(measure_fields(name), options)
-            if not pair[0].further or pair[0].name in options
-        ],
+        "fields": _shown_fields(measure_fields(name), options),
         "changed": bool(options),
         "usual": name in DEFAULT_MEASURES,
         "needs": missing_input(metric),

@@ -71,9 +71,8 @@ async def document_page(
             return {**document_part(opened.index, key, id, from_, to, at), "hits": None}
         hits = document_hits(opened, question, id)
         start, end = (from_, to) if from_ is not None or not hits else hits[0]
-        part = document_part(
-            opened.index, key, id, start, end, at, hits, {**question.settings, "line": line}
-        )
+        way = {**question.settings, "line": line}
+        part = document_part(opened.index, key, id, start, end, at, hits, way)
         return {**part, "hits": _hits_around(key, id, question, hits, start, line)}
 
     return render_page(request, "document.html", key=key, **await run_in_pool(request, work))
@@ -171,14 +170,13 @@ def document_part(
     def other(place: int) -> str | None:
         return document_link(key, identity, start, end, at=place, **way)
 
-    author = stored.author.of(number)
-
+    author, by_author = stored.author.of(number), None
+    if author and "|" not in author:
+        by_author = make_link("/search", index=key, where=f"author={author}", q=way.get("q"))
     return {
         "document": identity,
         "author": author,
-        "by_author": make_link("/search", index=key, where=f"author={author}", q=way.get("q"))
-        if author and "|" not in author
-        else None,
+        "by_author": by_author,
         "source": stored.source.of(number),
         "meta": stored.meta(number),
         "length": length,

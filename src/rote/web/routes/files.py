@@ -6,8 +6,6 @@ without being told how.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -25,6 +23,7 @@ from rote.core import plugins
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError, RoteError
 from rote.corpus import Corpus, ReadOptions, open_corpus
+from rote.report.texts import content_hash
 from rote.studies.judge_page import JudgePage, Options, build_page
 from rote.web.app import ApiQuestion, app_state, run_in_pool
 from rote.web.compare_form import CompareForm, guess_settings
@@ -64,13 +63,10 @@ class ReadForm:
         """From an address or a posted form; unknown names are left alone, wrong values refused."""
         known = {field.name for field in fields(cls)}
         reading = cls(**{name: value for name, value in pairs if name in known and value})
-        for name, value, choices in (
-            ("format", reading.format, ("", *list_formats())),
-            ("plain", reading.plain, PLAIN_UNITS),
-            ("encoding", reading.encoding, ENCODINGS),
-            ("bad", reading.bad, ("stop", "skip")),
-        ):
-            if value not in choices:
+        allowed = {"format": ("", *list_formats()), "plain": PLAIN_UNITS}
+        allowed |= {"encoding": ENCODINGS, "bad": ("stop", "skip")}
+        for name, choices in allowed.items():
+            if getattr(reading, name) not in choices:
                 raise OptionError(f"{name} is one of {', '.join(filter(None, choices))}")
         return reading
 
@@ -91,10 +87,8 @@ class ReadForm:
         return replace(self, source="") == ReadForm()
 
     def address(self, key: str) -> str:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        changed = {
-            name: value for name, value in values.items() if value != getattr(ReadForm(), name)
-        }
+        values = {field: getattr(self, field.name) for field in fields(self)}
+        changed = {f.name: value for f, value in values.items() if value != f.default}
         return f"/files/{quote(key, safe='')}" + ("?" + urlencode(changed) if changed else "")
 
 
@@ -161,10 +155,10 @@ async def read_page(request: Request, key: str) -> Response:
     """Read it so, and go on to Compare with it; or say what is wrong."""
     opened = app_state(request).workspace
     reading = ReadForm.read(form_pairs(await request.form()))
+    new = key
     try:
-        new = (
-            key if reading.usual else await run_in_threadpool(store_read_file, opened, key, reading)
-        )
+        if not reading.usual:
+            new = await run_in_threadpool(store_read_file, opened, key, reading)
     except RoteError as error:
         preview = await run_in_pool(request, _preview_data, opened, key, reading)
         message = name_form_fields(error, opened.file(key))
@@ -208,11 +202,8 @@ def _preview_data(opened: Workspace, key: str, reading: ReadForm) -> dict[str, A
         # What was uploaded is small, however it is read; of other files the beginning will do.
         if uploaded:
             check_unpacked(path, opened.upload_limit, reading.options)
-        look = (
-            preview_file(path, reading.options, ALL_RECORDS)
-            if uploaded
-            else preview_file(path, reading.options)
-        )
+        most = (ALL_RECORDS,) if uploaded else ()
+        look = preview_file(path, reading.options, *most)
         fields = list_fields(path, reading.options) if path.is_file() else []
     except RoteError as error:
         look, fields = FilePreview(problem=name_form_fields(error, path)), []
@@ -255,10 +246,7 @@ def _make_page(request: Request, key: str, sample: int) -> JudgePage:
 
 def _page_policy(html: str) -> str:
     """The page is one file: its own script and style may run, by their hashes, and nothing else."""
-    allowed: dict[str, str] = {}
-    for kind, text in _INLINE.findall(html):
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        allowed[kind] = f"'sha256-{digest}'"
+    allowed = {kind: f"'sha256-{content_hash(text)}'" for kind, text in _INLINE.findall(html)}
     return (
         f"default-src 'none'; script-src {allowed['script']}; style-src {allowed['style']}; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"

@@ -127,10 +127,8 @@ def _compare_entries(request: Request, ids: list[str]) -> dict[str, Any]:
     chosen = list(dict.fromkeys(ids))
     if len(chosen) < 2:
         raise OptionError("choose at least two results to put side by side")
-    if len(chosen) > len(_LETTERS):
-        raise OptionError(
-            f"choose at most {len(_LETTERS)} results: more cannot be read side by side"
-        )
+    if (most := len(_LETTERS)) < len(chosen):
+        raise OptionError(f"choose at most {most} results: more cannot be read side by side")
     history = app_state(request).history
     return {
         "entries": [history.get(id) for id in chosen],
@@ -163,22 +161,15 @@ def _measure_block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, 
     lines = []
     for id, result in pairs:
         cells = {row.value: row.cells for row in make_grid(result)} if values else {}
-        for source, source_result in result.by_source.items():
+        for source, size in result.by_source.items():
             cell_texts = [_cell_text(cells.get(value, {}).get(source)) for value in values]
-            lines.append(
-                {
-                    "entry": id,
-                    "source": source,
-                    "texts": source_result.texts,
-                    "words": source_result.words,
-                    "cells": cell_texts,
-                }
-            )
+            about = {"entry": id, "source": source, "texts": size.texts, "words": size.words}
+            lines.append({**about, "cells": cell_texts})
     settings = [dict(result.signature.settings) for _, result in pairs]
+    names = dict.fromkeys(name for each in settings for name in each if name != "measure")
+    by_setting = {name: [each.get(name) for each in settings] for name in names}
     differences = [
-        {"setting": name, "values": [source_result.get(name) for source_result in settings]}
-        for name in dict.fromkeys(name for source_result in settings for name in source_result)
-        if name != "measure" and len({source_result.get(name) for source_result in settings}) > 1
+        {"setting": name, "values": of} for name, of in by_setting.items() if len(set(of)) > 1
     ]
     return {
         "measure": name,
@@ -186,7 +177,7 @@ def _measure_block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, 
         "values": list(values.values()),
         "lines": lines,
         "differences": differences,
-        "alike": all(source_result["setting"] == "texts" for source_result in differences),
+        "alike": all(difference["setting"] == "texts" for difference in differences),
     }
 
 

@@ -33,9 +33,8 @@ _RECENT = 6
 
 @router.get("/", include_in_schema=False)
 def home(request: Request) -> Response:
-    opened = app_state(request).workspace
-    history = app_state(request).history
-    jobs = app_state(request).jobs
+    app = app_state(request)
+    opened, history, jobs = app.workspace, app.history, app.jobs
     recent = history.entries(limit=_RECENT)
     return render_page(
         request,
@@ -218,14 +217,9 @@ async def delete_index_page(request: Request) -> Response:
     "/api/indexes", tags=["indexes"], summary="Build or extend an index; gives the job that does it"
 )
 def build_index_job(request: Request, question: IndexQuestion) -> dict[str, Any]:
-    form = IndexForm(
-        tuple(question.files),
-        question.name,
-        question.into,
-        tuple(question.layers),
-        question.author or "author",
-        question.skip,
-    )
+    files, layers = tuple(question.files), tuple(question.layers)
+    author = question.author or "author"
+    form = IndexForm(files, question.name, question.into, layers, author, question.skip)
     return app_state(request).jobs.ask(form, again=True).to_dict()
 
 

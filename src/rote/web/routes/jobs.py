@@ -64,10 +64,8 @@ def command_page(request: Request, name: str, tidy: bool = False) -> Response:
     if not request.query_params and input_kind(find_record(name)) == "texts":
         opened = app_state(request).workspace
         first = first_readable(opened.files)
-        usual = (
-            (of, form_fields.format_value(value))
-            for of, value in guess_settings(first, opened).items()
-        )
+        guessed = guess_settings(first, opened).items()
+        usual = ((of, form_fields.format_value(value)) for of, value in guessed)
         form = RunForm.read(name, [*(("input", key) for key in first), *usual])
     return RedirectResponse(form.address, 303) if tidy else _run_response(request, form)
 
@@ -126,6 +124,10 @@ def _run_response(
         inputs = {key: key.split("~")[0] for key in known}
     files = app.workspace.all_files()
     reads = {entry.name for entry in fields(ReadOptions)} & {*form.options}
+    sources = {}
+    if isinstance(record, Metric):
+        chosen = [files[key] for key in form.inputs if key in files]
+        sources = list_sources(chosen, form.options.get("by", ()))
     return render_page(
         request,
         "run_form.html",
@@ -136,11 +138,7 @@ def _run_response(
         # Who says how files are read may choose any.
         blocked={} if reads else find_unreadable(files, takes),
         unread=find_unreadable(files),
-        sources=list_sources(
-            [files[key] for key in form.inputs if key in files], form.options.get("by", ())
-        )
-        if isinstance(record, Metric)
-        else {},
+        sources=sources,
         record=record,
         says=records.summary(form.name),
         takes=takes,
@@ -261,14 +259,11 @@ def repeat_job(request: Request, id: str) -> dict[str, Any]:
     response_class=StreamingResponse,
 )
 async def job_events(request: Request, id: str) -> StreamingResponse:
-    await run_in_threadpool(
-        app_state(request).jobs.get, id
-    )  # an unknown one is an error, not a stream
-    return StreamingResponse(
-        _event_stream(request, id),
-        media_type="text/event-stream",
-        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
-    )
+    # An unknown one is an error, not a stream.
+    await run_in_threadpool(app_state(request).jobs.get, id)
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    lines = _event_stream(request, id)
+    return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
 
 async def _event_stream(request: Request, id: str) -> AsyncIterator[str]:

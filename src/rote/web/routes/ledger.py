@@ -111,13 +111,12 @@ def _read_rows(folder: Path, ledger: str, changed: int) -> Rows:
 
 def _filter_rows(rows: Rows, q: str, filters: dict[str, str], least: float, most: float) -> Rows:
     sought = q.lower().split()
+    wanted = {name: value for name, value in filters.items() if value}
     return [
         row
         for row in rows
         if least <= row_certainty(row) <= most
-        and all(
-            not value or filter_fields(row).get(name) == value for name, value in filters.items()
-        )
+        and (not wanted or wanted.items() <= filter_fields(row).items())
         and (not sought or all(word in _row_text(row) for word in sought))
     ]
 

@@ -155,12 +155,11 @@ def answer_columns(
     shown_columns = []
     for answer, document, text, marks in zip(answers, documents, texts, links):
         run_numbers = {(m.start, m.end): numbers[run] for run, m in marks}
+        show = _run_shower(run_numbers, answers)
         shown_columns.append(
             {
                 "answer": answer,
-                "paragraphs": mark_paragraphs(
-                    text, [m for _, m in marks], _run_shower(run_numbers, answers)
-                ),
+                "paragraphs": mark_paragraphs(text, [m for _, m in marks], show),
                 "cut": len(document.text) > MAX_ANSWER,
                 "whole": document.text,
                 "shared": sum(len(run) for run, _ in marks),
@@ -184,17 +183,10 @@ def shared_runs(texts: Sequence[str], least: int) -> list[list[tuple[Run, Mark]]
     """For each text the runs of at least so many words that another has too, in any letter case;
     where they overlap, the longest. Signs between words do not count."""
     layer = _split_words(texts)
+    single_texts = [{"lower": some_texts(layer, np.array([n]))} for n in range(len(texts))]
+    segments = (build_layer_segment(text, sorted_layers=("lower",)) for text in single_texts)
     # Of every text, for all words of all texts: how many words from there on it has in a row.
-    lengths_by_text = [
-        Index(
-            [
-                build_layer_segment(
-                    {"lower": some_texts(layer, np.array([n]))}, sorted_layers=("lower",)
-                )
-            ]
-        ).lengths(layer, "lower")
-        for n in range(len(texts))
-    ]
+    lengths_by_text = [Index([segment]).lengths(layer, "lower") for segment in segments]
     runs = []
     for place, (start, end) in enumerate(zip(starts_of(layer.text_ends), layer.text_ends)):
         lengths = {
@@ -262,7 +254,7 @@ async def side_page(request: Request, id: str, key: str = "", n: MinRun = MIN_RU
         sets = known_sets(request, entry, files)
         chosen = key or next(iter(sets.answers))
         before, behind = sets.around(chosen)
-        reference = _reference_of(entry)
+        reference = str(_settings_of(entry).get("reference") or "")
         answers = sorted(sets.answers[chosen], key=lambda answer: answer.source != reference)
         answers = answers[:MAX_ANSWERS]
         read = text_reader(entry.kind, entry.settings, app.workspace)
@@ -276,9 +268,7 @@ async def side_page(request: Request, id: str, key: str = "", n: MinRun = MIN_RU
             "at": list(sets.answers).index(chosen) + 1,
             "total": len(sets.answers),
             "left_out": len(sets.answers[chosen]) - len(answers),
-            "prompt": next(
-                filter(None, (document_prompt(document.meta) for document in documents)), ""
-            ),
+            "prompt": next(filter(None, (document_prompt(d.meta) for d in documents)), ""),
             "columns": columns,
             "runs": runs,
             "least": n,
@@ -298,14 +288,12 @@ def known_sets(request: Request, entry: HistoryEntry, files: Mapping[str, Path])
 
 def grouping_fields(entry: HistoryEntry) -> tuple[str, ...]:
     """The fields that told the sources of a result apart."""
-    settings = entry.settings.get("settings") or entry.settings.get("options") or entry.settings
-    by = settings.get("by") or ()
+    by = _settings_of(entry).get("by") or ()
     return tuple(by.split(",")) if isinstance(by, str) else tuple(by)
 
 
-def _reference_of(entry: HistoryEntry) -> str:
-    settings = entry.settings.get("settings") or entry.settings.get("options") or entry.settings
-    return str(settings.get("reference") or "")
+def _settings_of(entry: HistoryEntry) -> Mapping[str, Any]:
+    return entry.settings.get("settings") or entry.settings.get("options") or entry.settings
 
 
 _ROWS = 50
@@ -322,8 +310,8 @@ async def result_page(request: Request, id: str, found: str = "", across: str = 
     def work() -> dict[str, Any]:
         entry = history.get(id)
         study = history.study(id)
-        groupings = [result.by for result in study.results if len(result.by) > 1]
-        fields = list(dict.fromkeys(name for by in groupings for name in by))
+        grouped = [result.by for result in study.results if len(result.by) > 1]
+        fields = list(dict.fromkeys(name for by in grouped for name in by))
         check_across(across, fields)
         return {
             "entry": entry,
@@ -446,13 +434,12 @@ def _text_data(
         rows = [(titles.get(name, name), _number_text(number)) for name, number in numbers.items()]
         values.append((measure_title(result.measure), rows))
     before, behind = _neighbours(history, id, source, text, file, order)
+    fields = document.meta.items() if document else ()
     return {
         "entry": entry,
         "shown": rendered,
         "whole": document.text if document and len(document.text) <= MAX_TEXT else "",
-        "meta": [(k, str(v)[:500]) for k, v in document.meta.items() if v is not None]
-        if document
-        else [],
+        "meta": [(name, str(value)[:500]) for name, value in fields if value is not None],
         "values": values,
         "problem": problem,
         "before": before,
@@ -597,21 +584,14 @@ def _text_links(history: History, id: str) -> list[dict[str, Any]]:
             {**row, "sorted": row["value"] in first[0]["numbers"]}
             for row in result.tables.get("values", ())
         ]
-        rows = [
-            {
-                "source": source,
-                "texts": result.by_source[source].texts if source in result.by_source else None,
-                "cells": [_value_text(result, source, row["value"]) for row in values],
-            }
-            for source in sources
-        ]
+        rows = []
+        for source in sources:
+            known = result.by_source.get(source)
+            numbers = [known.values.get(row["value"]) if known else None for row in values]
+            texts, cells = known.texts if known else None, list(map(_number_text, numbers))
+            rows.append({"source": source, "texts": texts, "cells": cells})
         measures.append({"place": place, "measure": result.measure, "values": values, "rows": rows})
     return measures
-
-
-def _value_text(result: Result, source: str, value: str) -> str:
-    source_result = result.by_source.get(source)
-    return _number_text(source_result.values.get(value)) if source_result else "–"
 
 
 def _result_at(results: Sequence[Result], place: int) -> Result:

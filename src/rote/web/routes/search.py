@@ -121,9 +121,8 @@ async def top_page(
         except RoteError as error:
             return {"problem": str(error)}
 
-    return await _search_response(
-        request, "search_top.html", index, find, layer=layer, n=n, k=k, rows=[]
-    )
+    context = {"layer": layer, "n": n, "k": k, "rows": []}
+    return await _search_response(request, "search_top.html", index, find, **context)
 
 
 async def _search_response(
@@ -131,14 +130,8 @@ async def _search_response(
 ) -> Response:
     """The first index, where none is named; without any, the page says how to make one."""
     key = index or next(iter(app_state(request).workspace.indexes), "")
-    context |= {
-        "key": key,
-        "link": make_link,
-        "problem": "",
-        "layers": [],
-        "fields": [],
-        "examples": [],
-    }
+    context |= {"key": key, "link": make_link, "problem": ""}
+    context |= {"layers": [], "fields": [], "examples": []}
 
     def work() -> dict[str, Any]:
         opened = open_index_of(request, key)
@@ -261,11 +254,10 @@ async def most_frequent(
     n: Annotated[int, Query(ge=1, le=MAX_NGRAM, description="Items of an n-gram")] = 1,
     k: Annotated[int, Query(ge=1, le=MAX_LISTED, description="How many")] = 50,
 ) -> Response:
-    return await app.answer_from_index(
-        request,
-        index,
-        lambda opened: {"layer": layer, "n": n, "ngrams": top_ngrams(opened, n, k, layer)},
-    )
+    def find(opened: OpenIndex) -> dict[str, Any]:
+        return {"layer": layer, "n": n, "ngrams": top_ngrams(opened, n, k, layer)}
+
+    return await app.answer_from_index(request, index, find)
 
 
 @router.get(
@@ -276,9 +268,8 @@ async def most_frequent(
 async def export(request: Request, view: Viewed, form: Form = "csv") -> Response:
     def ready() -> tuple[Sequence[str], Blocks]:
         opened = open_index_of(request, view.key)
-        check_question(
-            opened, view.question
-        )  # a mistake is an answer, not the first line of a file
+        # A mistake is an answer, not the first line of a file.
+        check_question(opened, view.question)
         return export_rows(opened, view)
 
     names, rows = await run_in_pool(request, ready)

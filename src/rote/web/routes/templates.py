@@ -43,26 +43,18 @@ _MATCHES = 3
 
 def source_rows(result: Result) -> list[dict[str, Any]]:
     """The values of each source, with their intervals."""
-    return [
-        {
-            "source": name,
-            "texts": source_result.texts,
-            "words": source_result.words,
-            **source_result.values,
-            "intervals": {value: list(pair) for value, pair in source_result.intervals.items()},
-        }
-        for name, source_result in result.by_source.items()
-    ]
+    rows = []
+    for name, source in result.by_source.items():
+        intervals = {value: list(pair) for value, pair in source.intervals.items()}
+        size = {"texts": source.texts, "words": source.words}
+        rows.append({"source": name, **size, **source.values, "intervals": intervals})
+    return rows
 
 
 def first_source(result: Result) -> str:
     """The source that is shown first: a model, not what it is compared with; of several the one
     with most templates."""
-    others = {
-        name: source_result
-        for name, source_result in result.by_source.items()
-        if name != result.reference
-    }
+    others = {name: s for name, s in result.by_source.items() if name != result.reference}
 
     def rate(name: str) -> float:
         rate = others[name].values.get("rate", math.nan)
@@ -84,11 +76,8 @@ def export_templates(result: Result) -> list[dict[str, Any]]:
     for source in result.by_source:
         for row in template_rows(result, source):
             fields = {name: value for name, value in row.items() if name not in ("counts", "read")}
-            spelled_out = {
-                "meaning": spell_tags(layer, row["template"]),
-                "read": " · ".join(row["read"]),
-            }
-            rows.append({"source": source, **fields, **spelled_out})
+            meaning, read = spell_tags(layer, row["template"]), " · ".join(row["read"])
+            rows.append({"source": source, **fields, "meaning": meaning, "read": read})
     return rows
 
 
@@ -143,17 +132,12 @@ def template_context(
 
 def index_rows(opened: OpenIndex, key: str, layer: str, n: int, top: int) -> list[dict[str, Any]]:
     """The most frequent n-grams of an index's layer, each with the search that finds it."""
-    documents = opened.manifest.documents
-    return [
-        {
-            **row,
-            "template": " ".join(row["items"]),
-            "share": row["documents"] / documents
-            if documents and row["documents"] is not None
-            else None,
-        }
-        for row in top_view(opened, key, n, top, layer)
-    ]
+    documents, rows = opened.manifest.documents, []
+    for row in top_view(opened, key, n, top, layer):
+        known = documents and row["documents"] is not None
+        share = row["documents"] / documents if known else None
+        rows.append({**row, "template": " ".join(row["items"]), "share": share})
+    return rows
 
 
 router = APIRouter(tags=["templates"])
@@ -313,9 +297,8 @@ async def templates_kept(request: Request, identity: str) -> Response:
 
     def work() -> tuple[TemplatesForm, dict[str, Any]]:
         entry, result = app_state(request).history.get(identity), _stored_result(request, identity)
-        return form_from_json(TemplatesForm, entry.settings), _result_context(
-            request, entry.files, result
-        )
+        context = _result_context(request, entry.files, result)
+        return form_from_json(TemplatesForm, entry.settings), context
 
     form, view = await run_in_pool(request, work)
     return _templates_response(request, form, kept=identity, **view)
@@ -354,9 +337,8 @@ async def get_templates(request: Request, question: Annotated[TemplatesQuery, Qu
 async def templates_job(request: Request, question: TemplatesQuestion) -> Response:
     form = form_from_json(TemplatesForm, question.model_dump())
     job = await run_in_threadpool(app_state(request).jobs.ask, form)
-    return SafeJSONResponse(
-        {"id": job.id, "state": job.state, "address": f"/api/jobs/{job.id}"}, 202
-    )
+    state = {"id": job.id, "state": job.state, "address": f"/api/jobs/{job.id}"}
+    return SafeJSONResponse(state, 202)
 
 
 @router.get(
@@ -381,7 +363,8 @@ def _templates_response(
     context: dict[str, Any] = {"key": "", "rows": None, "result": None, "problem": "", "kept": ""}
     context |= {"note": "", **values}
     opened = app_state(request).workspace
-    looks = [preview_file(opened.file(key)) for key in form.files if key in opened.all_files()]
+    paths = [opened.file(key) for key in form.files if key in opened.all_files()]
+    by = [part.strip() for part in (form.by or "source").split(",")]
     listed = context["rows"] or context.get("templates") or ()
     tags = {tag for row in listed for tag in row["template"].split()}
     of_index = {"index": context["key"], "layer": form.layer, "n": form.n, "top": form.top}
@@ -393,11 +376,8 @@ def _templates_response(
         asked=form,
         link=make_link,
         layers=TEMPLATE_LAYERS,
-        fields=sorted({name for look in looks for name in look.fields}),
-        values=list_sources(
-            [opened.file(key) for key in form.files if key in opened.all_files()],
-            [part.strip() for part in (form.by or "source").split(",")],
-        ),
+        fields=sorted({name for path in paths for name in preview_file(path).fields}),
+        values=list_sources(paths, by),
         blocked=find_unreadable(opened.all_files()),
         legend=legend(form.layer, tags),
         spelled=spell_tags,

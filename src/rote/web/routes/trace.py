@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -90,10 +90,9 @@ def sentence_verdicts(judged: Judged) -> dict[str, Any]:
     for sentence in judged.sentences:
         neither = "nothing new, nothing to cite" if sentence["fragments"] else "no fragment at all"
         counts[known.get((sentence["original"], sentence["fails"]), neither)] += 1
+    divided = {name: (f"{count:,}", "") for name, count in counts.items() if count}
     return {
-        "divided": _fact_rows(
-            {name: (f"{count:,}", "") for name, count in counts.items() if count}
-        ),
+        "divided": _fact_rows(divided),
         "sentences": judged.sentences,
         "owed": len(list_cited(judged.fragments)),
         "failing": sum(sentence["fails"] for sentence in judged.sentences),
@@ -118,9 +117,7 @@ def fragment_paragraphs(text: str, fragments: Sequence[Fragment]) -> list[list[d
     marks = [
         Mark(start, end, kind)
         for kind in FRAGMENT_KINDS
-        for start, end in _join_fragments(
-            [fragment for fragment in fragments if fragment.kind == kind]
-        )
+        for start, end in _join_fragments(f for f in fragments if f.kind == kind)
     ]
     cuts = [Mark(fragment.start, fragment.end, "edge", "edge") for fragment in owed]
     over: list[tuple[int, int]] = []
@@ -165,18 +162,15 @@ def match_data(traced: Trace, key: str) -> dict[str, Any]:
     numbers = number_spans(traced)
     documents = list_documents(traced.spans, numbers)
     text = traced.texts_by_number.get(0)
+    spans = []
+    for span in traced.spans:
+        links = [document_link(key, p.document, p.start, p.end) for p in span.places]
+        spans.append({**span_data(span, numbers[id(span)], documents), "links": links})
+    links_by_name = {name: document_link(key, name) for name in documents}
     return {
         "paragraphs": trace_paragraphs(text, traced.spans, numbers) if text is not None else [],
-        "spans": [
-            {
-                **span_data(span, numbers[id(span)], documents),
-                "links": [document_link(key, p.document, p.start, p.end) for p in span.places],
-            }
-            for span in traced.spans
-        ],
-        "documents": [
-            {**entry, "link": document_link(key, name)} for name, entry in documents.items()
-        ],
+        "spans": spans,
+        "documents": [{**documents[name], "link": link} for name, link in links_by_name.items()],
         "sort": traced.options.sort,
         "listed": len(traced.spans),
         "found": sum(traced.span_counts.values()),
@@ -188,7 +182,7 @@ def link_place(place: dict[str, Any], key: str) -> dict[str, Any]:
     return {**place, "link": document_link(key, place["document"], place["start"], place["end"])}
 
 
-def _join_fragments(fragments: Sequence[Fragment]) -> list[tuple[int, int]]:
+def _join_fragments(fragments: Iterable[Fragment]) -> list[tuple[int, int]]:
     """Stretches that fragments of one kind cover together."""
     spans: list[tuple[int, int]] = []
     for fragment in fragments:
@@ -303,9 +297,8 @@ async def trace_pasted(request: Request) -> Response:
         settings = _changed_settings(values, kinds)
         identity = await run_in_pool(request, store_text, app_state(request).workspace.store, text)
     except RoteError as error:
-        return _trace_response(
-            request, values.get("index", ""), {**values, "kinds": kinds}, str(error)
-        )
+        fields = {**values, "kinds": kinds}
+        return _trace_response(request, values.get("index", ""), fields, str(error))
     chosen = {**settings, "index": values.get("index", ""), "relax": values.get("relax", "")}
     return RedirectResponse(make_link(f"/trace/{identity}", **chosen), 303)
 
@@ -322,18 +315,12 @@ async def trace_page(
     options = _read_options(request.query_params)
 
     def work() -> dict[str, Any]:
-        text, opened = (
-            read_text(app_state(request).workspace.store, identity),
-            open_index_of(request, key),
-        )
+        text = read_text(app_state(request).workspace.store, identity)
+        opened = open_index_of(request, key)
         possible, lacking = _possible_kinds(opened, options)
         traced_text = _judge_text(request, opened, text, possible, relax)
-        has_meanings = opened.index.meanings is not None
-        context: dict[str, Any] = {
-            "why": traced_text.why,
-            "text": text,
-            "all_kinds": (*KINDS, MEANING) if has_meanings else KINDS,
-        }
+        kinds = KINDS if opened.index.meanings is None else (*KINDS, MEANING)
+        context: dict[str, Any] = {"why": traced_text.why, "text": text, "all_kinds": kinds}
         if view == "matches" or traced_text.judged is None:
             return context | {
                 "summary": trace_facts(traced_text.judged, traced_text.traced),
@@ -350,9 +337,8 @@ async def trace_page(
         }
 
     context = await run_in_pool(request, work)
-    parameters = {
-        n: v for n, v in request.query_params.items() if n not in ("view", "kinds", "index")
-    }
+    apart = ("view", "kinds", "index")
+    parameters = {n: value for n, value in request.query_params.items() if n not in apart}
     parameters |= {"index": key, "kinds": ",".join(options.kinds)}
     context["api"] = make_link(f"/api/trace/{identity}", **parameters)
     context["whole"] = make_link(f"/trace/{identity}/page", **parameters)
@@ -376,10 +362,8 @@ async def trace_saved(request: Request, identity: str, index: str) -> Response:
     options = _read_options(request.query_params)
 
     def work() -> str:
-        text, opened = (
-            read_text(app_state(request).workspace.store, identity),
-            open_index_of(request, index),
-        )
+        text = read_text(app_state(request).workspace.store, identity)
+        opened = open_index_of(request, index)
         possible, _ = _possible_kinds(opened, options)
         return saved_page(_trace_text(request, opened, text, possible), f"A text against {index}")
 
@@ -422,10 +406,8 @@ async def trace_again(
 
     def find(opened: OpenIndex) -> dict[str, Any]:
         text = read_text(app_state(request).workspace.store, identity)
-        return {
-            "id": identity,
-            **_answer_data(_judge_text(request, opened, text, options, relax), relax),
-        }
+        traced_text = _judge_text(request, opened, text, options, relax)
+        return {"id": identity, **_answer_data(traced_text, relax)}
 
     return await answer_from_index(request, index, find)
 
@@ -497,14 +479,12 @@ def _judge_text(
     except OptionError as error:
         # Without the layer that sentences are judged by, matches are still worth showing.
         return AnsweredTrace(traced, None, str(error))
-    least, chance, edges = _min_fragment(options), Originality().chance, rule_for(opened.index)
-    flagged = opened.once(
-        ("held out", relax, least),
-        lambda: judge_held_out(ground, edges, relax=relax, min_words=least, chance=chance),
-    )
+    least, edges = _min_fragment(options), rule_for(opened.index)
+    how: Any = {"relax": relax, "min_words": least, "chance": Originality().chance}
+    flagged = opened.once(("held out", relax, least), lambda: judge_held_out(ground, edges, **how))
     verdicts = app_state(request).recent.get(
         ("judged", *_index_state(opened), text, relax, least),
-        lambda: judged(ground, text, flagged, relax=relax, min_words=least, chance=chance),
+        lambda: judged(ground, text, flagged, **how),
     )
     return AnsweredTrace(traced, verdicts, "")
 
