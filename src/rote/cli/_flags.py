@@ -284,13 +284,10 @@ def command_of(
             return [field for owner, _, field in parts if owner == kind.__name__]
 
         def call(**parsed: Any) -> None:
-            options: dict[str, Any] = {
-                name: build(
-                    typing.cast(type, kind),
-                    {key: value for key, value in parsed.items() if key not in left_out(kind)},
-                )
-                for name, kind in kinds.items()
-            }
+            options: dict[str, Any] = {}
+            for name, kind in kinds.items():
+                given = {key: value for key, value in parsed.items() if key not in left_out(kind)}
+                options[name] = build(typing.cast(type, kind), given)
             for setting in options.values():
                 if isinstance(setting, Output):
                     setting.form()  # a contradiction is noticed before the work, not after

@@ -114,10 +114,8 @@ def about(index: Index) -> dict[str, Any]:
         facts = {"documents": index.documents_held, "words": index.items_held()}
         return {"index": "in memory", "signature": index.recipe.signature, **facts}
     properties = ("signature", "fingerprint", "documents", "words")
-    return {
-        "index": str(index.path),
-        **{name: getattr(index.manifest, name) for name in properties},
-    }
+    facts = {name: getattr(index.manifest, name) for name in properties}
+    return {"index": str(index.path), **facts}
 
 
 def signed(index: Index, options: Any) -> dict[str, Any]:
@@ -181,13 +179,9 @@ def carry_out(
         line += f" ({several(added, 'document')} new)"
     elif added and seconds:
         line += f", {facts['words'] / seconds:,.0f} words/s"
-    lines = [
-        f"{layer['layer']} {layer['bytes_per_item']:.1f}"
-        for layer in facts["layers"]
-        if layer["bytes_per_item"] is not None
-    ]
-    if lines:
-        line += f", bytes per token: {', '.join(lines)}"
+    filled = [layer for layer in facts["layers"] if layer["bytes_per_item"] is not None]
+    if sizes := ", ".join(f"{each['layer']} {each['bytes_per_item']:.1f}" for each in filled):
+        line += f", bytes per token: {sizes}"
     click.echo(f"{line}; {size(facts['bytes'])} in {several(len(facts['segments']), 'segment')}")
 
 
@@ -202,6 +196,7 @@ def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
     for listed in manifest.segments:
         for part in listed.parts:
             sizes[part.name if part.kind == "layer" else f" {part.kind}"] += part.bytes
+    sources = sorted(_labels(index, "source").items(), key=lambda pair: (-pair[1], pair[0]))
     return {
         "index": str(path),
         "format": manifest.version,
@@ -215,9 +210,7 @@ def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
         "documents": manifest.documents,
         "words": manifest.words,
         "authors": len(_labels(index, "author")),
-        "sources": dict(
-            sorted(_labels(index, "source").items(), key=lambda pair: (-pair[1], pair[0]))
-        ),
+        "sources": dict(sources),
         "bytes": manifest.bytes,
         "layers": [
             {"layer": name, "sorted": name in manifest.sorted_layers}

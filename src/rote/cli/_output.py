@@ -17,7 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -62,9 +62,8 @@ def check_places(params: Sequence[click.Parameter], parsed: Mapping[str, Any]) -
                     f"{flag} {target} would write over what is read ({name}): name another place"
                 )
         if other_flag := key_by_path.get(target.resolve()):
-            raise OptionError(
-                f"{target} is named for two outputs, {other_flag} and {flag}: name two"
-            )
+            both = f"{other_flag} and {flag}"
+            raise OptionError(f"{target} is named for two outputs, {both}: name two")
         key_by_path[target.resolve()] = flag
 
 
@@ -76,11 +75,10 @@ def _read(param: click.Parameter, value: Any) -> Iterator[tuple[Path, str]]:
         return
     for item in value if isinstance(value, tuple) else (value,):
         if isinstance(item, (str, Path)) and str(item) not in ("", "-"):
-            described = (
-                str(item) if isinstance(param, click.Argument) else f"{param.opts[-1]} {item}"
-            )
+            is_argument = isinstance(param, click.Argument)
+            described = str(item) if is_argument else f"{param.opts[-1]} {item}"
             # A folder named like a field (--by stories) is not read; a file of that name might.
-            folders = isinstance(param, click.Argument) or param.metavar is not None
+            folders = is_argument or param.metavar is not None
             yield from ((p, described) for p in _places(str(item)) if folders or os.path.isfile(p))
             if folders:
                 yield Path(item), described  # though it may not be there yet
@@ -176,14 +174,11 @@ class Output:
         known = {**self.ENDINGS, **(_PAGES if page else {})}
         form = known.get(ending)
         if form is None:
-            raise OptionError(
-                f"{self.output}: results are not written as {ending}; end in one of "
-                f"{', '.join(known)}"
-            )
+            known_ones = f"end in one of {', '.join(known)}"
+            raise OptionError(f"{self.output}: results are not written as {ending}; {known_ones}")
         if chosen and chosen[0] != form:
-            raise OptionError(
-                f"--{chosen[0]} and the ending of {self.output} disagree: leave out one of them"
-            )
+            both = f"--{chosen[0]} and the ending of {self.output}"
+            raise OptionError(f"{both} disagree: leave out one of them")
         return form
 
 
@@ -247,15 +242,12 @@ class Gate:
             except ValueError:
                 equals = ""
             if not equals:
-                raise OptionError(
-                    f"--fail-above takes a value and a number, contaminated=0, not '{limit}'"
-                )
+                wanted = "--fail-above takes a value and a number, contaminated=0"
+                raise OptionError(f"{wanted}, not '{limit}'")
         return limits
 
     def check(self, results: Sequence[Result]) -> None:
         """Say which values are larger than they may be, and exit with status 1."""
-        import click
-
         from rote.core.numbers import format_number
 
         failed = []
@@ -321,8 +313,6 @@ def emit(
 
 def send(text: str, path: Path | None) -> None:
     """To a file, or to standard output."""
-    import click
-
     # Half a surrogate pair cannot be written in UTF-8; \\udc80 is how JSON spells it.
     text = text.encode("utf-8", "backslashreplace").decode("utf-8")
     if path is not None:
@@ -337,8 +327,6 @@ def send(text: str, path: Path | None) -> None:
 def written(path: Path) -> Iterator[Path]:
     """A file to write to in the place of `path`; what it holds goes to standard output for -."""
     import tempfile
-
-    import click
 
     if path != STDOUT:
         yield path
@@ -480,12 +468,9 @@ class Listing:
         rows = [{name: row[name] for name in self.columns} for row in self.rows]
         signature = Signature.of({"measure": command, **signed})
         about = {**self.about, "signature": str(signature)}
-        return Result(
-            *(command, signature, (), None, None, {}),
-            tables={"values": (), self.name: rows},
-            about=about,
-            listing=self.name,
-        )
+        tables = {"values": (), self.name: rows}
+        plain = Result(command, signature, (), None, None, {}, tables=tables)
+        return replace(plain, about=about, listing=self.name)
 
 
 Draw: TypeAlias = Callable[[Any], None]

@@ -82,27 +82,22 @@ def record_command(name: str, further: Further = NOTHING) -> click.Command:
             options[key] = tuple(places_of(options[key]))
         if isinstance(record, Metric):
             _refuse_half(record, options)
-        return [
-            run_command(name, places_of(invocation.files), options, reporter=invocation.reporter)
-        ]
+        files = places_of(invocation.files)
+        return [run_command(name, files, options, reporter=invocation.reporter)]
 
     metavar, left_out = "FILE...", tuple(record.without)
     if isinstance(record, Study):
         metavar = record.metavar
         if record.account:
             further = Further(finish=partial(_account, record), output=SummaryOptions)
-    own_kind, *others = (
-        flags(
-            kind,
-            section(kind, "What is measured" if kind is record.options else "Options"),
-            left_out,
-        )
-        for kind in option_kinds(record)
-    )
-    groups_of_flags = [*own_kind, *further.flags, *(option for some in others for option in some)]
+    groups = []
+    for kind in option_kinds(record):
+        heading = section(kind, "What is measured" if kind is record.options else "Options")
+        groups.append(flags(kind, heading, left_out))
+    groups.insert(1, list(further.flags))
+    every_flag = [option for group in groups for option in group]
     glance = at_a_glance([*option_kinds(record), further.output], left_out)
-    help = command_help(record)
-    return _command(name, help, metavar, groups_of_flags, call, further, glance=glance)
+    return _command(name, command_help(record), metavar, every_flag, call, further, glance=glance)
 
 
 def panel_command(
@@ -116,15 +111,10 @@ def panel_command(
         kinds: list[Any] = [build(k, invocation.options) for k in (shared, Settings, ReadOptions)]
         return work(places_of(invocation.files), *kinds, invocation.reporter)
 
-    groups_of_flags = [*flags(shared, "What is measured"), *flags(Settings, "Comparison")]
-    groups_of_flags += flags(ReadOptions, "Reading")
-    further, glance = (
-        Further(output=PanelOutput),
-        at_a_glance([shared, Settings, ReadOptions, PanelOutput]),
-    )
-    return _command(
-        name, help, "FILE...", groups_of_flags, call, further, glance=glance, panel=True
-    )
+    headings = {shared: "What is measured", Settings: "Comparison", ReadOptions: "Reading"}
+    every_flag = [option for kind, heading in headings.items() for option in flags(kind, heading)]
+    further, glance = Further(output=PanelOutput), at_a_glance([*headings, PanelOutput])
+    return _command(name, help, "FILE...", every_flag, call, further, glance=glance, panel=True)
 
 
 def _command(
@@ -146,9 +136,8 @@ def _command(
             across = getattr(output, "across", None)
             form = output.form(page=further.page or bool(options.get("highlight") or across))
             if across and form in ("json", "parquet"):
-                raise OptionError(
-                    "--across lays out tables: JSON and Parquet hold all values anyway"
-                )
+                why = "--across lays out tables: JSON and Parquet hold all values anyway"
+                raise OptionError(why)
             if across and (by := options.get("by")) and across not in by:
                 raise OptionError(f"--across names a field of --by ({', '.join(by)}), not {across}")
         gate = build(Gate, options)
@@ -230,7 +219,5 @@ def _refuse_half(metric: Metric, parsed: Mapping[str, Any]) -> None:
             "file of texts"
         )
     if not (metric.tested or metric.alone or parsed.get("reference")):
-        raise OptionError(
-            f"{metric.name} compares with a reference: --reference names one of the sources that "
-            "--by tells apart"
-        )
+        named = "--reference names one of the sources that --by tells apart"
+        raise OptionError(f"{metric.name} compares with a reference: {named}")

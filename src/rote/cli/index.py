@@ -138,13 +138,13 @@ def _replace(*where: Any, **how: Any) -> IndexChange:
 def index_add(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return _changed_texts(_add, Path(index), texts, options, read, reporter)
+    return _changed_texts(_add, index, texts, options, read, reporter)
 
 
 def index_replace(
     index: str | Path, texts: Input, options: UseOptions, read: ReadOptions, reporter: Reporter
 ) -> Index:
-    return _changed_texts(_replace, Path(index), texts, options, read, reporter)
+    return _changed_texts(_replace, index, texts, options, read, reporter)
 
 
 @command_of(None, index_argument(), files_argument(metavar="INPUT..."))
@@ -190,16 +190,16 @@ def replace(
 
 def _changed_texts(
     change: TextsChange,
-    path: Path,
+    index: str | Path,
     texts: Input,
     options: UseOptions,
     read: ReadOptions,
     reporter: Reporter,
 ) -> Index:
-    """Change the index at `path`, and open it as it is then."""
+    """Change the index, and open it as it is then."""
     from rote.index.folders.manifest import read_manifest
 
-    read_manifest(path)
+    read_manifest(path := Path(index))
     source = source_of(texts, path, read, reporter)
     return changed(path, _texts_work(change, path, source, options, reporter))
 
@@ -236,15 +236,8 @@ def _change_texts(
 def _texts_work(
     change: TextsChange, path: Path, source: Corpus | Store, options: UseOptions, reporter: Reporter
 ) -> Change:
-    return partial(
-        change,
-        path,
-        source,
-        memory=options.memory,
-        jobs=options.jobs,
-        engine=options.engine,
-        reporter=reporter,
-    )
+    used = {name: getattr(options, name) for name in ("memory", "jobs", "engine")}
+    return partial(change, path, source, **used, reporter=reporter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -477,13 +470,13 @@ def verify(idx: Path, options: SummaryOptions, reporter: TerminalReporter) -> No
 
     problems = _problems(idx, reporter)
     if options.json:
-        click.echo(
-            as_json({"index": str(idx), "whole": not problems, "problems": problems}), nl=False
-        )
+        facts = {"index": str(idx), "whole": not problems, "problems": problems}
+        click.echo(as_json(facts), nl=False)
     else:
         for line in problems:
             click.echo(strip_controls(line))
-        click.echo(f"{idx}: {_verdict(len(problems))}")
+        state = f"damaged, {several(len(problems), 'problem')}" if problems else "whole"
+        click.echo(f"{idx}: {state}")
     if problems:
         sys.exit(1)
 
@@ -495,12 +488,6 @@ def _problems(path: Path, reporter: Reporter) -> list[str]:
     if not is_index(path):
         read_manifest(path)  # says what it is instead
     return verify_index(path, reporter)
-
-
-def _verdict(problems: int) -> str:
-    if not problems:
-        return "whole"
-    return f"damaged, {several(problems, 'problem')}"
 
 
 _EXACT = ("length", "fragments", "original", "occurrences", "original_occurrences", "once")
@@ -540,9 +527,8 @@ def index_originals(
     index: Index | str | Path, options: OriginalsOptions, reporter: Reporter
 ) -> Result:
     index = opened(index, reporter)
-    return _list_originals(index, options, reporter).result(
-        "index-originals", **signed(index, options)
-    )
+    listing = _list_originals(index, options, reporter)
+    return listing.result("index-originals", **signed(index, options))
 
 
 @command_of(None, index_argument())
@@ -572,11 +558,9 @@ def _list_originals(index: Index, options: OriginalsOptions, reporter: Reporter)
     rule = rule_for(index)
     check_layers(index, [options.layer, *(["pos"] if rule == "tags" else [])])
     settings = {"layer": options.layer, "variant": options.variant, "edges": rule}
+    count = _by_algorithm if options.variant == "paper" else _by_definition
     with _originals_file(options.write) as file:
-        if options.variant == "paper":
-            listing = _by_algorithm(index, rule, options, file, reporter)
-        else:
-            listing = _by_definition(index, rule, options, file, reporter)
+        listing = count(index, rule, options, file, reporter)
     about_listing = {**about(index), **settings, **listing.about}
     return Listing(listing.name, listing.rows, listing.columns, about_listing)
 
@@ -669,20 +653,19 @@ def _draw_originals(listing: Listing, console: Any) -> None:
     from rote.report.terminal import facts_table
 
     known = listing.about
+    sentences, fragments = known["sentences"], known["total"]["fragments"]
+    original, original_fragments = known["original_sentences"], known["total"]["original"]
     facts = {
-        "sentences": f"{known['sentences']:,}, of which {known['original_sentences']:,} "
-        "hold an original fragment",
-        "fragments": f"{known['total']['fragments']:,} different ones, of which "
-        f"{known['total']['original']:,} are original",
+        "sentences": f"{sentences:,}, of which {original:,} hold an original fragment",
+        "fragments": f"{fragments:,} different ones, of which {original_fragments:,} are original",
     }
     if "removed" in known:
         facts["removed"] = f"{several(known['removed'], 'sentence')} equal to an earlier one"
     else:
         sources = known["sources"]
-        facts["sources"] = (
-            f"{sources['count']:,}: {several(sources['authors'], 'author')}, "
-            f"{several(sources['documents_without_author'], 'document')} without one"
-        )
+        authors = f"{sources['count']:,}: {several(sources['authors'], 'author')}"
+        unknown = several(sources["documents_without_author"], "document")
+        facts["sources"] = f"{authors}, {unknown} without one"
     console.print(facts_table(facts))
     columns = {name.replace("_", " "): "right" for name in (*listing.columns, "share")}
     if listing.rows:

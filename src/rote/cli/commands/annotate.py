@@ -79,11 +79,9 @@ def command(
     if not inputs:
         raise OptionError("nothing to annotate: name files, or --list who can annotate")
     stored, spent = _store(places_of(inputs), options, read, reporter)
-    click.echo(
-        f"{stored.path}: {several(stored.documents, 'document')}, "
-        f"{several(stored.words, 'word')}, "
-        f"{stored.words / spent:,.0f} words/s, by {stored.signature}"
-    )
+    size = f"{several(stored.documents, 'document')}, {several(stored.words, 'word')}"
+    rate = f"{stored.words / spent:,.0f} words/s"
+    click.echo(f"{stored.path}: {size}, {rate}, by {stored.signature}")
 
 
 def _store(
@@ -103,11 +101,9 @@ def _store(
     if words and options.annotator == annotators.DEFAULT:
         trees = any(name.startswith("dep") for name in options.layers)
         seconds = words / _WORDS_PER_SECOND["with trees" if trees else "without"] / engine.jobs
-        reporter.say(
-            f"about {words / 1e6:,.1f} million words: about {duration(seconds)} on "
-            f"{several(engine.jobs, 'core')}, "
-            f"{words * _STORED_PER_WORD / 1e6:,.0f} MB on disk"
-        )
+        cores, size = several(engine.jobs, "core"), words * _STORED_PER_WORD / 1e6
+        line = f"about {words / 1e6:,.1f} million words: about {duration(seconds)} on {cores}"
+        reporter.say(f"{line}, {size:,.0f} MB on disk")
     start = time.monotonic()
     stored, problems = store.annotate(
         corpus, options.output, annotator, options.layers, engine=engine, reporter=reporter

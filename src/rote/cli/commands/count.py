@@ -99,7 +99,9 @@ def _answer(index: Index, phrases: Sequence[str], options: CountOptions) -> tupl
 
     check_layers(index, options.layer)
     layers = options.layer or (index.manifest or index).sorted_layers
-    wanted = [*map(Phrase, phrases), *_from_file(options.phrases_from)]
+    wanted = [Phrase(phrase) for phrase in phrases]
+    if file := options.phrases_from:
+        wanted += [Phrase(line, str(file), n) for n, line in lines_of(file, "phrases")]
     if not wanted and not options.patterns:
         raise OptionError(
             "give at least one phrase, or a file of them with --phrases-from or --patterns"
@@ -157,12 +159,6 @@ def _count_by_name(
         columns = ("pattern", *GROUPED)
     listing = Listing("counts", rows, columns, about(index))
     return listing, lambda console: console.print(named_table(rows, options.by))
-
-
-def _from_file(path: Path | None) -> list[Phrase]:
-    if path is None:
-        return []
-    return [Phrase(line, str(path), number) for number, line in lines_of(path, "phrases")]
 
 
 def _count_phrases(

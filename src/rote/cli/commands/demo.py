@@ -55,6 +55,12 @@ _PHRASE = "and it came to pass"
 _EXAMPLE = "example:answers"
 _ANSWERS = "Short answers, plain and model-like"
 _TRANSLATIONS = "The Bible in two translations, by chapter"
+_WRITTEN_FILES = {
+    "report.html": "the report on the two translations, one page",
+    "answers.html": "the report on the short answers",
+    "trace.html": "the revision traced to its original",
+    "report": "tables (CSV, LaTeX) and figures (PNG, SVG) of the report",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +120,8 @@ def demo(options: DemoOptions) -> None:
             rows, remarks = recalled()
             _show_recalled(rows, remarks, console, reporter)
     console.print("\nSomething to look at", style="bold")
-    for path, what in (
-        (output / "report.html", "the report on the two translations, one page"),
-        (output / "answers.html", "the report on the short answers"),
-        (output / "trace.html", "the revision traced to its original"),
-        (output / "report", "tables (CSV, LaTeX) and figures (PNG, SVG) of the report"),
-    ):
-        console.print(f"  {path!s:28} {what}", highlight=False)
+    for name, what in _WRITTEN_FILES.items():
+        console.print(f"  {output / name!s:28} {what}", highlight=False)
     called = Path(sys.argv[0])
     rote = command_name(called)
     lines = [
@@ -271,9 +272,8 @@ def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str
 
     chapters = list(islice(open_corpus(["bible:asv"]), _TRACED))
     index = open_index(path, reporter)
-    traced = trace(
-        index, open_corpus(chapters), TraceOptions(limit=0), jobs=jobs, reporter=reporter
-    )
+    every = TraceOptions(limit=0)
+    traced = trace(index, open_corpus(chapters), every, jobs=jobs, reporter=reporter)
     title = f"{_TRACED} chapters of the American Standard Version, and what the King James has"
     write_atomically(page, shown.trace_page(traced, title))
     return f"The revision traced to its original: {shown.trace_summary(traced)[0]}."
@@ -306,7 +306,6 @@ def _show_recalled(
         reporter.say(line)
     console.print("\nWhat a small open model recalls of what it was trained on", style="bold")
     console.print("  passages completed word for word (50 words after 50), by copies in training:")
-    shares = (
-        f"{row['least']:g}: {round(row['exact'] * row['texts'])} of {row['texts']}" for row in rows
-    )
-    console.print(f"  {', '.join(shares)}", highlight=False)
+    exact = [(row["least"], round(row["exact"] * row["texts"]), row["texts"]) for row in rows]
+    shares = ", ".join(f"{copies:g}: {number} of {texts}" for copies, number, texts in exact)
+    console.print(f"  {shares}", highlight=False)

@@ -70,8 +70,7 @@ def prepare(invocation: Invocation) -> Mapping[str, Any]:
 
 def finish(result: Result, invocation: Invocation) -> None:
     """Write what passes, show the result, and then, since nothing undoes it, let the index grow."""
-    from rote.report import result_tables as tables
-    from rote.report.result_tables import print_originality
+    from rote.report.result_tables import print_originality, print_results
 
     options, verdicts = build(GrowthOptions, invocation.options), result.tables.get(_VERDICTS, ())
     if options.write:
@@ -81,7 +80,7 @@ def finish(result: Result, invocation: Invocation) -> None:
         result = replace(result, tables=other_tables)
 
     def show(console: Any) -> None:
-        tables.print_results([result], console)
+        print_results([result], console)
         print_originality(result, console)
 
     deliver([result], invocation.output, panel=False, show=show)
@@ -93,38 +92,25 @@ def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
     """One record per sentence, each with an id of its own, so that it can be read as texts."""
     from rote.core.files import write_atomically
 
-    lines = [
-        json.dumps(
-            {
-                "id": f"{row['id']}#{row['sentence']}",
-                "text": row["text"],
-                "source": row["source"],
-                "text_id": row["id"],
-                "sentence": row["sentence"],
-                "original": row["original"],
-            }
-        )
-        for row in verdicts
-        if not row["fails"]
-    ]
-    write_atomically(path, "".join(f"{line}\n" for line in lines))
+    lines = []
+    for row in (row for row in verdicts if not row["fails"]):
+        record = {"id": f"{row['id']}#{row['sentence']}", "text": row["text"]}
+        record |= {"source": row["source"], "text_id": row["id"]}
+        record |= {name: row[name] for name in ("sentence", "original")}
+        lines.append(f"{json.dumps(record)}\n")
+    write_atomically(path, "".join(lines))
 
 
 def _accept(verdicts: Iterable[Row], invocation: Invocation) -> None:
-
     from rote.search.originality.authors import read_author_names
 
     path, authors = Path(invocation.options["corpus"]), invocation.options["authors"]
     known = read_author_names(authors) if authors else None
     accepted = accept(path, verdicts, _records(invocation), invocation.reporter, known)
-    if accepted.documents:
-        line = (
-            f"accepted {several(accepted.sentences, 'sentence')} of "
-            f"{several(len(accepted.documents), 'text')}"
-        )
-    else:
-        line = "accepted nothing"
-    invocation.reporter.say(f"{line} into {path}")
+    sentences = several(accepted.sentences, "sentence")
+    what = f"{sentences} of {several(len(accepted.documents), 'text')}"
+    what = what if accepted.documents else "nothing"
+    invocation.reporter.say(f"accepted {what} into {path}")
     if accepted.known:
         known_ids = ", ".join(accepted.known[:_NAMED]) + ", …" * (len(accepted.known) > _NAMED)
         count = several(len(accepted.known), "text")

@@ -172,7 +172,6 @@ def _tell(study: Report, path: Path) -> None:
     print_summary(study, console)
     sections = dict.fromkeys(omitted.section for omitted in study.omitted)
     if sections:
-        console.print(
-            f"left out: {', '.join(sections)} (the report says why)", style="dim", highlight=False
-        )
+        line = f"left out: {', '.join(sections)} (the report says why)"
+        console.print(line, style="dim", highlight=False)
     console.print(f"{path}", highlight=False, markup=False, soft_wrap=True)

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from rote.core.arrays import Flags
     from rote.index.answers import Occurrence
     from rote.index.index import Index
-    from rote.search.rows.matches import SearchResult
 
 
 class ItemsUnder:
@@ -130,7 +129,14 @@ def _answer(
 ) -> tuple[Listing, Draw]:
     """What is listed, and how a terminal shows it."""
     from rote.index.query import is_plain, parse
-    from rote.search.rows.matches import COLUMNS, count_soft_forms, name_forms, row_of, search_index
+    from rote.search.rows.matches import (
+        COLUMNS,
+        count_soft_forms,
+        name_forms,
+        row_of,
+        search_index,
+        sort_matches,
+    )
 
     if options.limit < 0 or options.context < 0:
         raise OptionError("--limit and --context must be at least 0")
@@ -142,13 +148,13 @@ def _answer(
         return _count_groups(index, query, options)
     # Any order but that of the documents takes all matches.
     limit = options.limit if options.sort == "place" else 0
-    matches = search_index(
-        index, query, options.layer, limit or None, _document_filter(index, options)
-    )
+    chosen = _document_filter(index, options)
+    matches = search_index(index, query, options.layer, limit or None, chosen)
+    order = sort_matches(matches.matches, options.sort, reporter, options.seed)
     under = ItemsUnder(index, options.show)
     rows = [
         {**row_of(place, index.context(place, options.context)), **under(place)}
-        for place in _list_matches(matches, options, reporter)
+        for place in matches.matches.places(order[: options.limit or None])
     ]
     about_query = {**about(index), "query": str(matches.parsed), "matches": matches.total}
     forms = count_soft_forms(index, matches.parsed)
@@ -188,16 +194,6 @@ def _document_filter(index: Index, options: SearchOptions) -> list[Flags] | None
     from rote.search.rows.counts import documents_where
 
     return documents_where(index, options.where) if options.where else None
-
-
-def _list_matches(
-    matches: SearchResult, options: SearchOptions, reporter: Reporter
-) -> list[Occurrence]:
-    """The places that are shown, in the order asked for."""
-    from rote.search.rows.matches import sort_matches
-
-    order = sort_matches(matches.matches, options.sort, reporter, options.seed)
-    return matches.matches.places(order[: options.limit or None])
 
 
 def _draw(
