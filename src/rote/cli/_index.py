@@ -197,18 +197,16 @@ def describe(path: Path, reporter: Reporter) -> dict[str, Any]:
         for part in listed.parts:
             sizes[part.name if part.kind == "layer" else f" {part.kind}"] += part.bytes
     sources = sorted(_labels(index, "source").items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def facts(names: str) -> dict[str, Any]:
+        return {name: getattr(manifest, name) for name in names.split()}
+
     return {
         "index": str(path),
         "format": manifest.version,
-        "form": manifest.form,
-        "generation": manifest.generation,
-        "annotator": manifest.annotator,
-        "signature": manifest.signature,
+        **facts("form generation annotator signature"),
         "subwords": {each.layer: each.signature for each in manifest.subwords},
-        "fingerprint": manifest.fingerprint,
-        "author_field": manifest.author_field,
-        "documents": manifest.documents,
-        "words": manifest.words,
+        **facts("fingerprint author_field documents words"),
         "authors": len(_labels(index, "author")),
         "sources": dict(sources),
         "bytes": manifest.bytes,

@@ -159,13 +159,8 @@ def _command(
     for option in once.values():
         # A second name of a flag gives way to another's first (--on of precision-recall).
         option.opts = [option.opts[0], *(name for name in option.opts[1:] if name not in main)]
-    return SectionedCommand(
-        name,
-        callback=run,
-        help=help.strip(),
-        params=[files_argument("files", metavar), *reversed(once.values())],
-        glance=glance,
-    )
+    params = [files_argument("files", metavar), *reversed(once.values())]
+    return SectionedCommand(name, callback=run, help=help.strip(), params=params, glance=glance)
 
 
 def _with_lines(options: dict[str, Any]) -> dict[str, Any]:

@@ -298,14 +298,8 @@ def _remove_work(
 
     wanted = [ids] if isinstance(ids, str) else list(ids)
     listed = [line.strip() for _, line in lines_of(chosen.ids, "ids")] if chosen.ids else []
-    return partial(
-        remove_documents,
-        path,
-        [*wanted, *listed],
-        missing=chosen.missing,
-        threads=options.jobs,
-        reporter=reporter,
-    )
+    work = partial(remove_documents, path, [*wanted, *listed], missing=chosen.missing)
+    return partial(work, threads=options.jobs, reporter=reporter)
 
 
 def index_add_layer(

@@ -362,15 +362,10 @@ def draw_facet(facet: Verdicts) -> Any:
         caption = " ".join([f"Line at 0: {facet.reference}.", *key, facet.reading_note])
     names = [strip_controls(name) for name in order]
     panels = [_aspect_panel(facet, aspect, rows[aspect.name], names) for aspect in facet.drawn]
-    title = {
-        "text": strip_controls(facet.title),
-        "subtitle": textwrap.wrap(strip_controls(caption), _CAPTION_WIDTH),
-        "anchor": "start",
-        "fontSize": 14,
-        "subtitleFontSize": 11,
-        "subtitleColor": _CAPTION_COLOUR,
-        "offset": 12,
-    }
+    lines = textwrap.wrap(strip_controls(caption), _CAPTION_WIDTH)
+    title: dict[str, Any] = {"text": strip_controls(facet.title), "subtitle": lines}
+    title |= {"anchor": "start", "fontSize": 14, "subtitleFontSize": 11}
+    title |= {"subtitleColor": _CAPTION_COLOUR, "offset": 12}
     columns = min(_MAX_COLUMNS, len(panels))
     return set_properties(alt.concat(*panels, columns=columns, spacing=18), title=title)
 
@@ -425,17 +420,12 @@ def _aspect_panel(
     sizes = add_marks(base, "text", align="right", dx=_SIZE_OFFSET, fontSize=11, color="#222")
     place, text = alt.XValue(_STRIP_WIDTH), alt.Text("size:N")
     layers.append(sizes.encode(x=place, text=text, color=alt.ColorValue("#222")))
-    count = len({row["source"] for row in rows})
+    count, name = len({row["source"] for row in rows}), strip_controls(aspect.name)
     return set_properties(
         layer_charts(*layers),
         width=_STRIP_WIDTH,
         height=_STRIP_STEP * max(1, count),
-        title={
-            "text": strip_controls(aspect.name),
-            "fontSize": 12,
-            "anchor": "start",
-            "frame": "group",
-        },
+        title={"text": name, "fontSize": 12, "anchor": "start", "frame": "group"},
     )
 
 

@@ -389,17 +389,8 @@ def rank_sheet(verdicts: Verdicts) -> Sheet:
     ]
     says = "Rank 1 is the most diverse. Sources that share a letter cannot be told apart."
     note = " ".join(filter(None, (says, verdicts.power_note, verdicts.values_note)))
-    return Sheet(
-        f"{verdicts.id}-ranks",
-        verdicts.title,
-        columns,
-        data,
-        make,
-        note=note,
-        wide=True,
-        terminal=99,
-        limit=_MAX_SOURCES,
-    )
+    id, title, limit = f"{verdicts.id}-ranks", verdicts.title, _MAX_SOURCES
+    return Sheet(id, title, columns, data, make, note=note, wide=True, terminal=99, limit=limit)
 
 
 def _rank_column(aspect: Aspect) -> Column:
@@ -409,13 +400,8 @@ def _rank_column(aspect: Aspect) -> Column:
         lines.append(f"1: {aspect.ways[0]}")
     if aspect.equal:
         lines.append("at equal length")
-    return Column(
-        f"{slug}_rank",
-        aspect.name,
-        "number",
-        ends=(f"{slug}_letters", f"{slug}_value"),
-        note="\n".join(lines),
-    )
+    ends = f"{slug}_letters", f"{slug}_value"
+    return Column(f"{slug}_rank", aspect.name, "number", ends=ends, note="\n".join(lines))
 
 
 def _rank_cell(rank: Rank | None) -> Cell:

@@ -279,18 +279,11 @@ def _record_findings(result: Result, sources: Sequence[str]) -> list[Statement]:
     """What the record of a result says beside differences."""
     record = of_result(result.measure)
     findings = record.findings(result, sources) if record and record.findings else ()
-    return [
-        Statement(
-            each.text,
-            "found",
-            result.measure,
-            each.value,
-            source=each.source,
-            state=each.state,
-            difference=each.difference,
-        )
-        for each in findings
-    ]
+    statements = []
+    for each in findings:
+        statement = Statement(each.text, "found", result.measure, each.value, each.source)
+        statements.append(replace(statement, state=each.state, difference=each.difference))
+    return statements
 
 
 def _extreme_statements(

@@ -487,18 +487,10 @@ def _judge_facet(id: str, title: str, parts: Sequence[Result], correction: str) 
         replace(aspect, comparisons=sorted(aspect.comparisons, key=lambda o: order.index(o.source)))
         for aspect in aspects
     ]
+    texts = {name: size.texts for name, size in sizes.items()}
+    words = {name: size.words for name, size in sizes.items()}
     return Verdicts(
-        id,
-        title,
-        reference,
-        order,
-        {name: item.texts for name, item in sizes.items()},
-        {name: item.words for name, item in sizes.items()},
-        aspects,
-        left_out,
-        inside,
-        parts,
-        correction,
+        id, title, reference, order, texts, words, aspects, left_out, inside, parts, correction
     )
 
 
@@ -547,19 +539,13 @@ def _compare_sources(
     tests = _test_cells(result, row)
     compared = any(not math.isnan(test.matched_difference) for test in tests.values())
     compared = compared or any(NO_LENGTH in note for note in result.notes)
+    level = result.interval.level if result.interval else 0.0
     for (source, reference), test in tests.items():
+        cells = row.cells[source], row.cells[reference]
+        units = result.by_source[source].units, result.by_source[reference].units
+        equal = not math.isnan(test.matched_difference)
         comparison = VerdictComparison(
-            headline,
-            row,
-            source,
-            reference,
-            row.cells[source],
-            row.cells[reference],
-            test,
-            level=result.interval.level if result.interval else 0.0,
-            units=(result.by_source[source].units, result.by_source[reference].units),
-            equal=not math.isnan(test.matched_difference),
-            state="not tested",
+            headline, row, source, reference, *cells, test, level, units, equal, "not tested"
         )
         circles = {source, reference} & {*circular_sources}
         state, why = _judge_comparison(comparison, circles, compared)

@@ -22,13 +22,8 @@ from rote.web.database import NotStored, disk_full_message
 from rote.web.files import name_form_fields
 from rote.web.render import render_page
 
-_TITLES = {
-    404: "Not found",
-    413: "Too large",
-    501: "Not installed here",
-    503: "Too busy",
-    507: "The disk is full",
-}
+_TITLES = {404: "Not found", 413: "Too large", 501: "Not installed here", 503: "Too busy"}
+_TITLES |= {507: "The disk is full"}
 _KINDS = {404: "NotFound", 405: "NotAllowed", 503: "Busy"}
 _MAX_MESSAGE = 2_000
 """Characters of a message: some quote what was asked for, and may be long."""

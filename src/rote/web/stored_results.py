@@ -152,14 +152,8 @@ def mark_templates(document: Document, source: str, results: Sequence[Result]) -
     text = document.text[:_MAX_TEXT]
     templates = next((result for result in results if result.measure == METRIC.name), None)
     marks = [] if templates is None else _template_marks(text, source, templates)
-    return Evidence(
-        section=METRIC.name,
-        source=source,
-        id=document.id,
-        text=text,
-        marks=marks,
-        cut=len(document.text) > _MAX_TEXT,
-    )
+    cut = len(document.text) > _MAX_TEXT
+    return Evidence(METRIC.name, source, document.id, text, marks, cut=cut)
 
 
 def _template_marks(text: str, source: str, result: Result) -> list[Mark]:

@@ -29,29 +29,6 @@ _LONGEST = 400
 """Words of a text that are shown; the ledger has all of them."""
 _CHOICES = 60
 """Different values up to which a page lets choose among them."""
-_SCRIPT = """
-(function () {
-  "use strict";
-  var entries = document.querySelectorAll("article"), shown = document.getElementById("shown");
-  var sought = document.getElementById("filter"), chosen = document.querySelectorAll("select");
-  function filter() {
-    var text = sought.value.toLowerCase(), count = 0;
-    entries.forEach(function (entry) {
-      var fields = JSON.parse(entry.dataset.fields);
-      var held = entry.textContent.toLowerCase().indexOf(text) >= 0;
-      chosen.forEach(function (one) {
-        held = held && (!one.value || fields[one.dataset.field] === one.value);
-      });
-      entry.hidden = !held;
-      count += held;
-    });
-    shown.textContent = count + " of " + entries.length + " entries";
-  }
-  sought.addEventListener("input", filter);
-  chosen.forEach(function (one) { one.addEventListener("change", filter); });
-  filter();
-})();
-"""
 
 
 _SIDE = {"text?": str, "before?": str, "after?": str, "file?": str}
@@ -61,15 +38,8 @@ _ITEM_FIELDS = {
     **dict.fromkeys(("score", "bits"), float),
     "twins?": tuple,
 }
-_WORD_FIELDS = {
-    **_SIDE,
-    "kind?": str,
-    "words": int,
-    "similarity?": float,
-    "p?": float,
-    "pass?": int,
-    "kept?": _SIDE,
-}
+_WORD_FIELDS = {**_SIDE, "kind?": str, "kept?": _SIDE, "words": int, "pass?": int}
+_WORD_FIELDS |= dict.fromkeys(("similarity?", "p?"), float)
 """What is read of the rows of ledgers."""
 
 
@@ -143,7 +113,6 @@ def ledger_page(rows: Sequence[Mapping[str, Any]], title: str) -> str:
     choices = filter_choices(ordered[:_MOST])
     return render_page(
         "ledger.html",
-        _SCRIPT,
         title=mask_controls(title),
         said=f"Entries: {len(rows):,}{more}; the least sure come first.",
         choices=[(name, list(map(mask_controls, values))) for name, values in choices.items()],

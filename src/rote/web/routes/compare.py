@@ -196,13 +196,9 @@ class CompareQuestion(ApiQuestion):
 
 @router.post("/api/compare", tags=["compare"], summary="Measure files; gives the job that does it")
 def start_comparison(request: Request, question: CompareQuestion) -> dict[str, Any]:
+    places = {"corpus": question.corpus, "train": question.train}
     form = CompareForm.of(
-        question.files,
-        question.measures,
-        question.settings,
-        question.options,
-        corpus=question.corpus,
-        train=question.train,
+        question.files, question.measures, question.settings, question.options, **places
     )
     return app_state(request).jobs.ask(form, again=question.again).to_dict()
 

@@ -161,16 +161,9 @@ async def read_page(request: Request, key: str) -> Response:
             new = await run_in_threadpool(store_read_file, opened, key, reading)
     except RoteError as error:
         preview = await run_in_pool(request, _preview_data, opened, key, reading)
-        message = name_form_fields(error, opened.file(key))
-        return render_page(
-            request,
-            "file.html",
-            http_status(error),
-            key=key,
-            reading=reading,
-            problem="" if preview["look"].problem else message,
-            **preview,
-        )
+        problem = "" if preview["look"].problem else name_form_fields(error, opened.file(key))
+        context = {"key": key, "reading": reading, "problem": problem, **preview}
+        return render_page(request, "file.html", http_status(error), **context)
     settings = await run_in_threadpool(guess_settings, [new], opened, reading.source)
     address = CompareForm((new,), settings=settings).address
     return RedirectResponse(address + "&new=true#files", 303)

@@ -161,12 +161,9 @@ _OFTEN, _ALIVE = 0.3, 15.0
 def jobs_page(request: Request) -> Response:
     jobs = app_state(request).jobs
     listed = jobs.list()
-    return render_page(
-        request,
-        "jobs.html",
-        jobs=[(job, jobs.before(job.id), measure_names(job)) for job in listed],
-        under_way=sum(job.open for job in listed),
-    )
+    rows = [(job, jobs.before(job.id), measure_names(job)) for job in listed]
+    under_way = sum(job.open for job in listed)
+    return render_page(request, "jobs.html", jobs=rows, under_way=under_way)
 
 
 def measure_names(job: Job) -> str:

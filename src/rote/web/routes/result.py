@@ -229,14 +229,9 @@ def _split_words(texts: Sequence[str]) -> Layer:
     layer = annotators.get()(documents, ("lower",)).layers["lower"]
     has_letters = [any(map(str.isalnum, word)) for word in layer.vocabulary]
     words = np.array(has_letters, np.bool_)[layer.ids]
-    return Layer(
-        "lower",
-        layer.ids[words],
-        layer.vocabulary,
-        layer.starts[words],
-        layer.ends[words],
-        np.append(0, np.cumsum(words))[layer.text_ends],
-    )
+    spans, text_ends = (layer.starts[words], layer.ends[words]), np.append(0, np.cumsum(words))
+    ids, vocabulary = layer.ids[words], layer.vocabulary
+    return Layer("lower", ids, vocabulary, *spans, text_ends[layer.text_ends])
 
 
 router = APIRouter()
@@ -468,14 +463,15 @@ def _neighbours(
             return None, None
         order = TextOrder(place, source, at=at)
     assert order.place is not None
+    listed, first = order.of or None, max(0, order.at - 1)
     rows, _ = history.texts(
         id,
         order.place,
-        source=order.of or None,
+        source=listed,
         sort=order.sort,
         descending=order.down,
         limit=3,
-        offset=max(0, order.at - 1),
+        offset=first,
     )
     here = min(order.at, 1)
     # The address may be of another time: a place that holds another text now leads nowhere.
