@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare.resampling import ReduceMany, draw_group_values, draw_values
+from rote.compare.resampling import ReduceMany, draw_group_values, draw_values, rank_in_groups
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -182,11 +182,7 @@ def balance_groups(
     if len(np.unique(stratum[shared])) < MIN_SHARED:
         return a, b
     side = 2 * number + ours
-    order = np.lexsort((key, side))
-    begins = np.append(True, np.diff(side[order]) != 0)
-    turn = np.empty(len(order), np.int64)
-    turn[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-    chosen = ~shared | (turn < fewer)
+    chosen = ~shared | (rank_in_groups(np.lexsort((key, side)), side) < fewer)
     return a[chosen[: len(a)]], b[chosen[len(a) :]]
 
 

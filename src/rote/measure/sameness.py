@@ -26,7 +26,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.intervals import interval_from_error, left_out_error, mean, mean_error, shares
-from rote.compare.resampling import generator
+from rote.compare.resampling import generator, rank_in_groups
 from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.metric import (
@@ -504,13 +504,7 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
 
 def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
     """The texts after the first so many of their set and source."""
-    order = np.lexsort((source, sets))
-    begins = np.flatnonzero(
-        np.append(True, (np.diff(sets[order]) != 0) | (np.diff(source[order]) != 0))
-    )
-    rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-    is_crowded = np.zeros(len(sets), np.bool_)
-    is_crowded[order] = rank >= most
+    is_crowded: Flags = rank_in_groups(np.lexsort((source, sets)), sets, source) >= most
     return is_crowded
 
 
