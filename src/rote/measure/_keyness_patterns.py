@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,11 @@ from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.core.table import Column, Table
+from rote.measure._neighbour_balls import Rule, Runs, outside
 from rote.measure._sentences import Sentences, complete_sentences, sentences_of
 from rote.measure._template_output import patterns, strongest_chart
-
-if TYPE_CHECKING:
-    from rote.measure._neighbour_balls import Runs
-    from rote.measure._template_windows import Chosen, Windows
-
+from rote.measure._template_windows import Chosen, MatchReader, Windows, windows_by_length
+from rote.measure._tree_histograms import histograms
 
 # A pattern one item further along is the same habit, unless it stands clearly more often alone.
 _SAME = 0.75
@@ -63,8 +61,6 @@ class Rows:
 
 def list_patterns(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
     """The patterns of both sides, for every source."""
-    from rote.measure._template_windows import windows_by_length
-
     by_source: dict[str, list[_Listed]] = {source: [] for source in rows.outside}
     # Patterns lie within sentences, so a sentence is to the count what a text is elsewhere.
     ends = rows.every.ends
@@ -236,8 +232,6 @@ class _Counting:
 
     def read(self, sentences: Integers, chosen: Chosen) -> list[list[str]]:
         """What the patterns read like in these sentences, the most frequent first."""
-        from rote.measure._template_windows import MatchReader
-
         places, which = self.windows.places(self.by_sentence, sentences, chosen)
         reader = MatchReader(self.rows.layer, self.rows.word, self.rows.raw, self.windows.n)
         groups = [places[which == rank] for rank in range(len(chosen))]
@@ -275,8 +269,6 @@ def needs(options: Any) -> tuple[Need, ...]:
 def rows(sample: Sample, options: Any, work: Work) -> Rows:
     if work.reference is None:
         raise OptionError(NO_REFERENCE)
-    from rote.measure._neighbour_balls import Rule, outside
-    from rote.measure._tree_histograms import histograms
 
     word = sample.layer(_WORD)
     every = sentences_of(word)

@@ -19,6 +19,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.metric import Work
+from rote.core.ngrams import number_ngrams
 from rote.core.sample import Need, Sample
 from rote.measure import _sentences as meaning
 from rote.measure._pair_kernels import common, forget, held, marks
@@ -181,8 +182,6 @@ def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
 
 
 def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
-    from rote.core.ngrams import number_ngrams
-
     starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
     return _in_parts(

@@ -23,7 +23,10 @@ from rote.measure._neighbour_points import (
     Members,
     Points,
     VectorPoints,
+    count_balls,
     different,
+    held_points,
+    nearest,
     projected,
     tree_points,
 )
@@ -78,8 +81,6 @@ class Neighbours:
 
 def neighbours(space: Points, points: Integers, count: int, effort: Effort) -> Neighbours:
     """The `count` nearest of each point, or all there are."""
-    from rote.measure._neighbour_points import nearest
-
     point_numbers = space.chosen(points)
 
     def block(rows: slice) -> tuple[NDArray[np.int32], Floats]:
@@ -120,8 +121,6 @@ class Balls:
 
     def count_held(self, ours: Integers, theirs: Integers, k: int) -> BallCounts:
         """Where `ours` and `theirs` say how often each point is there; more than k of `ours`."""
-        from rote.measure._neighbour_points import count_balls
-
         times, holds, unknown = count_balls(self.places, self.points, self.ends, ours, theirs, k)
         centres = np.flatnonzero(unknown)
         if len(centres):
@@ -151,8 +150,6 @@ def balls(
     space: Points, near: Neighbours, other: Integers, *, strict: bool, effort: Effort
 ) -> Balls:
     """The balls around the points of one sample, and where the other's lie in them."""
-    from rote.measure._neighbour_points import held_points
-
     point_numbers = space.chosen(other)
 
     def block(rows: slice) -> tuple[NDArray[np.int32], Integers]:

@@ -18,11 +18,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate import annotators, words
 from rote.compare import clusters
 from rote.compare.clusters import ClusterEstimate
 from rote.compare.correlation import MIN_ITEMS, bonett_wright_interval, rank_estimate, ranked
@@ -31,14 +31,19 @@ from rote.compare.resampling import generator
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.core.layer import Layer, n_gram_starts
+from rote.core.layer import DERIVED, Layer, derive, n_gram_starts
 from rote.core.metric import Work
 from rote.core.sample import Take
-from rote.corpus import Corpus, Shard, digest
-
-if TYPE_CHECKING:
-    from rote.search.reference_corpus import Reference
-
+from rote.corpus import Corpus, Shard, digest, map_shards
+from rote.run import get
+from rote.search.reference_corpus import (
+    Reference,
+    check_reference_corpus,
+    longest_matches,
+    open_reference,
+    open_reference_index,
+    reference_name,
+)
 
 STEPS = 20
 """Of 5 points each."""
@@ -322,8 +327,6 @@ def check_train(
 
     `signature`: of whoever makes the layers of the measured texts.
     """
-    from rote.search.reference_corpus import check_reference_corpus, open_reference, reference_name
-
     sides: dict[str, Reference | None] = {"train": train, "placebo": placebo}
     for flag, corpus in sides.items():
         if corpus is None:
@@ -342,8 +345,6 @@ def count_held(layer: Layer, n: int, train: Reference, work: Work) -> tuple[Inte
 
     The same layer of the training texts is asked.
     """
-    from rote.search.reference_corpus import longest_matches, open_reference, open_reference_index
-
     texts = open_reference(train, role="train")
     if not isinstance(texts, Corpus):
         # An n-gram is held where the longest match has at least n items.
@@ -365,9 +366,6 @@ def count_flagged(layer: Layer, n: int, flags: Flags) -> tuple[Integers, Integer
 
 def read_texts(corpus: Corpus, layer: str, work: Work) -> Iterator[tuple[list[bytes], Layer]]:
     """Read once, a shard at a time; words are cut on all cores. With the hash of each text."""
-    from rote.corpus import map_shards
-    from rote.run import get
-
     for line in corpus.guesses:
         work.reporter.say(line)
     if field := corpus.options.text_field:
@@ -387,9 +385,6 @@ class _Cut:
     layer: str
 
     def __call__(self, shard: Shard) -> tuple[int, list[bytes], Layer]:
-        from rote.annotate import annotators, words
-        from rote.core.layer import DERIVED, derive
-
         documents = shard.read().documents
         keys = [digest(Document("", document.text)) for document in documents]
         if self.layer == "word" or self.layer in DERIVED:

@@ -20,37 +20,31 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rote.compare.exact_tests import mann_whitney
-from rote.compare.intervals import wilson
+from rote.compare.clusters import clustered_mean
+from rote.compare.exact_tests import mann_whitney, signed_ranks
+from rote.compare.intervals import mean, wilson
 from rote.compare.resampling import generator
-from rote.core.arrays import Flags, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, derive, items_of
 from rote.core.metric import Comparison
+from rote.core.model import Continuation, Model, Scored
 from rote.core.ngrams import ONCE
 from rote.core.progress import Reporter
 from rote.core.sample import RawText, Take
 from rote.index.factory import to_index
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.measure._template_windows import Chosen, Windows
-from rote.search.reference_corpus import check_index, check_reference_corpus, name_indexes
-
-if TYPE_CHECKING:
-    from rote.measure._template_rows import Options, Rows
-
-
-from rote.compare.clusters import clustered_mean
-from rote.compare.exact_tests import signed_ranks
-from rote.compare.intervals import mean
-from rote.core.arrays import Floats
-from rote.core.model import Continuation, Model, Scored
 from rote.measure._template_rows import Options, Rows, templates_of
-from rote.measure._template_windows import spans
+from rote.measure._template_windows import Chosen, Windows, spans
+from rote.models.answers import score_all
+from rote.models.options import how_to_run
+from rote.search.open_models import open_models
+from rote.search.reference_corpus import check_index, check_reference_corpus, name_indexes
 
 Gram = tuple[str, ...]
 # N-grams of one segment that are looked up in the others at a time.
@@ -343,8 +337,6 @@ def tables_of(
 
 
 def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Source]:
-    from rote.measure._template_rows import templates_of
-
     chosen = {name: templates_of(rows, take, options) for name, take in comparison.groups.items()}
     reference = comparison.reference
     sources = []
@@ -493,9 +485,6 @@ class Stretches:
 
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
-    from rote.models.options import how_to_run
-    from rote.search.open_models import open_models
-
     models = open_models(options.model, how_to_run(options), comparison.reporter)
     stretches = {
         source: list(_stretches(rows, source, comparison, options)) for source in comparison.groups
@@ -581,8 +570,6 @@ def _bits(
     options: Options,
 ) -> dict[str, list[Floats]]:
     """For each kind and text the bits per token of every stretch."""
-    from rote.models.answers import score_all
-
     kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
     spans = [
         (stretch, span) for kind in kinds for stretch in stretches for span in stretch.by_kind[kind]

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rote.annotate import words
+from rote.annotate.glyphs import fold, fold_texts
 from rote.compare.intervals import shares
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of, starts_of
 from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, is_given, option
 from rote.core.ngrams import ONCE
 from rote.core.progress import several
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
+from rote.measure._template_windows import (
+    Chosen,
+    Windows,
+    sentence_ends,
+    windows,
+    windows_by_length,
+)
 from rote.models.options import how_to_run, run_option
 from rote.search.open_models import model_signatures
-
-if TYPE_CHECKING:
-    from rote.measure._template_windows import Chosen, Windows
-
-
-import re
-from dataclasses import replace
-from functools import lru_cache
-from itertools import pairwise
-
-from numpy.typing import NDArray
-
-from rote.annotate import words
-from rote.annotate.glyphs import fold
-from rote.core.layer import items_of, starts_of
-from rote.measure._template_windows import Chosen, Windows, sentence_ends, windows
+from rote.search.reference_corpus import name_indexes, reference_signature
 
 _WHITE_SPACE = Need("word", "whitespace")
 
@@ -194,7 +192,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 def _plain(raw: RawText, options: Options) -> RawText:
     if options.variant == "exact":
         return raw
-    from rote.annotate.glyphs import fold_texts
 
     return RawText.of(fold_texts(raw.strings()).texts)
 
@@ -208,7 +205,6 @@ def windows_of(layer: Layer, lengths: Sequence[int], options: Options) -> Iterat
     """The same for several lengths."""
     if options.variant == "package":
         return (package_windows(layer, n) for n in lengths)
-    from rote.measure._template_windows import sentence_ends, windows_by_length
 
     # Given templates count wherever they stand, even if that is only once.
     singles = options.by_sentence or options.variant == "paper" or options.min_count < 2
@@ -379,8 +375,6 @@ def signed_set(name: str) -> str:
 
 def signed_corpora(corpora: Any) -> tuple[str, ...]:
     """What the signature says of corpora: their names, and which documents they hold."""
-    from rote.search.reference_corpus import name_indexes, reference_signature
-
     signatures = []
     for name, index in name_indexes(corpora):
         signature = str(reference_signature(str(index) if isinstance(index, Path) else index))

@@ -24,7 +24,7 @@ import struct
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import zstandard
@@ -36,12 +36,9 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, layer_words, starts_of
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.ngrams import Postings, TextGroups, number_ngrams, number_pairs
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
-
-if TYPE_CHECKING:
-    from rote.core.ngrams import Postings
-
 
 CODECS = ("gzip", "xz", "zstd")
 CHUNK = 4 * 1024 * 1024
@@ -92,7 +89,6 @@ class Options:
 
 class Compressor(Protocol):
     def compress(self, data: Any, /) -> bytes: ...
-
     def flush(self) -> bytes: ...
 
 
@@ -169,8 +165,6 @@ def _rows(sample: Sample, options: Options) -> Rows:
 
 
 def _with_postings(rows: Rows, n: int) -> Rows:
-    from rote.core.ngrams import Postings, number_ngrams, number_pairs
-
     ids, ends, half = rows.column.astype(np.int32), rows.ends, n // 2
     present = np.flatnonzero(np.bincount(ids, minlength=1))
     if (kinds := len(present) ** half) <= MOST_HALVES:
@@ -223,8 +217,6 @@ def many(
     if rows.postings is None:
         ratios = np.array([_zstd_ratio(rows, take) for take in takes])
     else:
-        from rote.core.ngrams import TextGroups
-
         groups = TextGroups.of(takes)
         sizes = groups.sums(rows.lengths)[0]
         ratios = shares(sizes, rows.postings.distinct(groups).astype(np.float64))
@@ -286,7 +278,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:
     """The joined texts in pieces of some megabytes, so that memory stays flat."""
-
     ends = np.cumsum(rows.lengths[take] + 1)
     first = 0
     while first < len(take):

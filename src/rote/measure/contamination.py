@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import share_interval
 from rote.compare.intervals import mean, mean_error, shares
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
@@ -48,21 +49,10 @@ from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.core.table import Column, Pivot, Table, make_columns
 from rote.corpus import read_option
 from rote.measure._text_means import count_note
+from rote.search import reference_corpus
 from rote.search.part_matcher import SCORE, MatchOptions
-from rote.search.reference_corpus import (
-    EXACT,
-    FOLDED,
-    NEAR,
-    NO_CORPUS,
-    ItemParts,
-    MatchedPassage,
-    corpus_option,
-    find_passages,
-    split_parts,
-)
 
 if TYPE_CHECKING:
-    from rote.core.layer import Layer
     from rote.index.index import Index
     from rote.search.meaning.index_matches import ItemMeaning
 
@@ -70,7 +60,7 @@ CONTAMINATED, TOUCHED, CLEAN, SHORT = "contaminated", "touched", "clean", "too s
 REWORDED, FACTS = "reworded", "other_facts"
 LOWER, MEANING = "lower", "meaning"
 CHANCE = 0.001
-_FOUND = (None, NEAR, FOLDED, EXACT)
+_FOUND = (None, reference_corpus.NEAR, reference_corpus.FOLDED, reference_corpus.EXACT)
 _CONTEXT = 60
 
 
@@ -87,7 +77,7 @@ def _sign_meaning(is_asked: bool) -> str | None:
 class Options:
     """Settings of `contamination`."""
 
-    corpus: str | None = corpus_option()
+    corpus: str | None = reference_corpus.corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
@@ -165,8 +155,8 @@ class Rows:
     judged: NDArray[np.bool_]
     occurrence: Integers
     part: Integers
-    parts: ItemParts
-    passages: Mapping[int, MatchedPassage]
+    parts: reference_corpus.ItemParts
+    passages: Mapping[int, reference_corpus.MatchedPassage]
     index: Index | None
     together: Integers
     """Items with the same number belong together."""
@@ -204,18 +194,16 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.search.reference_corpus import check_reference_corpus
-
         layers = tuple(layer for layer in options.layers if layer != MEANING)
-        check_reference_corpus(options.corpus, layers, signature)
+        reference_corpus.check_reference_corpus(options.corpus, layers, signature)
         if options.meaning:
-            from rote.search.reference_corpus import check_meanings
-
-            check_meanings(options.corpus)
+            reference_corpus.check_meanings(options.corpus)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    parts = split_parts(sample.layer(Need(options.layer, spans=True)), sample.text())
+    parts = reference_corpus.split_parts(
+        sample.layer(Need(options.layer, spans=True)), sample.text()
+    )
     layer, count = parts.layer, len(sample)
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.corpus:
@@ -235,10 +223,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
             None,
             nothing,
         )
-    from rote.search.reference_corpus import longest_matches, open_reference_index
 
-    index = open_reference_index(options.corpus, options.layers, work.reporter)
-    runs = longest_matches(index, layer, work)
+    index = reference_corpus.open_reference_index(options.corpus, options.layers, work.reporter)
+    runs = reference_corpus.longest_matches(index, layer, work)
     first = np.array(
         [
             s.start + (int(runs[s].argmax()) if s.stop > s.start else 0)
@@ -256,11 +243,13 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     short, long = (np.nan_to_num(shares_by_n[n], nan=-1.0) for n in options.n)
     unsure = np.flatnonzero((longest < lengths) & (short < options.share))
     rule = MatchOptions(share=options.near, min_words=options.n[0])
-    judged, passages = find_passages(index, layer, unsure, rule)
-    exact = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
+    judged, passages = reference_corpus.find_passages(index, layer, unsure, rule)
+    exact = np.where((longest == lengths) & (lengths > 0), _FOUND.index(reference_corpus.EXACT), 0)
     for text, passage in passages.items():
         if passage.score >= options.near:
-            exact[text] = _FOUND.index(FOLDED if passage.folded else NEAR)
+            exact[text] = _FOUND.index(
+                reference_corpus.FOLDED if passage.folded else reference_corpus.NEAR
+            )
     # The part that counts stands last of its item's own: of those that can be judged the one that
     # is held most.
     rank = np.select([short >= options.share, exact > 0, long > 0], [3, 2, 1], 0)
@@ -307,7 +296,7 @@ def verdicts(rows: Rows, options: Options) -> list[str]:
     short, long = (np.nan_to_num(rows.shares[n]) for n in options.n)
     kinds = np.select(
         [~rows.judged, short >= options.share, rows.occurrence > 0, long > 0],
-        [SHORT, CONTAMINATED, NEAR, TOUCHED],
+        [SHORT, CONTAMINATED, reference_corpus.NEAR, TOUCHED],
         CLEAN,
     )
     return [str(kind) for kind in kinds]
@@ -325,12 +314,15 @@ def intervals(
     rows: Rows, take: Take, options: Options, level: float
 ) -> Mapping[str, tuple[float, float]]:
     """Shares of items: none of 3,000 is not surely none."""
-    from rote.compare.clusters import share_interval
-
     columns = per_text(rows, options)
     return {
         name: share_interval(columns[name][take], rows.together[take], level)
-        for name in (CONTAMINATED, NEAR, TOUCHED, *((REWORDED, FACTS) if options.meaning else ()))
+        for name in (
+            CONTAMINATED,
+            reference_corpus.NEAR,
+            TOUCHED,
+            *((REWORDED, FACTS) if options.meaning else ()),
+        )
     }
 
 
@@ -341,7 +333,7 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     known = rows.lengths > 0 if rows.index is not None else np.zeros(len(rows.lengths), bool)
     return {
         "contaminated": np.where(judged, verdict == CONTAMINATED, np.nan),
-        "near": np.where(judged, verdict == NEAR, np.nan),
+        "near": np.where(judged, verdict == reference_corpus.NEAR, np.nan),
         "touched": np.where(judged, verdict == TOUCHED, np.nan),
         **{f"found_{n}": rows.shares[n] for n in options.n},
         "longest": np.where(known, rows.longest, np.nan),
@@ -366,7 +358,7 @@ def _reworded(rows: Rows, *, other_facts: bool) -> NDArray[np.bool_]:
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
-        return [NO_CORPUS]
+        return [reference_corpus.NO_CORPUS]
     short, long = options.n
     why = f"items cannot be judged: fewer than {several(short, 'word')}, or common words alone"
     lines = count_note(~rows.judged[take], why)
@@ -383,7 +375,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """Every item with its verdict; the evidence where at least a shorter n-gram is held."""
     if rows.index is None:
         return {}
-    from rote.search.reference_corpus import describe_passage, describe_span
 
     nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
     nothing |= dict.fromkeys(("before", "match", "after"))
@@ -395,13 +386,18 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
             passage = rows.passages.get(part)
             if rows.longest[item] and (
-                rows.longest[item] >= options.n[0] or _FOUND[rows.occurrence[item]] == EXACT
+                rows.longest[item] >= options.n[0]
+                or _FOUND[rows.occurrence[item]] == reference_corpus.EXACT
             ):
-                evidence = describe_span(rows.index, rows.layer, first, last, _CONTEXT)
+                evidence = reference_corpus.describe_span(
+                    rows.index, rows.layer, first, last, _CONTEXT
+                )
                 evidence["text_start"] = int(rows.layer.starts[first] - parts.offset[part])
                 evidence["text_end"] = int(rows.layer.ends[last - 1] - parts.offset[part])
             elif rows.occurrence[item] and passage is not None:
-                evidence = describe_passage(rows.index, rows.layer.name, passage, _CONTEXT)
+                evidence = reference_corpus.describe_passage(
+                    rows.index, rows.layer.name, passage, _CONTEXT
+                )
             items.append(
                 {
                     "source": source,

@@ -36,8 +36,10 @@ from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
+from rote.core.ngrams import number_ngrams, shared_sets
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
+from rote.measure import _pair_kernels as kernels
 from rote.measure._text_means import count_note
 from rote.run import side_by_side
 
@@ -134,8 +136,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
     """Two texts are scored in one of several windows, and in another with the next text: over all
     pairs, each text shows every window."""
-    from rote.measure._pair_kernels import keep_rows
-
     names = given(options)
     versions = [_texts(sample, options) for sample in windows]
     texts, count = versions[0], len(windows[0])
@@ -152,7 +152,7 @@ def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
     score = _scorer(versions, order, names, sources, reference)
     for first, block in _scored_blocks(score, count, work.jobs):
         for name, scores in block.items():
-            keep_rows(pairs[name], scores, first, order)
+            kernels.keep_rows(pairs[name], scores, first, order)
         remaining = max(count - first - ROWS_AT_A_TIME, 0)
         work.progress(1.0 - (remaining / count) ** 2)
     return Rows(texts, sources, reference, pairs, resamplable=True, threads=work.jobs)
@@ -176,14 +176,14 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`reduce` of many groups: each pair is looked at once for all of them."""
-    from rote.measure._pair_kernels import pair_sums
-
     every, membership = members([_chosen(rows, take, options) for take in takes])
     counts = membership.sum(axis=0)
     pairs = np.where(counts > 1, counts * (counts - 1) / 2, np.nan)
     values = {}
     for name in (name for name in given(options) if name in names):
-        values[name] = pair_sums(rows.pairs[name], len(rows.sources), every, membership) / pairs
+        values[name] = (
+            kernels.pair_sums(rows.pairs[name], len(rows.sources), every, membership) / pairs
+        )
         if options.variant == "package":
             values[name][values[name] == 0] = 1.0
     return values
@@ -222,12 +222,9 @@ def _need(options: Options) -> Need:
 
 def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngrams, ...]:
     """For n = 1 to 4 what `invert` needs: n-grams that several texts hold, with counts."""
-    from rote.core.ngrams import number_ngrams, shared_sets
-    from rote.measure._pair_kernels import BLEU_LENGTHS
-
     return tuple(
         shared_sets(numbers, starts, ends, n, repeated)
-        for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, BLEU_LENGTHS)
+        for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, kernels.BLEU_LENGTHS)
     )
 
 
@@ -245,11 +242,9 @@ def _chosen(rows: Rows, take: Take, options: Options) -> Take:
 
 def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
     """By score: the sum of each chosen text's scores with the other chosen ones."""
-    from rote.measure._pair_kernels import row_sums
-
     if rows.resamplable:
         count = len(rows.texts.starts)
-        return {name: row_sums(pairs, count, chosen) for name, pairs in rows.pairs.items()}
+        return {name: kernels.row_sums(pairs, count, chosen) for name, pairs in rows.pairs.items()}
     key = hashlib.blake2b(chosen.tobytes()).digest()
     with rows.lock:  # the value and its error ask for the same sums: score the pairs once
         if key not in rows.scored:
@@ -291,7 +286,6 @@ def _scorer(
     reference: int,
 ) -> Callable[[int], dict[str, Floats]]:
     """A function that scores the block of rows that starts at the given text."""
-    from rote.measure._pair_kernels import bleu_rows, invert, match_rows
     from rote.measure._subsequences import rouge_rows
 
     sources_of_texts, offset = (
@@ -302,7 +296,7 @@ def _scorer(
     starts = np.stack([texts.starts[chosen] + at for texts, at in zip(versions, offset)])
     ends = np.stack([texts.ends[chosen] + at for texts, at in zip(versions, offset)])
     few = versions[:: max(1, len(versions) // BLEU_VERSIONS)][:BLEU_VERSIONS]
-    lists = [[invert(*ngrams, chosen) for ngrams in texts.ngrams] for texts in few]
+    lists = [[kernels.invert(*ngrams, chosen) for ngrams in texts.ngrams] for texts in few]
 
     def score(first: int) -> dict[str, Floats]:
         last = min(first + ROWS_AT_A_TIME, len(chosen))
@@ -312,8 +306,8 @@ def _scorer(
             by_name["rouge_l"] = rouge_rows(*words, sources_of_texts, reference, first, last)
         if "bleu" in names:
             for number, (texts, parts) in enumerate(zip(few, lists)):
-                matches = np.stack([match_rows(*part, first, last) for part in parts])
-                scores = bleu_rows(matches, texts.lengths[chosen], first)
+                matches = np.stack([kernels.match_rows(*part, first, last) for part in parts])
+                scores = kernels.bleu_rows(matches, texts.lengths[chosen], first)
                 if number == 0:
                     by_name["bleu"] = scores
                     continue

@@ -34,6 +34,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rote.annotate import annotators
 from rote.compare.permutation import LEVEL, tested_texts_note
 from rote.core.arrays import Integers
 from rote.core.chart import Chart
@@ -373,7 +374,6 @@ def _in_corpus(items: Sequence[Items], options: Options, work: Work) -> list[tup
 def _patterns(sample: Sample, options: Options) -> Items | None:
     if options.patterns is None:
         return None
-    from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.index.index import Index
     from rote.index.segments.writers import build_layer_segment

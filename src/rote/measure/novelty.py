@@ -34,7 +34,7 @@ from rote.core.evidence import (
     cut_evidence,
     group_by_source,
 )
-from rote.core.layer import layer_words, starts_of
+from rote.core.layer import Layer, layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.progress import several
 from rote.core.record import Chapter, Headline
@@ -43,11 +43,19 @@ from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table, defined, make_columns
 from rote.core.table import Rows as TableRows
 from rote.corpus import read_option
+from rote.measure._keyness import list_function_words
 from rote.measure._text_means import count_note
-from rote.search.reference_corpus import NO_CORPUS, corpus_option
+from rote.search.reference_corpus import (
+    NO_CORPUS,
+    check_meanings,
+    check_reference_corpus,
+    corpus_option,
+    describe_span,
+    longest_matches,
+    open_reference_index,
+)
 
 if TYPE_CHECKING:
-    from rote.core.layer import Layer
     from rote.index.index import Index
     from rote.search.meaning.near_verbatim import NearSpans
 
@@ -229,8 +237,6 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.search.reference_corpus import check_meanings, check_reference_corpus
-
         check_reference_corpus(options.corpus, tuple(options.layers), signature)
         if options.meaning:
             check_meanings(options.corpus)
@@ -243,7 +249,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         none = np.zeros((texts, MOST), np.int64)
         counts = dict.fromkeys(options.layers, none)
         return Rows(lengths, counts, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
-    from rote.search.reference_corpus import longest_matches, open_reference_index
 
     index = open_reference_index(options.corpus, options.opened_layers, work.reporter)
     work.progress(0.1)
@@ -255,7 +260,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         counts[options.tags] = held_ngrams(longest_matches(index, tags, work), tags.text_ends)
     near = None
     if options.meaning:
-        from rote.measure._keyness import list_function_words
         from rote.search.meaning.index_matches import IndexSentences
         from rote.search.meaning.near_verbatim import find_near_spans
 
@@ -429,8 +433,6 @@ def _copied_spans(
     rows: Rows, index: Index, source: str, take: Take, comparison: Comparison
 ) -> list[dict[str, Any]]:
     """The texts with the longest copied runs, and where the runs stand."""
-    from rote.search.reference_corpus import describe_span
-
     by_length = take[np.argsort(-rows.longest[take], kind="stable")][:_COPIED]
     table = []
     for text in by_length[rows.longest[by_length] >= COVERING[0]].tolist():

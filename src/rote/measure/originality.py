@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rote.compare.intervals import left_out_error
 from rote.core.arrays import Floats
 from rote.core.document import Document
 from rote.core.errors import OptionError
@@ -60,10 +61,16 @@ from rote.core.record import Chapter, Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
-from rote.measure._originality_tables import LAYOUT, Rows
+from rote.measure._originality_tables import LAYOUT, Rows, all_tables, bleu, match_sentences
 from rote.measure._sentences import sentences_of
 from rote.measure.novelty import COVERING, covered_words
-from rote.search.reference_corpus import NO_CORPUS, corpus_option
+from rote.search.reference_corpus import (
+    NO_CORPUS,
+    check_reference_corpus,
+    corpus_option,
+    longest_matches,
+    open_reference_index,
+)
 
 if TYPE_CHECKING:
     from rote.index.index import Index
@@ -185,8 +192,6 @@ def check(options: Options, signature: str) -> None:
 
         read_author_names(options.authors)
     if options.corpus:
-        from rote.search.reference_corpus import check_reference_corpus
-
         check_reference_corpus(options.corpus, (options.layer,), signature)
 
 
@@ -195,13 +200,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     sentences = sentences_of(layer)
     if not options.corpus:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
-    from rote.measure._originality_tables import match_sentences
     from rote.search.originality.algorithm1 import algorithm1
     from rote.search.originality.authors import read_author_names, sources_of
     from rote.search.originality.edges import edges_of_text, rule_for
     from rote.search.originality.reach import GroundTruth
     from rote.search.originality.verdicts import judge
-    from rote.search.reference_corpus import open_reference_index
 
     index = open_reference_index(options.corpus, (options.layer, "pos"), work.reporter)
     names = read_author_names(options.authors) if is_given(options.authors) else None
@@ -264,8 +267,6 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Each text left out in turn: all values are made of sums over texts."""
-    from rote.compare.intervals import left_out_error
-
     sums = rows.sums[take]
     without = _values(sums.sum(axis=0) - sums)
     return {name: left_out_error(np.asarray(column)) for name, column in without.items()}
@@ -309,15 +310,12 @@ def _undefined(totals: Floats) -> Iterator[str]:
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if rows.ground is None:
         return {}
-    from rote.measure._originality_tables import all_tables
 
     return all_tables(rows, comparison, options)
 
 
 def _values(sums: Floats) -> dict[str, Floats]:
     """All values, from sums over sentences; undefined ones are nan."""
-    from rote.measure._originality_tables import bleu
-
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {
             "original": sums[..., ORIGINAL] / sums[..., SENTENCES],
@@ -492,7 +490,6 @@ class Judged:
 
 def ground_of(index: Index) -> GroundTruth:
     """An index as a ground truth; it can be kept for the next text."""
-
     from rote.search.originality.authors import sources_of
     from rote.search.originality.reach import GroundTruth
 
@@ -515,10 +512,8 @@ def judged(
     chance: float,
 ) -> Judged:
     """Hold a text against a ground truth; `flagged` are its own sentences by the same rule."""
-
     from rote.search.originality.edges import TAGS, edges_of_text, rule_for
     from rote.search.originality.verdicts import find_common, judge, remarks
-    from rote.search.reference_corpus import longest_matches
 
     index = ground.index
     rule = rule_for(index)
@@ -579,7 +574,6 @@ def _sentences(layer: Layer, verdicts: SentenceVerdicts, text: str) -> list[dict
 
 def _cited_fragments(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> list[Fragment]:
     """The longest fragments that need a citation, and where each of the first is."""
-
     from rote.search.originality.verdicts import FragmentSpans, find_citations
     from rote.search.rows.matches import row_of
 

@@ -18,8 +18,10 @@ import numpy as np
 
 from rote.core.arrays import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.model import Continuation
 from rote.core.progress import several
 from rote.core.sample import Need, Sample, Take
+from rote.models.answers import score_all
 from rote.models.options import how_to_run, run_option
 from rote.search.open_models import check_models, model_signatures, name_models, open_model
 
@@ -83,8 +85,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if not options.model:
         nothing = np.full(len(raw), np.nan)
         return Rows(nothing, nothing, words, sizes, False, np.zeros(len(raw), np.bool_))
-    from rote.core.model import Continuation
-    from rote.models.answers import score_all
 
     (named_model,) = name_models([options.model])
     model = open_model(named_model.spec, how_to_run(options), work.reporter)

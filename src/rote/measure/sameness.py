@@ -54,6 +54,7 @@ from rote.measure._likeness import (
     both,
     check_scores,
     scored,
+    set_means,
     within_sets,
 )
 
@@ -448,8 +449,6 @@ def many(
     rows: ScoredPairs, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """Each pair is looked at once for all groups."""
-    from rote.measure._likeness import set_means
-
     is_member = np.zeros((len(rows.sets), len(takes)), np.uint8)
     for group, take in enumerate(takes):
         is_member[take, group] = 1

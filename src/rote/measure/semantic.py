@@ -422,7 +422,6 @@ class NearestIndex:
 
     def distances(self, chosen: Integers) -> Floats:
         """Cosine distance of each chosen vector to the nearest other chosen one; two at least."""
-
         present = tuple((np.flatnonzero(np.bincount(self.sources[chosen] + 1)) - 1).tolist())
         every = int(self.counts[np.array(present) + 1].sum())
         if (len(chosen) <= FEW and _PART * len(chosen) < every) or len(chosen) == every <= _ALL:
@@ -486,7 +485,6 @@ class NearestIndex:
 
 def nearest_among(vectors: Vectors, of: Integers, among: Integers) -> Floats:
     """The distance of some vectors to the nearest of others (ascending), themselves left out."""
-
     best = np.empty((len(of), 1), np.int32)
     for rows, likeness in _likeness(vectors, of, among):
         best[rows, 0] = among[likeness.argmax(axis=1)]

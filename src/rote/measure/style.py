@@ -37,7 +37,15 @@ from rote.core.record import Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, make_columns
-from rote.measure._style import DIMENSIONS, FEATURES, TYPES_AMONG, Feature, dimensions
+from rote.measure._style import (
+    DIMENSIONS,
+    FEATURES,
+    TYPES_AMONG,
+    Feature,
+    StyleColumns,
+    dimensions,
+    rates,
+)
 from rote.measure._text_means import count_note, per_text, reduce, standard_errors
 
 _WORD = Need("word", spans=True)
@@ -108,8 +116,6 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> StyleRows:
-    from rote.measure._style import StyleColumns, rates
-
     word, pos, upos, dep, lemma = (sample.layer(need) for need in _NEEDS)
     features, words = rates(StyleColumns(word, pos, upos, dep, lemma))
     columns = np.concatenate((dimensions(features, options.variant == "package"), features), axis=1)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -50,10 +50,20 @@ from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, complete_sentences, drawn, sentences_of
-from rote.run import Engine, Shared
-
-if TYPE_CHECKING:
-    from rote.measure._tree_histograms import EqualLengthSentences, Histograms, TextSums
+from rote.measure._tree_histograms import (
+    BANDS,
+    LENGTHS,
+    EqualLengthSentences,
+    Histograms,
+    TextSums,
+    bands_of,
+    by_band,
+    equal_lengths,
+    histograms,
+    square_of,
+    text_sums,
+)
+from rote.run import Engine, Shared, get
 
 PAPER_SENTENCES = 3_000
 MATCHED = "mean distance of trees at equal sentence lengths"
@@ -156,8 +166,6 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._tree_histograms import by_band, equal_lengths, histograms, text_sums
-
     word, texts = sample.layer(WORD), len(sample)
     everything = sentences_of(word)
     complete = everything.chosen(complete_sentences(word, everything, options.drop_incomplete))
@@ -185,8 +193,6 @@ def sizes(rows: Rows, options: Options) -> Integers:
 
 def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
     """Of as many sentences in a row from each text."""
-    from rote.measure._tree_histograms import equal_lengths, text_sums
-
     sentences, texts = rows.sentences, len(windows.texts)
     in_order = np.lexsort((sentences.starts, sentences.texts))
     firsts = np.searchsorted(sentences.texts, windows.texts) + windows.firsts
@@ -232,8 +238,6 @@ def many(
 ) -> dict[str, Floats]:
     """`resample` of many groups: the labels of their texts are gone through once, or once for as
     many groups as fit in memory."""
-    from rote.measure._tree_histograms import BANDS
-
     every, membership = members(takes)
     entries = rows.equal_lengths.entries(every)
     width = (_TOGETHER - entries) // (len(every) * BANDS) if len(every) else 0
@@ -309,8 +313,6 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The diversity among sentences of about equal length, and how much they weigh when matched."""
-    from rote.measure._tree_histograms import LENGTHS, bands_of, square_of
-
     table = []
     bands, target = bands_of(rows.sentences), rows.equal_lengths.target.tolist()
     for source, take in comparison.groups.items():
@@ -362,7 +364,6 @@ def _matched_notes(equal_lengths: EqualLengthSentences, take: Take) -> list[str]
 
 
 def _edit_notes(edits: Edits, take: Take) -> list[str]:
-
     block = _block(edits, take)
     count = 0 if block is None else int(np.isin(block.texts, take).sum())
     if count < 2:
@@ -379,8 +380,6 @@ def _edit_notes(edits: Edits, take: Take) -> list[str]:
 
 def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edits:
     """The pairs of some sentences of each source; those between sources are left out."""
-    from rote.run import get
-
     texts = len(sample)
     short = used.chosen(used.lengths <= LONGEST)
     some = short.chosen(drawn(short, work, options.edit_distance))

@@ -57,6 +57,7 @@ from rote.measure._template_rows import (
 )
 from rote.measure._template_windows import EXAMPLES, Chosen, MatchReader, Read, spans
 from rote.measure._text_means import count_note
+from rote.search.open_models import check_models
 from rote.search.reference_corpus import annotator_signature
 
 
@@ -84,8 +85,6 @@ def check(options: Options, signature: str) -> None:
     if options.write is not None:
         check_target(options.write)
     if options.model:
-        from rote.search.open_models import check_models
-
         check_models(options.model)
 
 
@@ -126,7 +125,6 @@ def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The templates themselves, the curve over n, the corpora; or one text with its templates."""
-
     if options.write is not None:
         write_matches(rows, comparison, options, options.write)
     if options.highlight is not None:

@@ -451,7 +451,6 @@ class _MeasureRun:
         names, take = self.metric.random_values, self.study.groups[source]
         return set(names(self.rows, take, self.options)) if names else set()
 
-
     def standard_errors(self, source: str) -> Values:
         """By half-samples where there is no formula."""
         halves = self.halves.get(source, {})
@@ -562,7 +561,9 @@ class _MeasureRun:
                 values.setdefault(f"undefined for {counted(many)}", []).append(row["value"])
         each = self.settings.reference == EACH
         whom = f"{UNTESTED} {'each other' if each else self.study.reference}"
-        return [f"{whom}: {', '.join(dict.fromkeys(names))}: {why}" for why, names in values.items()]
+        return [
+            f"{whom}: {', '.join(dict.fromkeys(names))}: {why}" for why, names in values.items()
+        ]
 
     @cached_property
     def tested_whole(self) -> set[str]:
@@ -854,7 +855,6 @@ class _MeasureRun:
         """The doc_id of a text, if it has one."""
         stratum, doc_ids = int(self.study.strata[text]), self.study.doc_ids
         return {"doc_id": doc_ids[stratum]} if doc_ids and stratum >= 0 else {}
-
 
     def comparison(self) -> Comparison:
         study = self.study
