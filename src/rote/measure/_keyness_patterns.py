@@ -269,7 +269,6 @@ def needs(options: Any) -> tuple[Need, ...]:
 def rows(sample: Sample, options: Any, work: Work) -> Rows:
     if work.reference is None:
         raise OptionError(NO_REFERENCE)
-
     word = sample.layer(_WORD)
     every = sentences_of(word)
     is_kept = complete_sentences(word, every, options.drop_incomplete)

@@ -29,6 +29,7 @@ from rote.measure import compression
 from rote.measure._template_windows import (
     Chosen,
     Windows,
+    reaching_top,
     sentence_ends,
     windows,
     windows_by_length,
@@ -171,14 +172,17 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer, word = (sample.layer(Need(name, spans=True)) for name in (options.layer, "word"))
-    windows = windows_for(layer, options.n, options)
+    windows = next(windows_of(layer, (options.n,), options))
     work.progress(0.8)
+    raw = plain = sample.text()
+    if options.variant != "exact":
+        plain = RawText.of(fold_texts(raw.strings()).texts)
     fixed, origin = _fixed_templates(layer, windows, options, work.groups)
     return Rows(
         layer=layer,
         word=word,
-        raw=sample.text(),
-        plain=_plain(sample.text(), options),
+        raw=raw,
+        plain=plain,
         words=sample.words,
         lengths=_lengths(sample, word, options),
         windows=windows,
@@ -189,20 +193,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     )
 
 
-def _plain(raw: RawText, options: Options) -> RawText:
-    if options.variant == "exact":
-        return raw
-
-    return RawText.of(fold_texts(raw.strings()).texts)
-
-
-def windows_for(layer: Layer, n: int, options: Options) -> Windows:
-    """The n-grams of a layer as the variant counts them."""
-    return next(windows_of(layer, (n,), options))
-
-
 def windows_of(layer: Layer, lengths: Sequence[int], options: Options) -> Iterator[Windows]:
-    """The same for several lengths."""
+    """The n-grams of a layer as the variant counts them."""
     if options.variant == "package":
         return (package_windows(layer, n) for n in lengths)
 
@@ -245,7 +237,7 @@ def template_values(rows: Rows, take: Take, options: Options) -> Values:
 
 
 def counted_of_many(rows: Rows, takes: Sequence[Take], options: Options) -> dict[str, Floats]:
-    """`counted` of many groups (variant exact)."""
+    """`template_values` of many groups (variant exact)."""
     if rows.fixed is not None:
         each = [template_values(rows, take, options) for take in takes]
         return {name: np.array([values[name] for values in each]) for name in each[0]}
@@ -267,10 +259,9 @@ def counted_in_texts(rows: Rows, options: Options) -> dict[str, Floats]:
         return {}
     columns = {name: np.full(len(rows.words), np.nan) for name in ("per_token", "distinct")}
     for take in rows.groups.values():
-        counts, different = rows.windows.every.occurrences(take, templates_of(rows, take, options))
-        with np.errstate(invalid="ignore"):
-            columns["per_token"][take] = counts / rows.words[take]
-        columns["distinct"][take] = different
+        values = contributions(rows, take, options)
+        for name, column in columns.items():
+            column[take] = values[name]
     return columns
 
 
@@ -309,7 +300,6 @@ def _select(layer: Layer, windows: Windows, take: Take, options: Options) -> Cho
     """A group's own templates; the paper and the package break ties by what they saw first."""
     if options.variant == "exact":
         return windows.templates(take, options.top, options.min_count)
-
     return first_seen(windows, layer, take, options.top)
 
 
@@ -644,9 +634,7 @@ def first_seen(windows: Windows, layer: Layer, take: Take, top: int) -> Chosen:
     """The `top` most frequent n-grams of these texts; of equal ones, those that are seen first."""
     counts, _ = windows.tally(layer, take)
     there = np.flatnonzero(counts)
-    if len(there) > top:
-        last = np.partition(counts[there], len(there) - top)[len(there) - top]
-        there = there[counts[there] >= last]
+    there = there[reaching_top(counts[there], top)]
     places, which = windows.places(layer, take, there)
     first = places[np.unique(which, return_index=True)[1]]
     return there[np.lexsort((first, -counts[there]))][:top]
@@ -665,16 +653,13 @@ def treebank_lengths(word: Layer, raw: RawText) -> Integers:
         sentences += [letters[a:b] for a, b in pairwise(bounds)]
         owners += [text] * (len(bounds) - 1)
         first = last
-    tokens = words.get("treebank")([_marks_apart(fold(sentence)) for sentence in sentences])
+    stops_apart = (_LAST_STOP.sub(" . ", fold(sentence)) for sentence in sentences)
+    spaced = [_MARKS.sub(r" \g<0> ", _STOPS.sub(" ... ", sentence)) for sentence in stops_apart]
+    tokens = words.get("treebank")(spaced)
     counts = tokens.text_ends - tokens.text_starts
     lengths = np.zeros(len(word), np.int64)
     np.add.at(lengths, owners, counts)
     return lengths
-
-
-def _marks_apart(sentence: str) -> str:
-    spaced = _STOPS.sub(" ... ", _LAST_STOP.sub(" . ", sentence))
-    return _MARKS.sub(r" \g<0> ", spaced)
 
 
 def _different(first: Integers, second: Integers, kinds: int) -> tuple[Integers, Integers]:

@@ -148,7 +148,6 @@ def _rows(sample: Sample, options: Options) -> Rows:
         starts = starts_of(raw.ends)
         columns = Rows(raw.ends - starts, raw.data, starts, raw.ends, None)
         return _with_postings(columns, BYTES_IN_NGRAM) if sample.windowed else columns
-
     layer = sample.layer(Need(options.layer))
     encoded = [entry.encode("utf-8", "surrogatepass") for entry in layer.vocabulary]
     words = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)

@@ -223,7 +223,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
             None,
             nothing,
         )
-
     index = reference_corpus.open_reference_index(options.corpus, options.layers, work.reporter)
     runs = reference_corpus.longest_matches(index, layer, work)
     first = np.array(
@@ -375,7 +374,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """Every item with its verdict; the evidence where at least a shorter n-gram is held."""
     if rows.index is None:
         return {}
-
     nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
     nothing |= dict.fromkeys(("before", "match", "after"))
     judged, items, parts = verdicts(rows, options), [], rows.parts

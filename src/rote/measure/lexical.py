@@ -344,7 +344,6 @@ def random_values(rows: Rows, take: Take, options: Options) -> set[str]:
     """Unique-n of texts with more n-grams than are drawn."""
     if options.variant == "package":
         return set()
-
     totals = {n: kernels.ngram_total(rows.starts, rows.ends, take, n) for n in UNIQUE_LENGTHS}
     drawn = {f"unique_{n}" for n, total in totals.items() if total > options.sample_ngrams}
     return drawn | ({"unique"} if drawn else set())

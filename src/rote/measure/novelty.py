@@ -249,7 +249,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         none = np.zeros((texts, MOST), np.int64)
         counts = dict.fromkeys(options.layers, none)
         return Rows(lengths, counts, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
-
     index = open_reference_index(options.corpus, options.opened_layers, work.reporter)
     work.progress(0.1)
     runs = longest_matches(index, layer, work)

@@ -310,7 +310,6 @@ def _undefined(totals: Floats) -> Iterator[str]:
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if rows.ground is None:
         return {}
-
     return all_tables(rows, comparison, options)
 
 

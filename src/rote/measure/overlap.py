@@ -275,7 +275,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if not rows.trained:
         return {}
-
     table = TableInput(rows, comparison.groups, comparison.ids, comparison.level)
     return {
         "partition": partition_rows(table),

@@ -85,7 +85,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if not options.model:
         nothing = np.full(len(raw), np.nan)
         return Rows(nothing, nothing, words, sizes, False, np.zeros(len(raw), np.bool_))
-
     (named_model,) = name_models([options.model])
     model = open_model(named_model.spec, how_to_run(options), work.reporter)
     texts = raw.strings()
