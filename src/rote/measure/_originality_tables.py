@@ -65,6 +65,8 @@ class Rows:
 
 def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Sequence[Row]]:
     """`counts`, `sentences`, `citations`, `lengths`, those of the ground truth, `verdicts`."""
+    from rote.search.originality.verdicts import judge_held_out
+
     assert rows.ground is not None
     assert rows.verdicts is not None
     wanted = np.full(len(rows.sentences), options.verdicts)
@@ -75,8 +77,10 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
     sentence = np.searchsorted(rows.sentences.ends, cited.starts, side="right")
     np.maximum.at(longest, sentence, cited.ends - cited.starts)
     listed = _choose_listed(rows, longest, comparison, options.top)
-    exact = options.variant == "exact"
-    flagged = _held_out(rows.ground, rows.rule, options) if exact else None
+    exact, flagged = options.variant == "exact", None
+    if exact:
+        limits = {"relax": options.relax, "min_words": options.min_words}
+        flagged = judge_held_out(rows.ground, rows.rule, **limits, chance=options.chance)
     return {
         "counts": _counts(rows, rows.verdicts, comparison, listed, flagged),
         **_fragments(rows, rows.verdicts, comparison, listed),
@@ -108,14 +112,6 @@ def _drawn(rows: Rows, among: Flags, work: Work, count: int) -> Flags:
     is_drawn = np.zeros(len(among), np.bool_)
     is_drawn[np.flatnonzero(among)] = drawn(rows.sentences.chosen(among), work, count)
     return is_drawn
-
-
-def _held_out(ground: GroundTruth, rule: Rule, options: Any) -> HeldOut | None:
-    from rote.search.originality.verdicts import judge_held_out
-
-    return judge_held_out(
-        ground, rule, relax=options.relax, min_words=options.min_words, chance=options.chance
-    )
 
 
 def _counts(
@@ -181,21 +177,17 @@ def _fragments(
     places = find_citations(rows.ground, rows.layer, cited, limit=_CITED)
     sentences: list[Row] = []
     evidence: list[Row] = []
+    names = ("source", "id", "file", "sentence")
     for number, row in _numbered(rows, comparison, listed):
-        spans = [_span(rows, row, *span) for _, *span in own_cited.get(number, ())]
-        sentences.append(
-            {
-                **row,
-                "fragments": int(counted[number]),
-                "original_fragments": [
-                    _span(rows, row, *span) for _, *span in originals.get(number, ())
-                ],
-                "cited_fragments": spans,
-            }
+        original, owed = (
+            [(fragment, _span(rows, row, *span)) for fragment, *span in spans.get(number, ())]
+            for spans in (originals, own_cited)
         )
-        names: tuple[str, ...] = ("source", "id", "file", "sentence")
+        deciding = {"original_fragments": original, "cited_fragments": owed}
+        by_kind = {kind: [span for _, span in spans] for kind, spans in deciding.items()}
+        sentences.append({**row, "fragments": int(counted[number]), **by_kind})
         head = {name: row[name] for name in names if name in row}
-        for span, (fragment, *_) in zip(spans, own_cited.get(number, ())):
+        for fragment, span in owed:
             for place in places[fragment]:
                 context = rows.ground.index.context(place, _AROUND)
                 evidence.append(
@@ -226,9 +218,8 @@ def _by_sentence(spans: FragmentSpans, ends: Integers) -> dict[int, list[tuple[i
     """For each sentence its fragments: number, first item, item behind the last."""
     by_sentence: dict[int, list[tuple[int, int, int]]] = {}
     sentence = np.searchsorted(ends, spans.starts, side="right").tolist()
-    for fragment, (number, start, end) in enumerate(
-        zip(sentence, spans.starts.tolist(), spans.ends.tolist())
-    ):
+    ranges = zip(sentence, spans.starts.tolist(), spans.ends.tolist())
+    for fragment, (number, start, end) in enumerate(ranges):
         by_sentence.setdefault(number, []).append((fragment, start, end))
     return by_sentence
 

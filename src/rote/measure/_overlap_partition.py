@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -372,26 +373,21 @@ def read_texts(corpus: Corpus, layer: str, work: Work) -> Iterator[tuple[list[by
         work.reporter.say(f"{corpus.name}: the items are looked up in the field '{field}'")
     with work.reporter.stage(f"reading {corpus.short_name}", corpus.size, unit="B") as advance:
         engine = get(work.engine, work.jobs)
-        pieces = map_shards(_Cut(layer), corpus, engine, doing="cutting texts")
+        pieces = map_shards(partial(_cut_shard, layer), corpus, engine, doing="cutting texts")
         for size, keys, texts in pieces:
             yield keys, texts
             advance(size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """The work on one shard; small and picklable, since it travels to worker processes."""
-
-    layer: str
-
-    def __call__(self, shard: Shard) -> tuple[int, list[bytes], Layer]:
-        documents = shard.read().documents
-        keys = [digest(Document("", document.text)) for document in documents]
-        if self.layer == "word" or self.layer in DERIVED:
-            cut = words.get()([document.text for document in documents])
-            return shard.size, keys, derive(cut, self.layer)
-        annotation = annotators.get()(documents, (self.layer,))
-        return shard.size, keys, {**annotation.layers, **annotation.trees}[self.layer]
+def _cut_shard(layer: str, shard: Shard) -> tuple[int, list[bytes], Layer]:
+    """The work on one shard, in worker processes."""
+    documents = shard.read().documents
+    keys = [digest(Document("", document.text)) for document in documents]
+    if layer == "word" or layer in DERIVED:
+        cut = words.get()([document.text for document in documents])
+        return shard.size, keys, derive(cut, layer)
+    annotation = annotators.get()(documents, (layer,))
+    return shard.size, keys, {**annotation.layers, **annotation.trees}[layer]
 
 
 _UNKNOWN = -1

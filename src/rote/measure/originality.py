@@ -26,7 +26,7 @@ Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Gene
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -55,6 +55,7 @@ from rote.core.metric import (
     check_options,
     is_given,
     option,
+    unsigned,
 )
 from rote.core.progress import several
 from rote.core.record import Chapter, Headline
@@ -82,10 +83,6 @@ if TYPE_CHECKING:
 _WORDS, _TAGS = Need("word"), Need("pos")
 _LISTED = 25
 """Sentences of each source, of every kind, that a report lists."""
-
-
-def _unsigned(setting: object) -> None:
-    """What is listed changes no value."""
 
 
 def _signed_authors(authors: str) -> str:
@@ -135,17 +132,17 @@ class Options:
     incompleteness: bool = option(
         True,
         "estimate how much the ground truth leaves out (one pass over all of it)",
-        sign=_unsigned,
+        sign=unsigned,
     )
     top: int = option(
         250,
         "sentences of each source that are listed with what decides them: so many failing ones, "
         "those that repeat most, and as many others",
         least=0,
-        sign=_unsigned,
+        sign=unsigned,
     )
     verdicts: bool = option(
-        False, "a further table with the verdict on every sentence", sign=_unsigned, common=True
+        False, "a further table with the verdict on every sentence", sign=unsigned, common=True
     )
 
     def __post_init__(self) -> None:
@@ -213,14 +210,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
     work.progress(0.2)
-    exact = judge(
-        ground,
-        layer,
-        edges,
-        relax=options.relax,
-        min_words=options.min_words,
-        chance=options.chance,
-    )
+    limits = {"relax": options.relax, "min_words": options.min_words}
+    exact = judge(ground, layer, edges, **limits, chance=options.chance)
     assert exact.reach is not None
     verdicts = exact
     if options.variant == "paper":
@@ -355,7 +346,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         citations.setdefault(_citation_key(row, row), []).append(row)
     for source, rows in sentences.items():
         failing = sorted(
-            (row for row in rows if row["fails"]), key=lambda row: -_longest_citation(row)
+            (row for row in rows if row["fails"]),
+            key=lambda row: -max((span["words"] for span in row["cited_fragments"]), default=0),
         )
         passing = [row for row in rows if row["original"] and not row["fails"]]
         for row in (*failing[: max(1, texts.count - 1)], *passing[:1]):
@@ -364,16 +356,10 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
                 for span in row["cited_fragments"]
             ]
             new = [_fragment_mark(row, span, "original", ()) for span in row["original_fragments"]]
-            text = texts.of(row)
-            marks = tuple(cited or new)
-            excerpt = cut_evidence(
-                Evidence("originality", source, row["id"], encodable(row["text"]), marks)
-            )
+            text, sentence = texts.of(row), encodable(row["text"])
+            whole = Evidence("originality", source, row["id"], sentence, tuple(cited or new))
+            excerpt = cut_evidence(whole)
             yield replace(excerpt, cut=excerpt.cut or text is None or len(text) > len(row["text"]))
-
-
-def _longest_citation(row: Row) -> int:
-    return max((span["words"] for span in row["cited_fragments"]), default=0)
 
 
 def _citation_key(row: Row, span: Row) -> tuple[Any, ...]:
@@ -517,23 +503,20 @@ def judged(
     index = ground.index
     rule = rule_for(index)
     wanted = (LAYER, TAGS) if rule == "tags" else (LAYER,)
-    annotation = replace(index.recipe, layers=wanted, subwords=()).annotate(
-        [Document("text", text)]
-    )
+    recipe = replace(index.recipe, layers=wanted, subwords=())
+    annotation = recipe.annotate([Document("text", text)])
     layer = annotation.layers[LAYER]
     if layer.sentence_ends is None:
         layer = replace(layer, sentence_ends=annotation.word.sentence_ends)
-    edges = edges_of_text(
-        annotation.word, annotation.layers[TAGS] if rule == "tags" else None, rule
-    )
+    edges = edges_of_text(annotation.word, annotation.layers.get(TAGS), rule)
     verdicts = judge(ground, layer, edges, relax=relax, min_words=min_words, chance=chance)
     runs = longest_matches(index, layer)
     words = len(layer.ids)
     shares = covered_words(runs, layer.text_ends)[0] / words if words else np.full(8, np.nan)
     fragments = [
         *_cited_fragments(ground, layer, verdicts.longest),
-        *map(_of_kind("original", layer), *_columns(verdicts.shortest)),
-        *map(_of_kind("common", layer), *_columns(find_common(edges, verdicts))),
+        *_list_fragments("original", layer, verdicts.shortest),
+        *_list_fragments("common", layer, find_common(edges, verdicts)),
     ]
     return Judged(
         words=words,
@@ -578,23 +561,17 @@ def _cited_fragments(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> 
 
     first = FragmentSpans(owed.starts[:MOST_CITED], owed.ends[:MOST_CITED])
     places = find_citations(ground, layer, first, limit=_CITED)
-    citations = list(map(_of_kind("cited", layer), *_columns(owed)))
+    citations = _list_fragments("cited", layer, owed)
     rows = [
         tuple(row_of(place, ground.index.context(place, _AROUND)) for place in places_of_span)
         for places_of_span in places
     ]
+    cited = [replace(citation, places=of_span) for citation, of_span in zip(citations, rows)]
+    return cited + citations[len(rows) :]
+
+
+def _list_fragments(kind: str, layer: Layer, spans: FragmentSpans) -> list[Fragment]:
     return [
-        replace(citation, places=places_of_span)
-        for citation, places_of_span in zip(citations, rows)
-    ] + citations[len(rows) :]
-
-
-def _of_kind(kind: str, layer: Layer) -> Callable[[int, int], Fragment]:
-    def make_fragment(first: int, last: int) -> Fragment:
-        return Fragment(kind, int(layer.starts[first]), int(layer.ends[last - 1]), last - first)
-
-    return make_fragment
-
-
-def _columns(spans: FragmentSpans) -> tuple[list[int], list[int]]:
-    return spans.starts.tolist(), spans.ends.tolist()
+        Fragment(kind, int(layer.starts[first]), int(layer.ends[last - 1]), last - first)
+        for first, last in zip(spans.starts.tolist(), spans.ends.tolist())
+    ]

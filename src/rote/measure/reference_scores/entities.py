@@ -272,14 +272,13 @@ def _shown_types(rows: TableRows, result: Result) -> TableRows:
     ]
 
 
-_SHORT = {"entity_recall": "E_Rec", "entity_precision": "E_Prc", "entity_remembered": "E_Rem"}
 LAYOUT = (
     Table(
         "types",
         "By type of entity",
         (
             *make_columns("source type texts:count tokens:count"),
-            *(Column(name, title, "number", 3, optional=True) for name, title in _SHORT.items()),
+            *(Column(name, title, "number", 3, optional=True) for name, title in TITLES.items()),
         ),
         note="means over the texts that have the type",
         rows=_shown_types,
