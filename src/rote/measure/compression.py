@@ -194,7 +194,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
             continue
         pieces = _pieces(rows, take, ord(" ") if options.variant == "package" else ord("\n"))
         if options.variant == "package" and codec == "gzip":
-            values[name] = size / _size_after_two(pieces, GZIP_LEVEL)
+            values[name] = size / _size_after_two(pieces)
         else:
             values[name] = size / _size_after(pieces, _compressor(codec, size))
     return values
@@ -284,12 +284,11 @@ def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:
         last = max(int(np.searchsorted(ends, before + CHUNK)), first + 1)
         size = int(ends[last - 1]) - before
         part = take[first:last]
+        columns = (rows.column, rows.starts, rows.ends)
         if rows.spelling is None:
-            piece = raw_texts(rows.column, rows.starts, rows.ends, part, size, separator)
+            piece = raw_texts(*columns, part, size, separator)
         else:
-            piece = spelled_texts(
-                rows.column, rows.starts, rows.ends, *rows.spelling, part, size, separator
-            )
+            piece = spelled_texts(*columns, *rows.spelling, part, size, separator)
         # The separator stands between texts, not after the last one.
         yield piece if last < len(take) else piece[:-1]
         first = last
@@ -317,10 +316,10 @@ def _size_after(pieces: Iterator[Bytes], compressor: Compressor) -> int:
     return size + len(compressor.flush())
 
 
-def _size_after_two(pieces: Iterator[Bytes], level: int) -> int:
+def _size_after_two(pieces: Iterator[Bytes]) -> int:
     """Bytes of gzip(gzip(x)) in a file whose header holds the package's file name."""
-    first: Compressor = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
-    second: Compressor = zlib.compressobj(level, wbits=GZIP_CONTAINER)
+    first: Compressor = zlib.compressobj(GZIP_LEVEL, wbits=-zlib.MAX_WBITS)
+    second: Compressor = zlib.compressobj(GZIP_LEVEL, wbits=GZIP_CONTAINER)
     compressed_bytes = len(second.compress(INNER_HEADER))
     checksum = size = 0
     for piece in pieces:
@@ -378,7 +377,8 @@ METRIC = Metric(
         Headline("gzip", "has texts that compress better", "has texts that compress less"),
         Headline(
             "gzip_pos",
-            *("has grammar that compresses better", "has grammar that compresses less"),
+            "has grammar that compresses better",
+            "has grammar that compresses less",
             noun="compression of tags",
             detail=True,
         ),

@@ -327,23 +327,18 @@ def intervals(
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """Means over items are the values, so these are the values of each item."""
-    judged = rows.judged
     verdict = np.array(verdicts(rows, options))
     known = rows.lengths > 0 if rows.index is not None else np.zeros(len(rows.lengths), bool)
+    columns = {name: verdict == name for name in (CONTAMINATED, reference_corpus.NEAR, TOUCHED)}
+    columns |= {f"found_{n}": rows.shares[n] for n in options.n}
+    columns["longest"] = np.where(known, rows.longest, np.nan)
+    if options.meaning:
+        columns[REWORDED] = _reworded(rows, other_facts=False)
+        columns[FACTS] = _reworded(rows, other_facts=True)
+    # Verdicts are flags.
     return {
-        "contaminated": np.where(judged, verdict == CONTAMINATED, np.nan),
-        "near": np.where(judged, verdict == reference_corpus.NEAR, np.nan),
-        "touched": np.where(judged, verdict == TOUCHED, np.nan),
-        **{f"found_{n}": rows.shares[n] for n in options.n},
-        "longest": np.where(known, rows.longest, np.nan),
-        **(
-            {
-                REWORDED: np.where(judged, _reworded(rows, other_facts=False), np.nan),
-                FACTS: np.where(judged, _reworded(rows, other_facts=True), np.nan),
-            }
-            if options.meaning
-            else {}
-        ),
+        name: np.where(rows.judged, column, np.nan) if column.dtype == np.bool_ else column
+        for name, column in columns.items()
     }
 
 

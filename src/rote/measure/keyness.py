@@ -401,11 +401,6 @@ def reduce(rows: Counted, take: Take, options: Options, rng: np.random.Generator
     return {"key": covered(rows.layer, rows.items, np.split(key, ends[:-1]), take)}
 
 
-def resample(rows: Counted, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    """Nothing: what is key is known of whole sources alone."""
-    return {}
-
-
 def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     source = grammar.source_of(rows.groups, take)
     if source not in rows.opposites:
@@ -544,7 +539,8 @@ METRIC = Metric(
     options=Options,
     rows=_of_kind(rows, grammar.rows),
     reduce=_of_kind(reduce, grammar.reduce),
-    resample=resample,
+    # What is key is known of whole sources alone.
+    resample=lambda rows, take, options, rng: {},
     citation=(
         "Monroe, Colaresi and Quinn (2008), Fightin' Words; Dunning (1993), Accurate Methods for "
         "the Statistics of Surprise and Coincidence; Guo, Shang and Clavel (2025), Benchmarking "

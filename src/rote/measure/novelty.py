@@ -40,7 +40,7 @@ from rote.core.progress import several
 from rote.core.record import Chapter, Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Table, defined, make_columns
+from rote.core.table import Column, Table, defined, distinct, make_columns
 from rote.core.table import Rows as TableRows
 from rote.corpus import read_option
 from rote.measure._keyness import list_function_words
@@ -69,16 +69,12 @@ def _curve_rows(rows: TableRows, result: Result) -> TableRows:
     """Without the long n-grams that are new in every source: there the curves are flat."""
     tags = dict(result.signature.settings).get("tags")
     drawn = []
-    for layer in dict.fromkeys(row["layer"] for row in rows):
+    for layer in distinct(rows, "layer"):
         title = f"new n-grams of {'tags' if layer == tags else 'words'}"
-        rows_of_layer = [row for row in rows if row["layer"] == layer]
-        old = [
-            row["n"]
-            for row in rows_of_layer
-            if defined(row["novel"]) and row["novel"] < _NEARLY_ALL
-        ]
-        last = max(old, default=0) + _FLAT
-        drawn += [{**row, "title": title} for row in rows_of_layer if row["n"] <= last]
+        of_layer = [row for row in rows if row["layer"] == layer]
+        known = (row for row in of_layer if defined(row["novel"]) and row["novel"] < _NEARLY_ALL)
+        last = max((row["n"] for row in known), default=0) + _FLAT
+        drawn += [{**row, "title": title} for row in of_layer if row["n"] <= last]
     return drawn
 
 
@@ -177,12 +173,6 @@ class Options:
             raise OptionError("--near is for near-verbatim spans: add --meaning")
 
     @property
-    def opened_layers(self) -> tuple[str, ...]:
-        """The layers of an index that is made of a file."""
-        more = (LOWER, MEANING) if self.meaning else ()
-        return tuple(dict.fromkeys((*self.layers, *more)))
-
-    @property
     def layers(self) -> dict[str, str]:
         """The layers with a curve, and how the values of each begin."""
         return {self.layer: "novel", **({self.tags: "tags"} if self.tags else {})}
@@ -207,13 +197,11 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    first, last = COVERING[0], COVERING[-1]
+    index = f"creativity index (runs of {COVERING[0]} to {COVERING[-1]})"
+    near = "creativity index, near-verbatim spans too"
     return (
-        Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", "neither"),
-        *(
-            Value(name, "creativity index, near-verbatim spans too", "diverse", "neither")
-            for name in ((CREATIVITY_NEAR,) if options.meaning else ())
-        ),
+        Value("creativity", index, "diverse", "neither"),
+        *((Value(CREATIVITY_NEAR, near, "diverse", "neither"),) if options.meaning else ()),
         *(
             Value(f"coverage_{n}", f"words in a copied run of {n}", "repetitive", "neither", True)
             for n in _SHOWN_COVERAGE
@@ -249,7 +237,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         none = np.zeros((texts, MOST), np.int64)
         counts = dict.fromkeys(options.layers, none)
         return Rows(lengths, counts, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
-    index = open_reference_index(options.corpus, options.opened_layers, work.reporter)
+    layers = dict.fromkeys((*options.layers, *((LOWER, MEANING) if options.meaning else ())))
+    index = open_reference_index(options.corpus, tuple(layers), work.reporter)
     work.progress(0.1)
     runs = longest_matches(index, layer, work)
     counts = {options.layer: held_ngrams(runs, layer.text_ends)}
@@ -304,29 +293,25 @@ def covered_words(runs: Integers, text_ends: Integers) -> Integers:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    columns = per_text(rows, options)
-    shares = {
-        f"{name}_{n}": _share(rows, take, layer, n)[0]
-        for layer, name in options.layers.items()
-        for n in options.n
-    }
-    return {
-        value.name: shares[value.name] if value.name in shares else mean(columns[value.name][take])
-        for value in values(options)
-    }
+    return {name: value for name, (value, _) in _values_and_errors(rows, take, options).items()}
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of means over texts, and of shares of all n-grams: leaving out one text at a time."""
-    columns = per_text(rows, options)
-    errors = {
-        f"{name}_{n}": _share(rows, take, layer, n)[1]
+    return {name: error for name, (_, error) in _values_and_errors(rows, take, options).items()}
+
+
+def _values_and_errors(rows: Rows, take: Take, options: Options) -> dict[str, tuple[float, float]]:
+    """Means over texts, and shares of all n-grams: errors leave out one text at a time."""
+    columns = {name: column[take] for name, column in per_text(rows, options).items()}
+    known = {
+        value.name: (mean(columns[value.name]), mean_error(columns[value.name]))
+        for value in values(options)
+    }
+    return known | {
+        f"{name}_{n}": _share(rows, take, layer, n)
         for layer, name in options.layers.items()
         for n in options.n
     }
-    near = (CREATIVITY_NEAR,) if options.meaning else ()
-    means = ("creativity", *near, "longest", *(f"coverage_{n}" for n in _SHOWN_COVERAGE))
-    return errors | {name: mean_error(columns[name][take]) for name in means}
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
@@ -531,12 +516,11 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         if source not in texts.groups:
             continue
         for row in rows[: texts.count]:
-            text = texts.of(row)
-            if text is None:
+            if (text := texts.of(row)) is None:
                 continue
             place = {**corpus_place(row), "count": row["count"]}
-            label = f"{several(row['words'], 'word')}"
-            mark = Mark(row["text_start"], row["text_end"], label, "copied", (place,))
+            ends, label = (row["text_start"], row["text_end"]), several(row["words"], "word")
+            mark = Mark(*ends, label, "copied", (place,))
             yield cut_evidence(Evidence("novelty", source, row["id"], text, (mark,)))
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rote.compare.intervals import shares
 from rote.core.arrays import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
 from rote.core.model import Continuation
@@ -109,12 +110,12 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return {
-            "perplexity": 2 ** _defined(rows.bits / rows.tokens),
-            "bits_per_word": _defined(rows.bits / rows.words),
-            "bits_per_byte": _defined(rows.bits / rows.bytes),
-        }
+    bits = np.where(np.isfinite(rows.bits), rows.bits, np.nan)
+    return {
+        "perplexity": 2 ** shares(bits, rows.tokens),
+        "bits_per_word": shares(bits, rows.words),
+        "bits_per_byte": shares(bits, rows.bytes),
+    }
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
@@ -133,10 +134,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 def _ratio(bits: float, of: Floats) -> float:
     total = float(of.sum())
     return bits / total if total else math.nan
-
-
-def _defined(shares: Floats) -> Floats:
-    return np.where(np.isfinite(shares), shares, np.nan)
 
 
 METRIC = Metric(

@@ -157,7 +157,8 @@ METRIC = Metric(
     headlines=(
         Headline(
             "self_repetition",
-            *("reuses more phrases across texts", "reuses fewer phrases across texts"),
+            "reuses more phrases across texts",
+            "reuses fewer phrases across texts",
             ratio=False,
         ),
     ),

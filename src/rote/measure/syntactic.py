@@ -15,7 +15,7 @@ Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -142,17 +142,15 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    values = (
+    values = [
         Value("wl", "mean distance of dependency trees", "diverse", "texts", share=True),
         Value("wl_matched", MATCHED, "diverse", "texts", share=True, relative=True),
         Value("sentence_length", "mean sentence length in words", "neither", "neither"),
-    )
-    if not options.edit_distance:
-        return values
-    return (
-        *values,
-        Value("tree_edit", "mean tree edit distance", "diverse", "neither", share=True),
-    )
+    ]
+    if options.edit_distance:
+        edits = "mean tree edit distance"
+        values.append(Value("tree_edit", edits, "diverse", "neither", share=True))
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -162,7 +160,10 @@ def needs(options: Options) -> tuple[Need, ...]:
 def check(options: Options, signature: str) -> None:
     """The edit distance comes from another package."""
     if options.edit_distance:
-        check_installed()
+        try:
+            import apted  # noqa: F401
+        except ImportError:
+            raise MissingExtra("apted", "tree-edit", "the tree edit distance") from None
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
@@ -274,10 +275,12 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     sums = rows.sums
     counts = sums.counts[take].astype(np.float64)
     square, products = sums.square(take), sums.products(take)
+    held = counts[counts > 0]
+    words = rows.words[take][counts > 0]
     errors = {
         "wl": clustered_error(square, products, sums.squares[take], counts),
         "wl_matched": rows.equal_lengths.error(take),
-        "sentence_length": _ratio_error(rows.words[take], counts),
+        "sentence_length": left_out_error(shares(words.sum() - words, held.sum() - held)),
     }
     if rows.edits is not None:
         block = _block(rows.edits, take)
@@ -392,9 +395,8 @@ def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edi
         get(work.engine, work.jobs),
         lambda share: work.progress(0.1 + 0.9 * share),
     )
-    return Edits(
-        tuple(distances), owners(groups, texts), _per_text(used, texts) - _per_text(short, texts)
-    )
+    too_long = _per_text(used, texts) - _per_text(short, texts)
+    return Edits(tuple(distances), owners(groups, texts), too_long)
 
 
 def _block(edits: Edits, take: Take) -> Block | None:
@@ -404,12 +406,6 @@ def _block(edits: Edits, take: Take) -> Block | None:
 
 def _per_text(sentences: Sentences, texts: int) -> Integers:
     return np.bincount(sentences.texts, minlength=texts).astype(np.int64)
-
-
-def _ratio_error(words: Integers, counts: Floats) -> float:
-    """Jackknife standard error, over texts, of words per sentence."""
-    words, counts = words[counts > 0], counts[counts > 0]
-    return left_out_error(shares(words.sum() - words, counts.sum() - counts))
 
 
 _LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)
@@ -454,13 +450,6 @@ class Block:
         return clustered_error(float(likeness.sum()), products, squares, membership.sum(axis=1))
 
 
-def check_installed() -> None:
-    try:
-        import apted  # noqa: F401
-    except ImportError:
-        raise MissingExtra("apted", "tree-edit", "the tree edit distance") from None
-
-
 def trees_of(upos: Layer, head: Layer, sentences: Sentences) -> list[Tree]:
     away = head_distances(head)
     return [
@@ -481,12 +470,16 @@ def blocks(
         for number in range(end - len(trees_of_source), end)
     ]
     work = partial(distances_from, engine.share(everything))
-    distances = engine.map(work, rows, doing="comparing trees")
-    heard = _report_rows(distances, len(rows), tell)
-    return [
-        _distance_block(trees_of_source, owner, heard)
-        for trees_of_source, owner in zip(trees, texts)
-    ]
+    distances = enumerate(engine.map(work, rows, doing="comparing trees"), 1)
+    pairs = []
+    for trees_of_source, owner in zip(trees, texts):
+        likeness = np.eye(len(trees_of_source))
+        for place in range(len(trees_of_source)):
+            number, of_row = next(distances)
+            likeness[place, place + 1 :] = 1 - np.array(of_row)
+            tell(number / len(rows))
+        pairs.append(Block(owner, np.triu(likeness, 1).T + likeness))
+    return pairs
 
 
 def distances_from(shared: Shared[Sequence[Tree]], row: tuple[int, int]) -> list[float]:
@@ -510,19 +503,6 @@ def _nested_tree(tree: Tree) -> Any:
     for place, node in enumerate(nodes):
         (nodes[place + away[place]] if away[place] else root).children.append(node)
     return root
-
-
-def _distance_block(trees: Sequence[Tree], texts: Integers, rows: Iterator[list[float]]) -> Block:
-    likeness = np.eye(len(trees))
-    for number in range(len(trees)):
-        likeness[number, number + 1 :] = 1 - np.array(next(rows))
-    return Block(texts, np.triu(likeness, 1).T + likeness)
-
-
-def _report_rows(rows: Iterable[list[float]], count: int, tell: Progress) -> Iterator[list[float]]:
-    for number, row in enumerate(rows, 1):
-        yield row
-        tell(number / count)
 
 
 METRIC = Metric(
@@ -559,7 +539,8 @@ METRIC = Metric(
     headlines=(
         Headline(
             "wl",
-            *("has more varied sentence structures", "has less varied sentence structures"),
+            "has more varied sentence structures",
+            "has less varied sentence structures",
             equal="wl_matched",
         ),
     ),
