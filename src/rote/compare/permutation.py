@@ -74,7 +74,9 @@ class PermutedTest:
         **rest: Any,
     ) -> PermutedTest:
         """A difference and permuted ones as they were found."""
-        middle = expected_difference(permuted, observed)
+        # What two groups of these sizes differ by if labels mean nothing: the middle of all.
+        known = permuted[~np.isnan(permuted)]
+        middle = float((known.sum() + observed) / (len(known) + 1))
         tied = max(least, _largest_share(np.append(permuted, observed) - middle))
         away = observed - middle, permuted - middle
         return cls(source, *away, tied, middle, widening, ways=least, **rest)
@@ -264,12 +266,6 @@ def balance_groups_by_id(
         return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
 
     return balance_groups(ordered(a), ordered(b), strata, rng)
-
-
-def expected_difference(permuted: Floats, observed: float) -> float:
-    """What two groups of these sizes differ by if labels mean nothing: the middle of all."""
-    permuted = permuted[~np.isnan(permuted)]
-    return float((permuted.sum() + observed) / (len(permuted) + 1))
 
 
 def least_p(a: Take, b: Take, strata: Strata) -> float:

@@ -172,7 +172,9 @@ class EqualLengths:
         """The values that are compared: means over the draws of as many windows as every source
         gives."""
         groups, seed = self.plan.groups, self.source.work.seed
-        self.prepare()
+        # The rows of all draws, side by side.
+        draws = range(self.draws)
+        self.cut |= dict(zip(draws, side_by_side(self.rows, draws, self.source.work.jobs)))
 
         def reduce_source(source: str) -> list[Values]:
             rng = generator(seed, f"match {source}")
@@ -192,12 +194,6 @@ class EqualLengths:
             for n, source in enumerate(groups)
         }
         return SourceValues(values, drawn)
-
-    def prepare(self) -> None:
-        """Make the rows of all draws, side by side."""
-        draws = range(self.draws)
-        for draw, rows in zip(draws, side_by_side(self.rows, draws, self.source.work.jobs)):
-            self.cut[draw] = rows
 
     def halves(
         self, values: SourceValues, keys: Callable[[str, Take], Keys], advance: Advance
@@ -288,17 +284,10 @@ class EqualLengths:
             for name, value in values.items():
                 known = estimates.get(source, {}).get(name)
                 low, high = known.ends if known else (math.nan, math.nan)
-                rows.append(
-                    {
-                        "source": source,
-                        "value": name,
-                        **self.plan.row(source, min(self.windows, len(self.plan.groups[source]))),
-                        "mean": value,
-                        "low": low,
-                        "high": high,
-                        "draws": self.plan.draws,
-                    }
-                )
+                windows = min(self.windows, len(self.plan.groups[source]))
+                row = {"source": source, "value": name, **self.plan.row(source, windows)}
+                row |= {"mean": value, "low": low, "high": high, "draws": self.plan.draws}
+                rows.append(row)
         return rows
 
     def curve(self, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -314,14 +303,9 @@ class EqualLengths:
             columns = {name: np.array([values[name] for values in by_draw]) for name in by_draw[0]}
             draws = len(by_draw)
             return [
-                {
-                    "source": source,
-                    "value": name,
-                    **self.plan.row(source, windows),
-                    "mean": float(columns[name].mean()),
-                    "sd": float(columns[name].std(ddof=1)) if draws > 1 else 0.0,
-                    "draws": draws,
-                }
+                {"source": source, "value": name, **self.plan.row(source, windows)}
+                | {"mean": float(columns[name].mean())}
+                | {"sd": float(columns[name].std(ddof=1)) if draws > 1 else 0.0, "draws": draws}
                 for name in names
                 if name in columns
             ]
@@ -463,8 +447,7 @@ def _fit_options(options: Any, plan: SizePlan) -> Any:
     have a value."""
     if plan.unit != "words" or plan.size is None:
         return options
-    fitted = {name: min(words, plan.size) for name, words in _windows(options).items()}
-    return replace(options, **fitted)
+    return replace(options, **{n: min(words, plan.size) for n, words in _windows(options).items()})
 
 
 def _windows(options: Any) -> dict[str, int]:
@@ -499,13 +482,10 @@ def _sizes(metric: Metric, options: Any, sample: Sample, rows: Any) -> NDArray[n
 
 
 def _no_windows_note(metric: Metric, groups: Mapping[str, Take], sizes: NDArray[np.int64]) -> str:
-    if metric.match == "texts":
-        return (
-            f"{metric.name}: no values at equal size, which take {MIN_WINDOWS} texts of each source"
-        )
-    unit = str(metric.match)
-    short = sources_too_short(groups, sizes, metric.match or "words")
-    return _too_short_note(metric.name, short or list(groups), unit)
+    name, unit = metric.name, metric.match or "words"
+    if unit == "texts":
+        return f"{name}: no values at equal size, which take {MIN_WINDOWS} texts of each source"
+    return _too_short_note(name, sources_too_short(groups, sizes, unit) or list(groups), unit)
 
 
 def _too_short_note(name: str, short: Sequence[str], unit: str) -> str:

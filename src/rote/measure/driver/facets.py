@@ -23,7 +23,7 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, Facet, facets, reference_place
 from rote.core.metric import Metric, Values
 from rote.core.progress import Reporter, several
-from rote.core.result import Result
+from rote.core.result import Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.measure._text_means import per_text, reduce, standard_errors
 from rote.measure.driver.collection import CollectedTexts
@@ -133,24 +133,17 @@ def _set_metric(metric: Metric, table: SetScores, sources: list[str], field: str
                 lines.append(f"{name}: undefined in {several(undefined, 'set')}, left out")
         return lines
 
+    gone = "resample many random_values draw units intervals undefined tables check match".split()
+    without: dict[str, Any] = dict.fromkeys(gone)
     return replace(
         metric,
         rows=lambda sample, options, work: table,
         reduce=reduce,
-        resample=None,
-        many=None,
-        random_values=None,
-        draw=None,
         standard_errors=standard_errors,
-        units=None,
-        intervals=None,
         per_text=per_text,
-        undefined=None,
         notes=notes,
-        tables=None,
-        check=None,
-        match=None,
         order_matters=False,
+        **without,
     )
 
 
@@ -196,7 +189,12 @@ def measure_facets(
                 raise
             notes.append(f"{metric.name} leaves out {', '.join(part.collected.groups)}: {problem}")
         else:
-            notes += _read_apart(metric, part) if place else []
+            if place:
+                notes.append(
+                    f"{metric.name}: the texts of {', '.join(part.collected.groups)} are taken for "
+                    f"{language_name(part.code)} and read by other models, so that they are not "
+                    "tested against other sources"
+                )
     combined = _join_results(results, list(collected.groups), settings)
     signature = combined.signature
     if languages := language_signatures(metric, options, collected, words):
@@ -212,7 +210,7 @@ def _measure_part(
     reporter: Reporter,
     tests_of_source: int,
 ) -> FacetStudy:
-    texts = _facet_texts(part.collected, facet)
+    texts = part.collected.only(facet.names)
     return FacetStudy(
         sample=texts.sample,
         groups=texts.groups,
@@ -229,14 +227,6 @@ def _measure_part(
         order=texts.order,
         tests=tests_of_source,
     )
-
-
-def _read_apart(metric: Metric, part: LanguagePart) -> list[str]:
-    names = ", ".join(part.collected.groups)
-    return [
-        f"{metric.name}: the texts of {names} are taken for {language_name(part.code)} and read "
-        "by other models, so that they are not tested against other sources"
-    ]
 
 
 def check_reference(collected: CollectedTexts, settings: Settings) -> list[Facet]:
@@ -258,21 +248,12 @@ def check_reference(collected: CollectedTexts, settings: Settings) -> list[Facet
     return having
 
 
-def _facet_texts(collected: CollectedTexts, facet: Facet) -> CollectedTexts:
-    if len(facet.names) == len(collected.groups):
-        return collected
-    groups = {name: take for name, take in collected.groups.items() if name in facet}
-    return collected.chosen(groups)
-
-
 def _join_results(results: Sequence[Result], order: Sequence[str], settings: Settings) -> Result:
     """The facets' results as one, groups in the order in which they were read."""
     first = results[0]
-    sources = {
-        name: source_result
-        for result in results
-        for name, source_result in result.by_source.items()
-    }
+    sources: dict[str, SourceResult] = {}
+    for result in results:
+        sources |= result.by_source
     sources = {name: sources[name] for name in order if name in sources}
     tables: dict[str, list[Any]] = {}
     for result in results:
