@@ -173,7 +173,6 @@ class MixedModel:
 
     @cached_property
     def covariance(self) -> Floats:
-        """Of the fixed effects."""
         inverse = np.linalg.inv(self._best.information)
         return np.asarray(self.unit**2 * self._variance * inverse, np.float64)
 

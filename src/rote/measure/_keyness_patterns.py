@@ -60,7 +60,6 @@ class Rows:
 
 
 def list_patterns(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
-    """The patterns of both sides, for every source."""
     by_source: dict[str, list[_Listed]] = {source: [] for source in rows.outside}
     # Patterns lie within sentences, so a sentence is to the count what a text is elsewhere.
     ends = rows.every.ends
@@ -350,7 +349,6 @@ def notes(rows: Rows, take: Take, options: Any) -> list[str]:
 
 
 def tables(rows: Rows, comparison: Comparison, options: Any) -> Mapping[str, Sequence[Row]]:
-    """The patterns of both sides, for every source."""
     patterns = list_patterns(rows, options, comparison.reporter) if rows.outside else []
     return {"grammar": patterns} if rows.outside else {}
 

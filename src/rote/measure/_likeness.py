@@ -38,8 +38,6 @@ _PAIRS_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Which scores, and how they are counted."""
-
     scores: tuple[str, ...]
     layer: str = "lower"
     run: int = 5
@@ -141,7 +139,6 @@ def both(first: TextPairs, second: TextPairs) -> TextPairs:
 
 
 def _members(sets: Integers, texts: Integers) -> list[Integers]:
-    """The texts of each set."""
     texts = texts[sets[texts] >= 0]
     order = np.argsort(sets[texts], kind="stable")
     ordered = texts[order]

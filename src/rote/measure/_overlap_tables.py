@@ -145,7 +145,6 @@ class TableInput:
     level: float
 
     def bin_fields(self, bin: int | None) -> dict[str, Any]:
-        """Those of a bin, or of all."""
         if bin is None:
             return {"bin": None, "name": ALL, "low": 0.0, "high": 1.0}
         low, high = self.rows.partition.bounds(bin)
@@ -265,7 +264,6 @@ def _over_placebo(table: TableInput, take: Take, column: Floats) -> dict[str, An
 
 
 def items(table: TableInput) -> list[dict[str, Any]]:
-    """Every text with its overlap, its bin and its scores."""
     rows = table.rows
     return [
         {
@@ -290,7 +288,6 @@ def _in_bin(rows: Rows, take: Take, column: Floats, bin: int | None) -> Floats:
 
 
 def _is_in(bins: Integers, bin: int | None) -> Flags:
-    """Whether each is in a bin, or in any."""
     is_in: Flags = bins != NO_BIN if bin is None else bins == bin
     return is_in
 

@@ -86,7 +86,6 @@ class Standing:
 
 
 def standing(index: Index, layer: str, n: int, most_frequent: int) -> Standing:
-    """Count the n-grams of a corpus."""
     tallied = count_of_counts(index, layer, n)
     counts = np.array(sorted(tallied), np.int64)
     kinds = np.array([tallied[count] for count in counts.tolist()], np.int64)
@@ -303,7 +302,6 @@ def check_corpora(options: Options, *, signature: str) -> dict[str, Path | Index
 def tables_of(
     corpora: Mapping[str, Index], rows: Rows, comparison: Comparison, options: Options
 ) -> Tables:
-    """The tables for indexes that are open."""
     tables: Tables = {
         name: [] for name in ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
     }

@@ -43,8 +43,6 @@ _WHITE_SPACE = Need("word", "whitespace")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `templates`."""
-
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
         "how it is computed: exactly, as the paper prints it, or as the diversity package does",

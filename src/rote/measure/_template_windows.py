@@ -84,7 +84,6 @@ class Windows:
         return _most_frequent(self.every.counts(take), top, min_count)
 
     def grams(self, layer: Layer, chosen: Chosen) -> list[tuple[str, ...]]:
-        """The items of n-grams."""
         ids = layer.ids[self.first[chosen][:, None] + np.arange(self.n)]
         return [tuple(layer.vocabulary[i] for i in row) for row in ids.tolist()]
 
@@ -442,7 +441,6 @@ class Example:
 
     @property
     def row(self) -> dict[str, int | str]:
-        """As tables have it."""
         names = ("start", "end", "sentence", "sentence_start")
         return {name: getattr(self, name) for name in names}
 
@@ -457,7 +455,6 @@ class MatchReader:
     n: int
 
     def texts(self, places: Places) -> Integers:
-        """The number of the text that holds each place."""
         return np.searchsorted(self.layer.text_ends, places, side="right").astype(np.int64)
 
     def matches(self, groups: Sequence[Places]) -> list[Read]:

@@ -68,8 +68,6 @@ Bytes: TypeAlias = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `compression`."""
-
     variant: Literal["exact", "package"] = option(
         "exact", "how it is computed: exact definition, or what the diversity package computes"
     )

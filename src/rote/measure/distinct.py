@@ -42,8 +42,6 @@ from rote.measure._likeness import ABOVE, Likeness, scored, within_sets
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `distinct`."""
-
     partition: str | None = option(
         None, "field that says which answers to a prompt are the same", metavar="FIELD"
     )

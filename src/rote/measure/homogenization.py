@@ -55,8 +55,6 @@ Ngrams: TypeAlias = tuple[Ids, Ids, Offsets, int]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `homogenization`."""
-
     variant: Literal["exact", "package"] = option(
         "exact", "how it is computed: exact definition, or what the diversity package computes"
     )
@@ -190,7 +188,6 @@ def many(
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of the means over pairs."""
     chosen = _chosen(rows, take, options)
     return {name: pair_mean_error(sums) for name, sums in _sums(rows, chosen, options).items()}
 
@@ -326,7 +323,6 @@ def _texts(sample: Sample, options: Options) -> Texts:
 
 
 def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
-    """The mean score of each text with the others."""
     sums = _sums(rows, take, options)
     return {name: column / max(len(take) - 1, 1) for name, column in sums.items()}
 

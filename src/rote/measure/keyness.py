@@ -196,8 +196,6 @@ def _signed_patterns(file: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `keyness`."""
-
     of: Literal["phrases", "patterns"] = option(
         "phrases",
         "what is compared: words and phrases, or patterns of grammar",

@@ -63,8 +63,6 @@ _NEVER = 40.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `lexical`."""
-
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
         "how it is computed: exactly, on the paper's tokens, or as the diversity package does",
@@ -219,7 +217,6 @@ def draw(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> 
 
 
 def _draw_unique(groups: _Groups, options: Options, rng: np.random.Generator) -> Values:
-    """Of one group."""
     rows, (take,), values = groups.rows, groups.takes, Values()
     for n in UNIQUE_LENGTHS:
         seed = rng.integers(0, 2**64, dtype=np.uint64)
@@ -264,8 +261,6 @@ def many(
 
 
 class _Groups:
-    """Many groups of texts at once."""
-
     def __init__(self, rows: Rows, takes: Sequence[Take]) -> None:
         self.rows, self.takes, self.texts = rows, takes, TextGroups.of(takes)
         self._shares: dict[int, Floats] = {}
@@ -277,7 +272,6 @@ class _Groups:
         return shares(*self.texts.sums(np.where(defined, column, 0), defined))
 
     def totals(self, n: int) -> Floats:
-        """How many n-grams there are."""
         (totals,) = self.texts.sums(np.maximum(self.rows.ends - self.rows.starts - n + 1, 0))
         return np.asarray(totals)
 
@@ -350,7 +344,6 @@ def random_values(rows: Rows, take: Take, options: Options) -> set[str]:
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of the means over texts."""
     names = _of_texts(options) if options.variant != "package" else ()
     return {name: mean_error(rows.texts[name][take]) for name in names}
 

@@ -141,8 +141,6 @@ def _sign_meaning(is_asked: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `novelty`."""
-
     corpus: str | None = corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")

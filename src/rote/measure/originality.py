@@ -93,8 +93,6 @@ def _signed_authors(authors: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `originality`."""
-
     variant: Literal["exact", "paper"] = option(
         "exact", "procedure: as defined, or Algorithm 1 as printed"
     )

@@ -81,8 +81,6 @@ OVER_PLACEBO = "over_placebo"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `overlap`."""
-
     train: str | None = corpus_option(
         "The training set: an index, or a file or folder of texts", metavar="TRAIN"
     )
@@ -329,7 +327,6 @@ def _bases(item: Integers, strata: Integers) -> Integers:
 
 
 def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str]:
-    """The groups that options name, by the option."""
     by_name = {}
     for flag in ("control", "normalize_to"):
         name = getattr(options, flag)

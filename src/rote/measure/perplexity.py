@@ -33,8 +33,6 @@ WITHOUT = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `perplexity`."""
-
     model: str | None = option(
         None,
         "the model: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER",

@@ -72,8 +72,6 @@ DRAWS = 50
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `precision-recall`."""
-
     variant: Literal["exact", "paper"] = option(
         "exact", "what a ball holds: what lies at its radius too, or only what lies strictly inside"
     )

@@ -323,8 +323,6 @@ _OWN = "_own"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `sameness`."""
-
     scores: tuple[str, ...] = option(
         ("rouge_l", "runs", "templates"),
         "likenesses, a table each: rouge_l, runs, templates, cosine",
@@ -523,7 +521,6 @@ def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
 def tables(
     rows: ScoredPairs, comparison: Comparison, options: Options
 ) -> Mapping[str, Sequence[Row]]:
-    """Every two sources, and the tree."""
     groups = comparison.groups
     source = owners(list(groups.values()), len(rows.sets))
     ours, theirs = source[rows.pairs.first], source[rows.pairs.second]

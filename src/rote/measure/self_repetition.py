@@ -33,8 +33,6 @@ from rote.measure._text_means import count_note
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `self-repetition`."""
-
     variant: Literal["exact", "package"] = option(
         "exact", "exact definition, or what the diversity package computes"
     )

@@ -48,8 +48,6 @@ RESAMPLED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `semantic`."""
-
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
         "what is computed: all sentences, 2,000 of each source as in the paper, or what the "

@@ -59,8 +59,6 @@ _DRAWN = 15
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `style`."""
-
     variant: Literal["exact", "package"] = option(
         "exact",
         "dimensions as Biber has them, or as the Multidimensional Analysis Tagger: without "

@@ -79,8 +79,6 @@ _NO_CHANCE = np.random.default_rng(0)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `syntactic`."""
-
     variant: Literal["exact", "paper"] = option(
         "exact", "what is computed: all sentences, or 3,000 of each source as in the paper"
     )

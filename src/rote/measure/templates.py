@@ -111,7 +111,6 @@ def many(
 
 
 def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
-    """That of CR, of large groups."""
     if options.variant != "exact":
         return {}
     errors = compression.text_errors(rows.compression, take, compression_options(options))
@@ -397,7 +396,6 @@ class TemplateTables:
         return _Apart(log_odds, p)
 
     def names(self, numbers: Chosen) -> list[str]:
-        """The n-grams as they are written in tables."""
         return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
 
     def everywhere(self) -> dict[int, dict[str, int]]:

@@ -136,7 +136,6 @@ def collect_texts(
     reporter: Reporter,
     languages: bool = True,
 ) -> CollectedTexts:
-    """Read all texts once."""
     wanted, own_threads = tuple(dict.fromkeys(needs)), 1
     pieces: Iterator[PreparedShard]
     if isinstance(texts, Store):
@@ -246,8 +245,6 @@ class _SampleBuilder:
 
 
 class _TextBuilder:
-    """Raw text as it grows."""
-
     def __init__(self) -> None:
         self._data, self._ends, self._size = GrowableArray(np.uint8), GrowableArray(np.int64), 0
 

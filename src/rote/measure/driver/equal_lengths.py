@@ -94,8 +94,6 @@ class WindowSource:
 
 @dataclass
 class EqualLengths:
-    """A measure on the windows of a plan."""
-
     source: WindowSource
     plan: SizePlan
     names: tuple[str, ...]

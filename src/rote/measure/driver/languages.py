@@ -147,7 +147,6 @@ class _Languages:
         return names.get(self.code(field), names[""])
 
     def embedder(self, field: str | None = None) -> str:
-        """The same for vectors."""
         if not self.metric.embeds(self.options):
             return ""
         names = by_language(self.options.embedder, embeddings.DEFAULT)

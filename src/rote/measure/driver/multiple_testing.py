@@ -72,8 +72,6 @@ class _Family:
         return len({key[:2] for _, key in self.members})
 
     def row(self) -> dict[str, Any]:
-        """What there is to say of it."""
-
         def values(field: str) -> int:
             return len({(n, key[2]) for n, key in self.members if key[3] == field})
 

@@ -208,7 +208,6 @@ class Preparation:
         )
 
     def _fields(self) -> list[str]:
-        """The fields whose texts are counted."""
         return list(dict.fromkeys(need.field for need in self.needs if need.field is not None))
 
     def _beside(self, documents: Sequence[Document], field: str) -> _LayerMaker:

@@ -852,7 +852,6 @@ class _MeasureRun:
         return {"texts": rows} if columns else {}
 
     def prompt(self, text: int) -> dict[str, str]:
-        """The doc_id of a text, if it has one."""
         stratum, doc_ids = int(self.study.strata[text]), self.study.doc_ids
         return {"doc_id": doc_ids[stratum]} if doc_ids and stratum >= 0 else {}
 

@@ -134,7 +134,6 @@ class EntityTokens:
         return EntityTokens(*(column[chosen] for column in columns))  # type: ignore[arg-type]
 
     def per_text(self, chosen: Flags, texts: int) -> Integers:
-        """How many of the chosen tokens each text has."""
         return np.bincount(self.text[chosen], minlength=texts)
 
 
@@ -164,7 +163,6 @@ class Entities:
         }
 
     def tokens(self, type: int) -> Integers:
-        """How many tokens of a type each text has."""
         return self._count(self.generated, self.generated.type == type)
 
     def _count(self, tokens: EntityTokens, chosen: Flags) -> Integers:

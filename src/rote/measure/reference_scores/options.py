@@ -33,8 +33,6 @@ def _sign_stemmer(stemming: bool) -> str | bool:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `score`."""
-
     scores: tuple[str, ...] = option(
         (),
         "which scores: rouge, cosine, bertscore, comet, fragments, entities; default: all that the "
