@@ -186,6 +186,12 @@ class _Counting:
         read = self.read(sentences, chosen)
         for number, name, texts in zip(chosen.tolist(), self.names(chosen), read):
             at = int(place[number])
+            counted = {f"{side}_count": int(t.counts[number]) for side, t in tallies.items()}
+            counted |= {
+                f"{side}_sentences": int(t.sentences[number]) for side, t in tallies.items()
+            }
+            counted |= {f"{side}_texts": int(t.texts[number]) for side, t in tallies.items()}
+            counted |= {f"{side}_ngrams": t.places for side, t in tallies.items()}
             yield (
                 at,
                 {
@@ -193,12 +199,7 @@ class _Counting:
                     "favoured_by": favoured_by,
                     "n": self.windows.n,
                     "pattern": name,
-                    **{f"{side}_count": int(t.counts[number]) for side, t in tallies.items()},
-                    **{
-                        f"{side}_sentences": int(t.sentences[number]) for side, t in tallies.items()
-                    },
-                    **{f"{side}_texts": int(t.texts[number]) for side, t in tallies.items()},
-                    **{f"{side}_ngrams": t.places for side, t in tallies.items()},
+                    **counted,
                     "log_odds": float(log_odds.delta[number]),
                     "z": float(log_odds.z[number]),
                     "expected_z": float(stands.expected[at]),
@@ -349,8 +350,7 @@ def notes(rows: Rows, take: Take, options: Any) -> list[str]:
 
 
 def tables(rows: Rows, comparison: Comparison, options: Any) -> Mapping[str, Sequence[Row]]:
-    patterns = list_patterns(rows, options, comparison.reporter) if rows.outside else []
-    return {"grammar": patterns} if rows.outside else {}
+    return {"grammar": list_patterns(rows, options, comparison.reporter)} if rows.outside else {}
 
 
 def source_of(groups: Mapping[str, Take], take: Take) -> str:

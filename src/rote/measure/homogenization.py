@@ -203,11 +203,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     done = "scored 0 with all others: " if package else "left out: "
     lines = count_note(empty, "texts without words", done)
     remaining = len(take) - (0 if package else int(empty.sum()))
-    if remaining > options.max_texts:
-        lines.append(
-            f"all pairs of {options.max_texts:,} texts drawn at random from {remaining:,} "
-            "(max_texts)"
-        )
+    if remaining > (most := options.max_texts):
+        drawn = f"{most:,} texts drawn at random from {remaining:,}"
+        lines.append(f"all pairs of {drawn} (max_texts)")
     if remaining < 2:
         lines.append("fewer than two texts: there is no pair to compare")
     return lines
@@ -285,10 +283,7 @@ def _scorer(
     """A function that scores the block of rows that starts at the given text."""
     from rote.measure._subsequences import rouge_rows
 
-    sources_of_texts, offset = (
-        sources[chosen],
-        np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])]),
-    )
+    offset = np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])])
     ids = np.concatenate([texts.ids for texts in versions])
     starts = np.stack([texts.starts[chosen] + at for texts, at in zip(versions, offset)])
     ends = np.stack([texts.ends[chosen] + at for texts, at in zip(versions, offset)])
@@ -300,7 +295,7 @@ def _scorer(
         by_name = {}
         if "rouge_l" in names:
             words = (ids, starts, ends, versions[0].kinds, chosen)
-            by_name["rouge_l"] = rouge_rows(*words, sources_of_texts, reference, first, last)
+            by_name["rouge_l"] = rouge_rows(*words, sources[chosen], reference, first, last)
         if "bleu" in names:
             for number, (texts, parts) in enumerate(zip(few, lists)):
                 matches = np.stack([kernels.match_rows(*part, first, last) for part in parts])

@@ -286,10 +286,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         of = [name for name, pair in pairs.items() if len(pair.source) == size]
         lines.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
     if "meaning" in pairs and source != rows.reference:
-        dimensions = rows.spaces["meaning"].dimensions[str(source)]
-        lines.append(
-            f"meaning: {PCA:.0%} of the variance lie in {several(dimensions, 'dimension')}"
-        )
+        dimensions = several(rows.spaces["meaning"].dimensions[str(source)], "dimension")
+        lines.append(f"meaning: {PCA:.0%} of the variance lie in {dimensions}")
     if rows.embedded is not None:
         return lines + meaning.embedding_notes(rows.embedded, take, "sentence")
     size, count = rows.spaces["trees"].size if pairs else 0, int(rows.comparable[take].sum())

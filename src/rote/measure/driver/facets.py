@@ -45,7 +45,8 @@ class SetScores:
     left_out: Mapping[str, int]
     notes: Mapping[str, list[str]]
     """What the measure itself says of all texts of a source."""
-    source_of: Integers
+    source_of: Sequence[str]
+    """By set."""
 
 
 def average_over_sets(
@@ -73,13 +74,11 @@ def average_over_sets(
         value.name: np.array([values[value.name] for values in set_values], np.float64)
         for value in metric.values(options)
     }
-    sources = {source: rank for rank, source in enumerate(groups)}
     own_notes = {
         source: metric.notes(rows, take, options) if metric.notes else []
         for source, take in study.groups.items()
     }
-    source_of = np.array([sources[source] for source, _, _ in members], np.int64)
-    table = SetScores(scores, left_out, own_notes, source_of)
+    table = SetScores(scores, left_out, own_notes, [source for source, _, _ in members])
     words = [int(study.sample.words[take].sum()) for _, _, take in members]
     derived = replace(
         study,
@@ -91,7 +90,7 @@ def average_over_sets(
         files=(),
         doc_ids=(),
     )
-    return _set_metric(metric, table, list(groups), study.settings.within), derived
+    return _set_metric(metric, table, study.settings.within), derived
 
 
 def _set_members(
@@ -102,14 +101,12 @@ def _set_members(
     groups, left_out = {}, {}
     for source, take in study.groups.items():
         first = len(members)
-        sets_of_source = [(int(n), take[sets[take] == n]) for n in np.unique(sets[take]) if n >= 0]
-        members += [
-            (source, number, texts)
-            for number, texts in sets_of_source
-            if len(texts) >= MIN_SET_SIZE
-        ]
+        numbers = np.unique(sets[take])
+        every = [(source, int(n), take[sets[take] == n]) for n in numbers if n >= 0]
+        large = [member for member in every if len(member[2]) >= MIN_SET_SIZE]
+        members += large
         groups[source] = np.arange(first, len(members), dtype=np.int64)
-        left_out[source] = sum(len(texts) < MIN_SET_SIZE for _, texts in sets_of_source)
+        left_out[source] = len(every) - len(large)
     if not members:
         raise OptionError(
             f"--within {study.settings.within}: no value of that field occurs in two texts of "
@@ -119,12 +116,12 @@ def _set_members(
     return members, groups, left_out
 
 
-def _set_metric(metric: Metric, table: SetScores, sources: list[str], field: str | None) -> Metric:
+def _set_metric(metric: Metric, table: SetScores, field: str | None) -> Metric:
     def notes(rows: SetScores, take: Take, options: Any) -> list[str]:
         if not len(take):
             return [f"no two texts with the same {field}: nothing to measure"]
         lines = [f"mean over {several(len(take), 'set')} of texts with the same {field}"]
-        source = sources[int(rows.source_of[take[0]])]
+        source = rows.source_of[take[0]]
         lines += rows.notes[source]
         if single := rows.left_out[source]:
             lines.append(f"left out: {several(single, 'set')} of a single text")

@@ -406,8 +406,9 @@ class _MeasureRun:
                 many = self.many(open_values - random)
                 drawn = draw_half_samples(self.resample, **how, advance=advance, many=many)
                 drawn = {name: drawn[name] for name in (open_values - random) & drawn.keys()}
-                stand_in = bool(self.metric.stand_in)
-                halves[source] = self.calibrated(source, drawn, values) if stand_in else drawn
+                if self.metric.stand_in:
+                    drawn = self.calibrated(source, drawn, values)
+                halves[source] = drawn
                 if random:
                     drawn = draw_half_samples(self.draw, **how)
                     halves[source] |= {name: drawn[name] for name in random & drawn.keys()}
@@ -591,7 +592,7 @@ class _MeasureRun:
             for source, reference in pairs:
                 ends = source, reference
                 all_texts = self.study.groups[source], self.study.groups[reference]
-                tests, pair = self.test(source, reference, values, advance)
+                tests, pair = self.test(*ends, values, advance)
                 texts = {}
                 if sum(map(len, pair)) < sum(map(len, all_texts)):
                     texts = dict(zip(_TESTED, map(len, pair)))
@@ -599,11 +600,11 @@ class _MeasureRun:
                 shared = shared_strata(*all_texts, self.study.strata)
                 windows = dict[str, PermutedTest]()
                 if matched and self.equal:
-                    windows = self.equal.test(source, reference, matched, count, advance)
+                    windows = self.equal.test(*ends, matched, count, advance)
                 around = list[str]()
                 measured = set(tests) | (tested - self.tested_whole)
                 for name in (v.name for v in self.values if v.name in tested & measured):
-                    test, difference = tests.get(name), values.difference(name, source, reference)
+                    test, difference = tests.get(name), values.difference(name, *ends)
                     if test and texts and name in steady and test.observed * difference < 0:
                         test, around = replace(test, observed=0.0), [*around, name]
                     row: dict[str, Any] = {
@@ -630,15 +631,12 @@ class _MeasureRun:
                         if texts and test.observed * difference < 0:
                             test, around = replace(test, observed=0.0), [*around, name]
                         row["matched_difference"], row["matched_p"] = difference, test.p
-                        verdict = name in self.headlines
-                        test = replace(test, headline=verdict)
+                        test = replace(test, headline=name in self.headlines)
                         self.tests[source, reference, name, "matched_p"] = test
                     rows.append(row)
                 if around:
                     names = ", ".join(dict.fromkeys(around))
-                    turned.append(
-                        BORDERLINE_NOTE.format(source, reference, names, self.settings.cluster)
-                    )
+                    turned.append(BORDERLINE_NOTE.format(*ends, names, self.settings.cluster))
         as_many = [BALANCED_NOTE.format(self.settings.cluster)] * fewer
         return rows, [*as_many, *turned, *self.untested_notes(rows)]
 
@@ -705,13 +703,9 @@ class _MeasureRun:
         both = row["source"], row["reference"]
         ours, theirs = (sources[source] for source in both)
         units = [self.units[source][value.name] for source in both]
+        level, name = self.settings.interval, value.name
         errors = [
-            interval_error(
-                source.values[value.name],
-                source.intervals.get(value.name),
-                self.settings.interval,
-                count,
-            )
+            interval_error(source.values[name], source.intervals.get(name), level, count)
             for source, count in zip((ours, theirs), units)
         ]
         margin = Margin.of(self.settings.equivalent).at(theirs.values[value.name])
@@ -807,19 +801,13 @@ class _MeasureRun:
         estimates: dict[str, dict[str, ValueEstimate]] = {}
         for source, values in by_source.values.items():
             units = len(np.unique(self.unit_keys(source, equal.plan.groups[source])))
-            estimates[source] = {
-                v.name: ValueEstimate(
-                    values[v.name],
-                    interval_from_error(
-                        *(values[v.name], deviation(halves[source][v.name]), level, units),
-                        share=v.share,
-                    ),
-                    units,
-                    halves[source][v.name],
-                )
-                for v in self.values
-                if v.name in values and v.name in halves.get(source, {})
-            }
+            estimates[source] = {}
+            for v in self.values:
+                drawn = halves.get(source, {}).get(v.name)
+                if v.name in values and drawn is not None:
+                    error = deviation(drawn)
+                    ends = interval_from_error(values[v.name], error, level, units, share=v.share)
+                    estimates[source][v.name] = ValueEstimate(values[v.name], ends, units, drawn)
         return estimates
 
     def value_table(self) -> list[dict[str, Any]]:
@@ -828,9 +816,7 @@ class _MeasureRun:
         columns = ("title", "higher", *moves, "share", "relative")
         settings = dict(self.signature().settings)
         aspect = self.metric.title_of([value.name for value in self.values], settings)
-        aspects = {
-            headline.value: self.metric.aspect(headline) for headline in self.metric.headlines
-        }
+        aspects = {line.value: self.metric.aspect(line) for line in self.metric.headlines}
         return [
             {"value": value.name, "aspect": aspects.get(value.name, aspect)}
             | {name: getattr(value, name) for name in columns}
@@ -844,8 +830,7 @@ class _MeasureRun:
         comparison, words = self.comparison(), self.study.sample.words
         rows = [
             {"source": source, **comparison.named(text), **self.prompt(text)}
-            | {"words": int(words[text])}
-            | {name: float(column[text]) for name, column in columns.items()}
+            | {"words": int(words[text]), **{n: float(c[text]) for n, c in columns.items()}}
             for source, take in self.study.groups.items()
             for text in take
         ]
