@@ -186,28 +186,23 @@ class _Counting:
         read = self.read(sentences, chosen)
         for number, name, texts in zip(chosen.tolist(), self.names(chosen), read):
             at = int(place[number])
-            counted = {f"{side}_count": int(t.counts[number]) for side, t in tallies.items()}
-            counted |= {
-                f"{side}_sentences": int(t.sentences[number]) for side, t in tallies.items()
+            row = {
+                "source": self.source,
+                "favoured_by": favoured_by,
+                "n": self.windows.n,
+                "pattern": name,
+                **{f"{s}_count": int(t.counts[number]) for s, t in tallies.items()},
+                **{f"{s}_sentences": int(t.sentences[number]) for s, t in tallies.items()},
+                **{f"{s}_texts": int(t.texts[number]) for s, t in tallies.items()},
+                **{f"{s}_ngrams": t.places for s, t in tallies.items()},
+                "log_odds": float(log_odds.delta[number]),
+                "z": float(log_odds.z[number]),
+                "expected_z": float(stands.expected[at]),
+                "excess": float(stands.excess[at]),
+                "permutations": self.permutations,
+                "examples": texts,
             }
-            counted |= {f"{side}_texts": int(t.texts[number]) for side, t in tallies.items()}
-            counted |= {f"{side}_ngrams": t.places for side, t in tallies.items()}
-            yield (
-                at,
-                {
-                    "source": self.source,
-                    "favoured_by": favoured_by,
-                    "n": self.windows.n,
-                    "pattern": name,
-                    **counted,
-                    "log_odds": float(log_odds.delta[number]),
-                    "z": float(log_odds.z[number]),
-                    "expected_z": float(stands.expected[at]),
-                    "excess": float(stands.excess[at]),
-                    "permutations": self.permutations,
-                    "examples": texts,
-                },
-            )
+            yield at, row
 
     def different(self, numbers: Integers, strength: Floats, counts: Integers) -> Chosen:
         """The strongest patterns, without those that are another one, one item further along."""
