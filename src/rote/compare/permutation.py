@@ -86,16 +86,10 @@ class PermutedTest:
         if self.more is None or count <= len(self.permuted):
             return self
         further = self.more(range(len(self.permuted), count))
-        return PermutedTest.of(
-            self.source,
-            self.observed + self.middle,
-            np.concatenate((self.permuted + self.middle, further)),
-            self.ways,
-            self.widening,
-            unit=self.unit,
-            headline=self.headline,
-            more=self.more,
-        )
+        permuted = np.concatenate((self.permuted + self.middle, further))
+        kept: dict[str, Any] = {"unit": self.unit, "headline": self.headline, "more": self.more}
+        observed = self.observed + self.middle
+        return self.of(self.source, observed, permuted, self.ways, self.widening, **kept)
 
     @property
     def p(self) -> float:

@@ -250,9 +250,8 @@ def _permuted_z(
 
     def z_of(run: int) -> Floats:
         z_values = []
-        for number, (flags, (our_counts, size), (their_counts, others)) in enumerate(
-            zip(tested, *sides)
-        ):
+        of_lengths = enumerate(zip(tested, *sides))
+        for number, (flags, (our_counts, size), (their_counts, others)) in of_lengths:
             both, total = (our_counts + their_counts)[flags], size + others
             ours = our_counts[flags] if run == 0 else counts[number][:, run]
             places_ = size if run == 0 else int(places[number][run])

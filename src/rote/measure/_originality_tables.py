@@ -27,7 +27,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
 from rote.core.sample import RawText
-from rote.core.table import Column, Pivot, Table, make_columns
+from rote.core.table import Column, Pivot, Table, estimate, make_columns
 from rote.index.grams import Grams
 from rote.measure._sentences import Sentences, drawn
 
@@ -132,12 +132,11 @@ def _counts(
     table: list[Row] = []
     for source, take in comparison.groups.items():
         of_source = rows.sentences.of(take)
-        counts = {kind: int(holds[of_source].sum()) for kind, holds in kinds.items()}
+        row = {"source": source, "sentences": len(of_source)}
+        row |= {kind: int(holds[of_source].sum()) for kind, holds in kinds.items()}
         words = int(rows.sentences.lengths[of_source].sum())
         chance = flagged.expected(words) if flagged and flagged.words else None
-        table.append(
-            {"source": source, "sentences": len(of_source), **counts, "failing_by_chance": chance}
-        )
+        table.append({**row, "failing_by_chance": chance})
     return table
 
 
@@ -251,8 +250,8 @@ def _share(rows: Rows, source: str, holds: Flags, comparison: Comparison) -> dic
     having = np.bincount(rows.sentences.texts[holds], minlength=texts)[take]
     share = float(shares(having.sum(), counts.sum()))
     error, known = share_error(having, counts, together), len(np.unique(together[counts > 0]))
-    low, high = interval_from_error(share, error, comparison.level, known, share=True)
-    return {"failing": share, "low": low, "high": high}
+    interval = interval_from_error(share, error, comparison.level, known, share=True)
+    return estimate("failing", share, interval, ("low", "high"))
 
 
 _LONGEST_SHOWN = 12
@@ -307,22 +306,13 @@ def _incompleteness(ground: GroundTruth, comparison: Comparison, options: Any) -
     """
     from rote.search.originality.originals import find_originals
 
-    originals = find_originals(
-        ground.index,
-        options.layer,
-        relax=options.relax,
-        sources=ground.sources,
-        reporter=comparison.reporter,
-    )
+    how = {"relax": options.relax, "sources": ground.sources, "reporter": comparison.reporter}
+    originals = find_originals(ground.index, options.layer, **how)
     return [
-        {
-            "length": row.length or None,
-            "fragments": row.fragments,
-            "occurrences": row.occurrences,
-            "once": row.once,
-            "unseen": row.once / row.occurrences if row.occurrences else None,
-            "original": row.original,
-        }
+        {"length": row.length or None}
+        | {name: getattr(row, name) for name in ("fragments", "occurrences", "once")}
+        | {"unseen": row.once / row.occurrences if row.occurrences else None}
+        | {"original": row.original}
         for row in (*originals.by_length, originals.total)
         if row.length <= _LONGEST_SHOWN
     ]

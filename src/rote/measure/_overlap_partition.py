@@ -209,23 +209,20 @@ class Placebo:
 
     def log_ratio(self, side: str, column: Floats, items: Integers, take: Take) -> ClusterEstimate:
         """log(T_sim / T_nov) over the draws of a side; nan where a draw puts all into one bin."""
+        column, items = column[take], items[take]
+        unknown = ClusterEstimate(math.nan, np.zeros(int(items.max(initial=-1)) + 1), 0)
         return clusters.average_estimates(
             [
-                log_ratio(column[take], draw.bin[take], items[take], draw.bins - 1)
-                if draw.bins > 1
-                else ClusterEstimate(math.nan, np.zeros(int(items[take].max(initial=-1)) + 1), 0)
-                for draw in self.draws[side]
+                log_ratio(column, d.bin[take], items, d.bins - 1) if d.bins > 1 else unknown
+                for d in self.draws[side]
             ]
         )
 
     def trend(self, side: str, column: Floats, items: Integers, take: Take) -> ClusterEstimate:
         """Spearman's correlation of score and overlap over the draws of a side."""
-        return clusters.average_estimates(
-            [
-                rank_estimate(draw.overlap[take], column[take], items[take])
-                for draw in self.draws[side]
-            ]
-        )
+        overlaps = (draw.overlap[take] for draw in self.draws[side])
+        estimates = [rank_estimate(overlap, column[take], items[take]) for overlap in overlaps]
+        return clusters.average_estimates(estimates)
 
     def excess(self, kind: str, column: Floats, items: Integers, take: Take) -> ClusterEstimate:
         """How much more by the training set; `kind`: log_ratio or trend."""

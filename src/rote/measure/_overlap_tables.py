@@ -173,11 +173,11 @@ def partition_rows(table: TableInput) -> list[dict[str, Any]]:
     """The bins, and for every source how many of its texts are in them."""
     rows, partition = table.rows, table.rows.partition
     table_rows = []
+    kinds = [(n, table.bin_fields(n), items) for n, items in enumerate(partition.items)]
+    if partition.undefined:
+        fields = {"bin": None, "name": TOO_SHORT, "low": None, "high": None}
+        kinds.append((NO_BIN, fields, partition.undefined))
     for source, take in table.groups.items():
-        kinds = [(n, table.bin_fields(n), items) for n, items in enumerate(partition.items)]
-        if partition.undefined:
-            fields = {"bin": None, "name": TOO_SHORT, "low": None, "high": None}
-            kinds.append((NO_BIN, fields, partition.undefined))
         for bin, fields, items in kinds:
             texts = int((rows.bin[take] == bin).sum())
             table_rows.append({"source": source, **fields, "items": items, "texts": texts})
@@ -252,11 +252,9 @@ def _over_placebo(table: TableInput, take: Take, column: Floats) -> dict[str, An
         return {}
     chosen = (column, table.rows.base, take)
     excess, trend = (beside.excess(kind, *chosen) for kind in ("log_ratio", "trend"))
+    ratios = {side: beside.log_ratio(side, *chosen).value for side in beside.draws}
     return {
-        **{
-            f"{side}_ratio": float(np.exp(beside.log_ratio(side, *chosen).value))
-            for side in beside.draws
-        },
+        **{f"{side}_ratio": float(np.exp(value)) for side, value in ratios.items()},
         **_on_the_log("over_placebo", excess, table.level),
         **{f"{side}_trend": beside.trend(side, *chosen).value for side in beside.draws},
         **estimate("trend_over_placebo", trend.value, trend.interval(table.level)),
@@ -333,10 +331,10 @@ def _rise_over_control(table: TableInput, source: str, column: Floats) -> dict[s
         return {}
     both = _paired(table, source, control, column)
     last = len(table.rows.partition) - 1
-    items = np.arange(len(both.ours))
+    items, excess = np.arange(len(both.ours)), both.excess
+    in_bins = [both.bin == bin for bin in (0, last)]
     novel, similar = (
-        clusters.mean_by_cluster(both.excess[both.bin == bin], items[both.bin == bin], len(items))
-        for bin in (0, last)
+        clusters.mean_by_cluster(excess[is_in], items[is_in], len(items)) for is_in in in_bins
     )
     ours, theirs = (log_ratio(c, both.bin, items, last) for c in (both.ours, both.theirs))
     rise = similar - novel if last else _UNDEFINED
@@ -413,21 +411,17 @@ def _partition(rows: TableRows, result: Result) -> TableRows:
 def _bins(rows: TableRows, result: Result) -> TableRows:
     """A row for each score, bin and kind of number that there is."""
     return [
-        {
-            "source": row["source"],
-            "score": score,
-            "kind": kind,
-            "texts": row["texts"],
-            "points": bin_name(row),
-            "mean": row[kind],
-            "low": row[f"{kind}_low"],
-            "high": row[f"{kind}_high"],
-        }
+        {"source": row["source"], "score": score, "kind": kind, "texts": row["texts"]}
+        | {"points": bin_name(row), "mean": row[kind], **_ends_of(row, kind)}
         for score in distinct(rows, "score")
         for kind in _KINDS
         for row in rows
         if row["score"] == score and defined(row.get(kind))
     ]
+
+
+def _ends_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {end: row[f"{kind}_{end}"] for end in ("low", "high")}
 
 
 def _scored(rows: TableRows, result: Result) -> TableRows:
@@ -511,14 +505,8 @@ def _scores(kind: str, score: str, setting: str) -> Callable[[TableRows, Result]
     def rows(rows: TableRows, result: Result) -> TableRows:
         other_name = dict(result.signature.settings).get(setting, "")
         return [
-            {
-                "source": row["source"],
-                "bin": bin_name(row),
-                "score": row[kind],
-                "low": row[f"{kind}_low"],
-                "high": row[f"{kind}_high"],
-                "title": score.format(title(row["score"]), other_name),
-            }
+            {"source": row["source"], "bin": bin_name(row), "score": row[kind]}
+            | {**_ends_of(row, kind), "title": score.format(title(row["score"]), other_name)}
             for row in rows
             if kind in row and row["bin"] is not None
         ]

@@ -338,12 +338,6 @@ def method(s: Mapping[str, str]) -> str:
     )
 
 
-def says(settings: Mapping[str, str]) -> str:
-    if settings.get("layer") == "pos":
-        return "How well the parts of speech compress: what repeats in grammar, whatever the words."
-    return "How well the texts compress together: what repeats takes less room."
-
-
 METRIC = Metric(
     name="compression",
     title="Compression",
@@ -367,7 +361,11 @@ METRIC = Metric(
     notes=notes,
     order_matters=True,
     permutations=199,
-    says=says,
+    says=lambda settings: (
+        "How well the parts of speech compress: what repeats in grammar, whatever the words."
+        if settings.get("layer") == "pos"
+        else "How well the texts compress together: what repeats takes less room."
+    ),
     section="diversity",
     place=40,
     panel=({}, {"layer": "pos"}),

@@ -40,7 +40,7 @@ from rote.core.progress import several
 from rote.core.record import Chapter, Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Table, defined, distinct, make_columns
+from rote.core.table import Column, Table, defined, distinct, estimate, make_columns
 from rote.core.table import Rows as TableRows
 from rote.corpus import read_option
 from rote.measure._keyness import list_function_words
@@ -362,27 +362,29 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 share, error = _share(rows, take, layer, n, together)
                 every = np.maximum(rows.lengths[take] - n + 1, 0)
                 units, level = len(np.unique(together[every > 0])), comparison.level
-                low, high = interval_from_error(share, error, level, units, share=True)
+                interval = interval_from_error(share, error, level, units, share=True)
                 row = {"source": source, "layer": layer, "n": n, "n_grams": int(every.sum())}
-                curve.append({**row, "novel": share, "low": low, "high": high})
+                curve.append(row | estimate("novel", share, interval, ("low", "high")))
         for column, least in enumerate(COVERING):
-            estimate = clusters.clustered_mean(coverage[take, column], together)
-            low, high = estimate.interval(comparison.level, share=True)
-            row = {"source": source, "length": least, "coverage": estimate.value}
-            covering.append({**row, "low": low, "high": high})
+            mean_share = clusters.clustered_mean(coverage[take, column], together)
+            interval = mean_share.interval(comparison.level, share=True)
+            ends = estimate("coverage", mean_share.value, interval, ("low", "high"))
+            covering.append({"source": source, "length": least, **ends})
         copied += _copied_spans(rows, rows.index, source, take, comparison)
-    near = {} if rows.near is None else {NEAR: _near_copies(rows, comparison)}
+    near = (
+        {} if rows.near is None else {NEAR: _near_copies(rows, rows.near, rows.index, comparison)}
+    )
     return {"novelty": curve, "coverage": covering, "copied": copied, **near}
 
 
-def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
+def _near_copies(
+    rows: Rows, near: NearSpans, index: Index, comparison: Comparison
+) -> list[dict[str, Any]]:
     """The longest near-verbatim spans that are no copied ones, and the sentences that hold them."""
     from rote.search.meaning.index_matches import IndexSentences
 
-    assert rows.near is not None
-    assert rows.index is not None
-    source_sentences = IndexSentences(rows.index)
-    lengths = np.where(rows.near.lengths > rows.runs, rows.near.lengths, 0)
+    source_sentences = IndexSentences(index)
+    lengths = np.where(near.lengths > rows.runs, near.lengths, 0)
     table = []
     for source, take in comparison.groups.items():
         longest = _per_text(np.maximum, lengths, rows.layer.text_ends)[take]
@@ -392,20 +394,19 @@ def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
             last = first + int(lengths[first])
             if last - first < COVERING[0]:
                 continue
-            where = source_sentences.occurrence(int(rows.near.places[first]))
+            where = source_sentences.occurrence(int(near.places[first]))
+            words = [rows.layer.vocabulary[item] for item in rows.layer.ids[first:last].tolist()]
             table.append(
                 {
                     "source": source,
                     **comparison.named(text),
                     "words": last - first,
-                    "similarity": int(rows.near.similar[first]) / 1000,
+                    "similarity": int(near.similar[first]) / 1000,
                     "text_start": int(rows.layer.starts[first]),
                     "text_end": int(rows.layer.ends[last - 1]),
-                    "text": " ".join(
-                        rows.layer.vocabulary[item] for item in rows.layer.ids[first:last].tolist()
-                    ),
+                    "text": " ".join(words),
                     "document": where.document,
-                    "match": rows.index.context(where, 0).match,
+                    "match": index.context(where, 0).match,
                 }
             )
     return table

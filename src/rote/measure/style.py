@@ -36,7 +36,7 @@ from rote.core.metric import Comparison, Metric, OptionSet, Value, Work, members
 from rote.core.record import Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, make_columns
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, estimate, make_columns
 from rote.measure._style import (
     DIMENSIONS,
     FEATURES,
@@ -144,13 +144,13 @@ def tables(
         for feature in FEATURES:
             scores = rows.scores[feature.name][take]
             together = comparison.together(source)
-            estimate, words = clustered_mean(scores, together), int(rows.words[take].sum())
-            rate, sure = estimate.value, estimate.least
+            mean_rate, words = clustered_mean(scores, together), int(rows.words[take].sum())
+            rate, sure = mean_rate.value, mean_rate.least
             unit = _rate_base(feature) / words * len(take) / max(1, sure) if words else 0.0
-            low, high = interval_from_error(rate, estimate.error, level, sure, unit=unit)
+            interval = interval_from_error(rate, mean_rate.error, level, sure, unit=unit)
             of_feature = {name: getattr(feature, name) for name in ("number", "title", "example")}
             row = {"source": source, "feature": feature.name, **of_feature}
-            features.append(row | {"rate": rate, "low": low, "high": high})
+            features.append(row | estimate("rate", rate, interval, ("low", "high")))
             if reference is not None and source != reference:
                 theirs = rows.scores[feature.name][comparison.groups[reference]]
                 their = comparison.together(reference)

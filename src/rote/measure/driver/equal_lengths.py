@@ -142,8 +142,12 @@ class EqualLengths:
         self, take: Take, rng: np.random.Generator, windows: int, draws: int
     ) -> list[Values]:
         """Of so many windows from these texts, by draw."""
-        blocks = self.source.order.blocks(take, windows, draws)
-        return [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
+        metric, values = self.source.metric, []
+        reduce = metric.reduce if metric.stand_in else metric.resample or metric.reduce
+        for draw, block in enumerate(self.source.order.blocks(take, windows, draws)):
+            drawn = reduce(self.rows(draw), self.number[block], self.source.options, rng)
+            values.append({name: drawn[name] for name in self.names if name in drawn})
+        return values
 
     def many(
         self,
@@ -155,10 +159,9 @@ class EqualLengths:
         """The same of many groups at once, or what stands in for it, and of these values alone; and
         the variance of each, up to a factor, where texts contribute this."""
         blocks = self.source.order.blocks_of_groups(takes, windows, self.draws)
-        blocks = [self.number[of_group] for of_group in blocks]
         total: dict[str, Floats] = {}
         for draw in range(self.draws):
-            drawn = [of_group[draw] for of_group in blocks]
+            drawn = [self.number[of_group[draw]] for of_group in blocks]
             for name, column in self._of_many(self.rows(draw), drawn, names).items():
                 total[name] = total[name] + column if name in total else column
         means = {name: column / self.draws for name, column in total.items()}
@@ -357,13 +360,6 @@ class EqualLengths:
             for name, column in total.items():
                 column[take] += by_name[name] / self.draws
         return total
-
-    def _of(self, draw: int, take: Take, rng: np.random.Generator) -> Values:
-        """The values of the windows of these texts in one draw."""
-        metric = self.source.metric
-        reduce = metric.reduce if metric.stand_in else metric.resample or metric.reduce
-        values = reduce(self.rows(draw), self.number[take], self.source.options, rng)
-        return {name: values[name] for name in self.names if name in values}
 
     def _of_many(
         self, rows: Any, drawn: Sequence[Take], names: Collection[str]
