@@ -48,6 +48,7 @@ from rote.core.result import Result
 from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.core.table import Column, Pivot, Table, make_columns
 from rote.corpus import read_option
+from rote.measure._overlap_partition import count_flagged
 from rote.measure._text_means import count_note
 from rote.search import reference_corpus
 from rote.search.part_matcher import SCORE, MatchOptions
@@ -154,10 +155,10 @@ class Rows:
     occurrence: Integers
     part: Integers
     parts: reference_corpus.ItemParts
-    passages: Mapping[int, reference_corpus.MatchedPassage]
-    index: Index | None
     together: Integers
     """Items with the same number belong together."""
+    index: Index | None = None
+    passages: Mapping[int, reference_corpus.MatchedPassage] = field(default_factory=dict)
     meanings: Mapping[int, ItemMeaning] = field(default_factory=dict)
     """Of items, what says the same in other words."""
 
@@ -168,22 +169,20 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     short, long = options.n
-    return (
+    values = [
         Value("contaminated", "items that are contaminated", "repetitive", "neither", True),
         Value("near", "items that are nearly there", "neither", "neither", True),
         Value("touched", "items that are touched", "neither", "neither", True),
         Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", "neither", True),
         Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", "neither", True),
         Value("longest", "longest run found, in words", "repetitive", "length"),
-        *(
-            (
-                Value("reworded", "items found in other words", "neither", "neither", True),
-                Value("other_facts", "items found with other facts", "neither", "neither", True),
-            )
-            if options.meaning
-            else ()
-        ),
-    )
+    ]
+    if options.meaning:
+        values += [
+            Value("reworded", "items found in other words", "neither", "neither", True),
+            Value("other_facts", "items found with other facts", "neither", "neither", True),
+        ]
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -206,37 +205,16 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.corpus:
         nothing, no = np.zeros(count, np.int64), np.zeros(count, np.bool_)
-        first_lengths = lengths[np.searchsorted(parts.item, np.arange(count))]
-        shares_by_n = dict.fromkeys(options.n, np.full(count, np.nan))
-        return Rows(
-            first_lengths,
-            nothing,
-            nothing,
-            shares_by_n,
-            no,
-            nothing,
-            nothing,
-            parts,
-            {},
-            None,
-            nothing,
-        )
+        firsts = lengths[np.searchsorted(parts.item, np.arange(count))]
+        unknown = dict.fromkeys(options.n, np.full(count, np.nan))
+        return Rows(firsts, nothing, nothing, unknown, no, nothing, nothing, parts, nothing)
     index = reference_corpus.open_reference_index(options.corpus, options.layers, work.reporter)
     runs = reference_corpus.longest_matches(index, layer, work)
-    first = np.array(
-        [
-            s.start + (int(runs[s].argmax()) if s.stop > s.start else 0)
-            for s in map(layer.slice, range(len(layer)))
-        ],
-        np.int64,
-    )
+    slices = map(layer.slice, range(len(layer)))
+    # Of a part without words the place where it would stand.
+    first = np.array([s.start + np.append(runs[s], 0).argmax() for s in slices], np.int64)
     longest = np.where(lengths > 0, np.append(runs, 0)[first], 0)
-    shares_by_n = {}
-    for n in options.n:
-        cumulative: Integers = np.concatenate(([0], np.cumsum(runs >= n)))
-        every = np.maximum(lengths - n + 1, 0)
-        number = cumulative[layer.text_ends] - cumulative[layer.text_starts]
-        shares_by_n[n] = shares(number, every)
+    shares_by_n = {n: shares(*count_flagged(layer, n, runs >= n)) for n in options.n}
     short, long = (np.nan_to_num(shares_by_n[n], nan=-1.0) for n in options.n)
     unsure = np.flatnonzero((longest < lengths) & (short < options.share))
     rule = MatchOptions(share=options.near, min_words=options.n[0])
@@ -258,15 +236,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
         is_verbatim = (short[best] >= options.share) | (exact[best] > 0)
         wanted = np.flatnonzero(judged & ~is_verbatim[parts.item])
-        texts = [sample.text().string(item).split(SEVERAL) for item in range(count)]
-        strings = [text for item in texts for text in item]
-        reworded = find_reworded(
-            index.on(work.jobs),
-            [strings[part] for part in wanted.tolist()],
-            parts.item[wanted],
-            options.chance,
-            work.reporter,
-        )
+        strings = SEVERAL.join(sample.text().strings()).split(SEVERAL)
+        sought = [strings[part] for part in wanted.tolist()], parts.item[wanted]
+        reworded = find_reworded(index.on(work.jobs), *sought, options.chance, work.reporter)
         meanings = {
             item: replace(meaning, part=int(wanted[meaning.part]))
             for item, meaning in reworded.items()
@@ -281,9 +253,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         exact[best],
         best,
         parts,
-        passages,
-        index,
         np.where(strata >= 0, strata, -1 - np.arange(count)),
+        index,
+        passages,
         meanings,
     )
 
@@ -311,16 +283,10 @@ def intervals(
     rows: Rows, take: Take, options: Options, level: float
 ) -> Mapping[str, tuple[float, float]]:
     """Shares of items: none of 3,000 is not surely none."""
-    columns = per_text(rows, options)
-    return {
-        name: share_interval(columns[name][take], rows.together[take], level)
-        for name in (
-            CONTAMINATED,
-            reference_corpus.NEAR,
-            TOUCHED,
-            *((REWORDED, FACTS) if options.meaning else ()),
-        )
-    }
+    meanings = (REWORDED, FACTS) if options.meaning else ()
+    names = (CONTAMINATED, reference_corpus.NEAR, TOUCHED, *meanings)
+    columns, together = per_text(rows, options), rows.together[take]
+    return {name: share_interval(columns[name][take], together, level) for name in names}
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
@@ -461,10 +427,9 @@ def _explained(rows: Sequence[Mapping[str, Any]], result: Result) -> str:
 
 
 _MEANING_COLUMNS = (
-    *(Column("source"), Column("id", "item")),
-    Column("p", kind="number"),
+    *make_columns("source id=item p:number"),
     Column("similarity", kind="number", decimals=2),
-    *(Column("document"), Column("text", "the item", kind="text")),
+    *make_columns("document text=the_item:text"),
 )
 _LAYOUT = (
     Table(

@@ -371,10 +371,10 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             ends = estimate("coverage", mean_share.value, interval, ("low", "high"))
             covering.append({"source": source, "length": least, **ends})
         copied += _copied_spans(rows, rows.index, source, take, comparison)
-    near = (
-        {} if rows.near is None else {NEAR: _near_copies(rows, rows.near, rows.index, comparison)}
-    )
-    return {"novelty": curve, "coverage": covering, "copied": copied, **near}
+    by_name = {"novelty": curve, "coverage": covering, "copied": copied}
+    if rows.near is not None:
+        by_name[NEAR] = _near_copies(rows, rows.near, rows.index, comparison)
+    return by_name
 
 
 def _near_copies(
