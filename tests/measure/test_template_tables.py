@@ -21,7 +21,7 @@ from rote.core.result import plain
 from rote.core.sample import RawText, Sample
 from rote.measure._template_rows import Options, Rows, needs, rows, templates_of
 from rote.measure._template_windows import MatchReader
-from rote.measure.templates import length_table, template_tables
+from rote.measure.templates import TemplateTables, length_table
 from tests.examples import drawn, each, one_of, some
 
 Piece = tuple[str, str]
@@ -102,7 +102,7 @@ OPTIONS = Options(n=3, top=2, lengths=(2, 3, 9))
 def tables(
     texts: Sequence[Sequence[Piece]], made: Comparison, options: Options = OPTIONS
 ) -> dict[str, list[dict[str, Any]]]:
-    found = template_tables(rows_of(texts, options), made, options)
+    found = TemplateTables(rows_of(texts, options), made, options).tables()
     json.dumps(plain(found), allow_nan=False)
     return found
 
@@ -195,7 +195,9 @@ def test_tree_items_read_from_the_first_to_the_last_character() -> None:
         ends=word.ends[order],
     )
     options = Options(n=3)
-    found = template_tables(rows_of(texts, options, tree), comparison({"all": [0, 1]}), options)
+    found = TemplateTables(
+        rows_of(texts, options, tree), comparison({"all": [0, 1]}), options
+    ).tables()
     read = {row["template"]: [] for row in found["matches"]}
     for row in found["matches"]:
         read[row["template"]].append((row["text"], row["count"]))
@@ -293,7 +295,7 @@ def test_given_templates_are_listed_for_every_source_in_their_order() -> None:
     groups = comparison({"own": [0, 2], "other": [1]})
     fixed = templates_of(made, np.array([0, 2]), OPTIONS)[::-1].copy()
     given_rows = replace(made, fixed=fixed)
-    found = template_tables(given_rows, groups, options)
+    found = TemplateTables(given_rows, groups, options).tables()
     assert [(row["source"], row["template"], row["count"]) for row in found["templates"]] == [
         ("own", "D N V", 3),
         ("own", "D N .", 3),
@@ -319,7 +321,7 @@ def test_like_plain_python(
     # Vowels are one tag, so that a template reads in different ways.
     layer = column(texts).map("pos", lambda item: "V" if item in "aeö" else item)
     made, compared = rows_of(texts, options, layer), comparison(groups, "b")
-    found = template_tables(made, compared, options)
+    found = TemplateTables(made, compared, options).tables()
 
     read: dict[str, dict[tuple[str, ...], Counter[str]]] = {"a": {}, "b": {}}
     for source, take in groups.items():

@@ -56,9 +56,9 @@ def rank_estimate(x: Floats, y: Floats, items: Integers) -> ClusterEstimate:
     over, under = float((a * b).mean()), math.sqrt(float(a2 * b2))
     # An item moves the products by its own, and by raising the ranks of all above it.
     product = a * b + _weights_above(x_places, b) + _weights_above(y_places, a)
-    spread = (a * a + 2 * _weights_above(x_places, a)) / a2 + (
-        b * b + 2 * _weights_above(y_places, b)
-    ) / b2
+    sides = ((a, a2, x_places), (b, b2, y_places))
+    spreads = [(c * c + 2 * _weights_above(places, c)) / c2 for c, c2, places in sides]
+    spread = spreads[0] + spreads[1]
     each = (product - product.mean()) / under - over / under / 2 * (spread - spread.mean())
     influence = np.bincount(items, each, minlength=count) / n
     return ClusterEstimate(over / under, influence * math.sqrt(least / (least - 1)), least)
@@ -157,12 +157,7 @@ def pearson(x: Floats, y: Floats) -> float:
 
 def spearman(x: Floats, y: Floats) -> float:
     """Pearson's r of the ranks; equal numbers share the mean of their ranks."""
-    return pearson(ranks(x), ranks(y))
-
-
-def ranks(x: Floats, axis: int | None = None) -> Floats:
-    """Ranks from 1 on; equal numbers share the mean of theirs."""
-    return ranked(x) if axis is None else np.apply_along_axis(ranked, axis, x)
+    return pearson(ranked(x), ranked(y))
 
 
 def fisher_interval(r: float, n: int, level: float) -> tuple[float, float]:
@@ -211,7 +206,7 @@ def _correlate_first(block: Floats, level: float, seed: int) -> Iterator[ColumnP
         few = f"{several(sources, 'source')} with both: a correlation needs {MIN_SOURCES}"
         yield from (replace(undefined, b=b, reason=few) for b in range(columns - 1))
         return
-    linear, by_rank = _scaled(block), _scaled(ranks(block, axis=1))
+    linear, by_rank = _scaled(block), _scaled(np.apply_along_axis(ranked, 1, block))
     constant = np.isnan(linear[0, 0])
     p_linear, p_rank = _p_values(linear, seed), _p_values(by_rank, seed)
     r, rho = _products(linear), _products(by_rank)
@@ -326,7 +321,7 @@ def kendall_w(scores: Floats) -> float:
     judges, things = scores.shape
     if judges < 2 or things < 2:
         return math.nan
-    placed = ranks(scores, axis=1)
+    placed = np.apply_along_axis(ranked, 1, scores)
     tied = [np.unique(row, return_counts=True)[1] for row in placed]
     ties = sum(int((counts**3 - counts).sum()) for counts in tied)
     most = judges**2 * (things**3 - things) - judges * ties
@@ -339,7 +334,7 @@ def agreement(scores: Floats, *, seed: int, purpose: str = "") -> Agreement:
     w = kendall_w(scores)
     if math.isnan(w):
         return Agreement(w, math.nan, True, _reason(judges, things))
-    placed = ranks(scores, axis=1)
+    placed = np.apply_along_axis(ranked, 1, scores)
     observed = _spread(placed.sum(axis=0)) - 1e-9
     if math.factorial(things) ** (judges - 1) <= MAX_ARRANGEMENTS:
         # The first judge may stay, only the others' orders matter.

@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.resampling import scramble
+from rote.compare.resampling import rank_in_groups, scramble
 from rote.core.arrays import Array, Flags, Integers
 from rote.core.kernels import njit
 from rote.core.metric import number_texts
@@ -211,10 +211,7 @@ def _in_order(
     mixed: NDArray[np.uint64], kinds: Integers, source: Integers, common: Flags
 ) -> Integers:
     """All texts in the order of one draw, in which they have these random numbers."""
-    by_kind = np.lexsort((mixed, source, kinds))
-    begins = np.append(True, (np.diff(kinds[by_kind]) != 0) | (np.diff(source[by_kind]) != 0))
-    turn = np.empty(len(mixed), np.int64)
-    turn[by_kind] = np.arange(len(mixed)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    turn = rank_in_groups(np.lexsort((mixed, source, kinds)), kinds, source)
     of_kind = np.full(kinds.max(initial=0) + 1, np.iinfo(np.uint64).max, np.uint64)
     np.minimum.at(of_kind, kinds, mixed)
     return np.lexsort((mixed, of_kind[kinds], turn, ~common))

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from rote.compare.correlation import ranks
+from rote.compare.correlation import ranked
 from rote.core.arrays import Array, Flags, Floats, Integers
 
 _MAX_EXACT = 50
@@ -150,7 +150,7 @@ def _nonzero(differences: Sequence[float]) -> Floats:
 
 def _doubled_ranks(changes: Floats) -> Integers:
     """Ranks by size, with the sign of each; shared ones may end in .5: doubled, they are whole."""
-    return np.rint(2 * ranks(np.abs(changes)) * np.sign(changes)).astype(np.int64)
+    return np.rint(2 * ranked(np.abs(changes)) * np.sign(changes)).astype(np.int64)
 
 
 def mann_whitney(a: Array | Sequence[float], b: Array | Sequence[float]) -> tuple[float, float]:

@@ -152,7 +152,12 @@ def ratio_interval(
 ) -> tuple[float, float]:
     """The interval of the difference as a share of the second value, both above 0: worked out on
     the logarithm."""
-    logs = [estimate.on(_log) for estimate in (first, second)]
+
+    def log(numbers: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(numbers)
+
+    logs = [estimate.on(log) for estimate in (first, second)]
     low, high = np.expm1(difference_interval(logs[0], logs[1], level, paired=paired)).tolist()
     return low, high
 
@@ -186,11 +191,6 @@ def _correlation(first: ValueEstimate, second: ValueEstimate) -> float:
     if not all(deviation(column) > NO_ERROR for column in (halves[0], halves[1])):
         return 0.0
     return float(np.corrcoef(halves[0], halves[1])[0, 1])
-
-
-def _log(numbers: Any) -> Any:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(numbers)
 
 
 def mean(values: Floats) -> float:

@@ -73,15 +73,10 @@ class MixedModel:
     ) -> None:
         from scipy import sparse
 
-        levels = {
-            name: _number_levels(name, of_effect, len(response))
-            for name, of_effect in random.items()
-        }
-        self.names, self.counts = (
-            list(levels),
-            [int(of_effect.max()) + 1 for of_effect in levels.values()],
-        )
         self.size, columns = design.shape
+        levels = {name: _number_levels(name, each, self.size) for name, each in random.items()}
+        self.names = list(levels)
+        self.counts = [int(of_effect.max()) + 1 for of_effect in levels.values()]
         if np.linalg.matrix_rank(design) < columns or self.size <= columns:
             raise NoFit("too few texts for so many sources and levels")
         # What is left after least squares is fitted: no large mean takes digits away.
@@ -178,7 +173,6 @@ class MixedModel:
 
     @cached_property
     def covariance(self) -> Floats:
-        """Of the fixed effects."""
         inverse = np.linalg.inv(self._best.information)
         return np.asarray(self.unit**2 * self._variance * inverse, np.float64)
 
@@ -279,9 +273,7 @@ class _Solution:
 def _number_levels(name: str, levels: Sequence[Hashable], size: int) -> Integers:
     """The levels as numbers; refuses what no variance can be told from."""
     numbers: dict[Hashable, int] = {}
-    level_numbers = np.array(
-        [numbers.setdefault(level, len(numbers)) for level in levels], np.int64
-    )
+    by_text = [numbers.setdefault(level, len(numbers)) for level in levels]
     if len(numbers) < 2:
         raise NoFit(f"the random effect {name} has a single level: a variance needs two")
     if len(numbers) == size:
@@ -289,4 +281,4 @@ def _number_levels(name: str, levels: Sequence[Hashable], size: int) -> Integers
             f"the random effect {name} has a level for every text: it cannot be told from what is "
             "left over"
         )
-    return level_numbers
+    return np.array(by_text, np.int64)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -79,12 +78,10 @@ def correct(
     outcomes = [UNDEFINED] * len(tests)
     if not defined_tests:
         return outcomes
-    how = (
-        _step_down
-        if correction == "westfall-young"
-        else partial(_correct_singly, correction=correction)
-    )
-    p, low, high, floor = how(defined_tests)
+    if correction == "westfall-young":
+        p, low, high, floor = _step_down(defined_tests)
+    else:
+        p, low, high, floor = _correct_singly(defined_tests, correction)
     counts = [_drawn(test) for test in defined_tests]
     rows = zip(p, floor, _detectable(defined_tests, correction), low, high, counts)
     for number, columns in zip(defined, rows):
@@ -104,11 +101,15 @@ def decide(
     A test that is through, with all that are clearer than it, needs no more of them: in a step-down
     correction the others are not held against it.
     """
-    tests, outcomes = list(tests), correct(tests, correction)
-    final = list(outcomes)
+    tests, final = list(tests), correct(tests, correction)
     numbers, reached = list(range(len(tests))), 0.0
+
+    def clearest_first(number: int) -> tuple[float, float]:
+        test = tests[number]
+        return final[number].p, -abs(test.observed) / _spread(test, len(test.permuted))
+
     while True:
-        order = sorted(numbers, key=lambda n: (final[n].p, -_standardized_size(tests[n])))
+        order = sorted(numbers, key=clearest_first)
         open_places = [k for k, n in enumerate(order) if final[n].borderline]
         count = max((len(tests[n].permuted) for n in numbers), default=0)
         extendable = all(tests[n].more is not None for n in numbers if final[n].borderline)
@@ -206,10 +207,6 @@ Columns = tuple[list[float], list[float], list[float], list[float]]
 """Of each test: the corrected p, its lowest and highest, and the smallest that it could have."""
 
 
-def _standardized_size(test: PermutedTest) -> float:
-    return abs(test.observed) / _spread(test, len(test.permuted))
-
-
 def _correct_singly(tests: Sequence[PermutedTest], correction: Correction) -> Columns:
     """Every test by itself, then all of them by Holm or by Benjamini and Hochberg."""
     least = [max(test.least, 1 / (1 + _drawn(test))) for test in tests]
@@ -229,7 +226,7 @@ def _step_down(tests: Sequence[PermutedTest]) -> Columns:
     source go together, and taking them as independent is cautious (Sidak 1967). An undefined
     permuted difference is none at all, smaller than any other.
     """
-    count = _count(tests)
+    count = min(len(test.permuted) for test in tests)
     spreads = np.array([_spread(test, count) for test in tests])
     observed = np.array([abs(test.observed) for test in tests]) / spreads
     order = np.argsort(-observed, kind="stable")
@@ -251,10 +248,6 @@ def _step_down(tests: Sequence[PermutedTest]) -> Columns:
     low, high = map(stepped, monte_carlo_interval(hits, count))
     p = np.maximum(np.maximum(stepped((1 + hits) / (count + 1)), alone), least)
     return p.tolist(), low.tolist(), high.tolist(), least.tolist()
-
-
-def _count(tests: Sequence[PermutedTest]) -> int:
-    return min((len(test.permuted) for test in tests), default=0)
 
 
 def _drawn(test: PermutedTest) -> int:
@@ -295,11 +288,10 @@ def _detectable(tests: Sequence[PermutedTest], correction: Correction) -> list[f
     and is so in four of five cases if the true one is 0.84 standard errors farther out. A
     difference also widens the permuted ones: with d of it, their variance has d² `widening` more.
     """
-    if not tests:
-        return []
     errors = [_root_mean_square(test.permuted) for test in tests]
     beyond = NormalDist().inv_cdf(POWER)
-    drawn = _standardized(tests, [error or 1.0 for error in errors], _count(tests))
+    count = min(len(test.permuted) for test in tests)
+    drawn = _standardized(tests, [error or 1.0 for error in errors], count)
     if correction == "westfall-young":
         limits = [_critical_value(drawn.max(axis=0), LEVEL)] * len(tests)
     else:

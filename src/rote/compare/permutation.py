@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.compare.resampling import ReduceMany, draw_group_values, draw_values
+from rote.compare.resampling import ReduceMany, draw_group_values, draw_values, rank_in_groups
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
@@ -74,7 +74,9 @@ class PermutedTest:
         **rest: Any,
     ) -> PermutedTest:
         """A difference and permuted ones as they were found."""
-        middle = expected_difference(permuted, observed)
+        # What two groups of these sizes differ by if labels mean nothing: the middle of all.
+        known = permuted[~np.isnan(permuted)]
+        middle = float((known.sum() + observed) / (len(known) + 1))
         tied = max(least, _largest_share(np.append(permuted, observed) - middle))
         away = observed - middle, permuted - middle
         return cls(source, *away, tied, middle, widening, ways=least, **rest)
@@ -84,16 +86,10 @@ class PermutedTest:
         if self.more is None or count <= len(self.permuted):
             return self
         further = self.more(range(len(self.permuted), count))
-        return PermutedTest.of(
-            self.source,
-            self.observed + self.middle,
-            np.concatenate((self.permuted + self.middle, further)),
-            self.ways,
-            self.widening,
-            unit=self.unit,
-            headline=self.headline,
-            more=self.more,
-        )
+        permuted = np.concatenate((self.permuted + self.middle, further))
+        kept: dict[str, Any] = {"unit": self.unit, "headline": self.headline, "more": self.more}
+        observed = self.observed + self.middle
+        return self.of(self.source, observed, permuted, self.ways, self.widening, **kept)
 
     @property
     def p(self) -> float:
@@ -182,11 +178,7 @@ def balance_groups(
     if len(np.unique(stratum[shared])) < MIN_SHARED:
         return a, b
     side = 2 * number + ours
-    order = np.lexsort((key, side))
-    begins = np.append(True, np.diff(side[order]) != 0)
-    turn = np.empty(len(order), np.int64)
-    turn[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
-    chosen = ~shared | (turn < fewer)
+    chosen = ~shared | (rank_in_groups(np.lexsort((key, side)), side) < fewer)
     return a[chosen[: len(a)]], b[chosen[len(a) :]]
 
 
@@ -268,12 +260,6 @@ def balance_groups_by_id(
         return take[np.argsort(np.array([ids[text] for text in take], object), kind="stable")]
 
     return balance_groups(ordered(a), ordered(b), strata, rng)
-
-
-def expected_difference(permuted: Floats, observed: float) -> float:
-    """What two groups of these sizes differ by if labels mean nothing: the middle of all."""
-    permuted = permuted[~np.isnan(permuted)]
-    return float((permuted.sum() + observed) / (len(permuted) + 1))
 
 
 def least_p(a: Take, b: Take, strata: Strata) -> float:

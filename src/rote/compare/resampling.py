@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.arrays import Floats
+from rote.core.arrays import Floats, Integers
 from rote.core.metric import Values
 from rote.core.progress import Advance
 from rote.core.sample import Take
@@ -44,6 +44,15 @@ def scramble(keys: Keys, salt: np.uint64 | Keys) -> Keys:
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return np.asarray(state ^ (state >> np.uint64(31)), np.uint64)
+
+
+def rank_in_groups(order: Integers, *columns: Integers) -> Integers:
+    """How many things of its group come before each in this order, in which groups (what is alike
+    in all columns) follow one another."""
+    begins = np.append(True, np.any([np.diff(column[order]) != 0 for column in columns], axis=0))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+    return ranks
 
 
 def draw_values(

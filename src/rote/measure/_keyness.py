@@ -18,6 +18,7 @@ from rote.compare.permutation import Groups, balance_groups_by_id, make_exchange
 from rote.compare.resampling import generator
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer
+from rote.core.ngrams import number_ngrams
 from rote.core.sample import Take
 
 # A window of another one is the same phrase, unless it occurs clearly more often alone.
@@ -78,8 +79,6 @@ def ngrams(
     """The n-grams that occur at least so often in all texts together. Of words, those that begin
     and end with a word and hold a content word; with `function_words` also those without one, and
     single punctuation marks."""
-    from rote.core.ngrams import number_ngrams
-
     starts, ends = layer.text_starts, layer.text_ends
     text = np.repeat(np.arange(len(layer)), ends - starts)
     is_word = np.array([any(map(str.isalnum, item)) for item in layer.vocabulary], np.bool_)
@@ -251,9 +250,8 @@ def _permuted_z(
 
     def z_of(run: int) -> Floats:
         z_values = []
-        for number, (flags, (our_counts, size), (their_counts, others)) in enumerate(
-            zip(tested, *sides)
-        ):
+        of_lengths = enumerate(zip(tested, *sides))
+        for number, (flags, (our_counts, size), (their_counts, others)) in of_lengths:
             both, total = (our_counts + their_counts)[flags], size + others
             ours = our_counts[flags] if run == 0 else counts[number][:, run]
             places_ = size if run == 0 else int(places[number][run])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,13 +26,11 @@ from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.core.table import Column, Table
+from rote.measure._neighbour_balls import Rule, Runs, outside
 from rote.measure._sentences import Sentences, complete_sentences, sentences_of
 from rote.measure._template_output import patterns, strongest_chart
-
-if TYPE_CHECKING:
-    from rote.measure._neighbour_balls import Runs
-    from rote.measure._template_windows import Chosen, Windows
-
+from rote.measure._template_windows import Chosen, MatchReader, Windows, windows_by_length
+from rote.measure._tree_histograms import histograms
 
 # A pattern one item further along is the same habit, unless it stands clearly more often alone.
 _SAME = 0.75
@@ -62,9 +60,6 @@ class Rows:
 
 
 def list_patterns(rows: Rows, options: Any, reporter: Reporter) -> list[Row]:
-    """The patterns of both sides, for every source."""
-    from rote.measure._template_windows import windows_by_length
-
     by_source: dict[str, list[_Listed]] = {source: [] for source in rows.outside}
     # Patterns lie within sentences, so a sentence is to the count what a text is elsewhere.
     ends = rows.every.ends
@@ -191,27 +186,23 @@ class _Counting:
         read = self.read(sentences, chosen)
         for number, name, texts in zip(chosen.tolist(), self.names(chosen), read):
             at = int(place[number])
-            yield (
-                at,
-                {
-                    "source": self.source,
-                    "favoured_by": favoured_by,
-                    "n": self.windows.n,
-                    "pattern": name,
-                    **{f"{side}_count": int(t.counts[number]) for side, t in tallies.items()},
-                    **{
-                        f"{side}_sentences": int(t.sentences[number]) for side, t in tallies.items()
-                    },
-                    **{f"{side}_texts": int(t.texts[number]) for side, t in tallies.items()},
-                    **{f"{side}_ngrams": t.places for side, t in tallies.items()},
-                    "log_odds": float(log_odds.delta[number]),
-                    "z": float(log_odds.z[number]),
-                    "expected_z": float(stands.expected[at]),
-                    "excess": float(stands.excess[at]),
-                    "permutations": self.permutations,
-                    "examples": texts,
-                },
-            )
+            row = {
+                "source": self.source,
+                "favoured_by": favoured_by,
+                "n": self.windows.n,
+                "pattern": name,
+                **{f"{s}_count": int(t.counts[number]) for s, t in tallies.items()},
+                **{f"{s}_sentences": int(t.sentences[number]) for s, t in tallies.items()},
+                **{f"{s}_texts": int(t.texts[number]) for s, t in tallies.items()},
+                **{f"{s}_ngrams": t.places for s, t in tallies.items()},
+                "log_odds": float(log_odds.delta[number]),
+                "z": float(log_odds.z[number]),
+                "expected_z": float(stands.expected[at]),
+                "excess": float(stands.excess[at]),
+                "permutations": self.permutations,
+                "examples": texts,
+            }
+            yield at, row
 
     def different(self, numbers: Integers, strength: Floats, counts: Integers) -> Chosen:
         """The strongest patterns, without those that are another one, one item further along."""
@@ -236,8 +227,6 @@ class _Counting:
 
     def read(self, sentences: Integers, chosen: Chosen) -> list[list[str]]:
         """What the patterns read like in these sentences, the most frequent first."""
-        from rote.measure._template_windows import MatchReader
-
         places, which = self.windows.places(self.by_sentence, sentences, chosen)
         reader = MatchReader(self.rows.layer, self.rows.word, self.rows.raw, self.windows.n)
         groups = [places[which == rank] for rank in range(len(chosen))]
@@ -275,9 +264,6 @@ def needs(options: Any) -> tuple[Need, ...]:
 def rows(sample: Sample, options: Any, work: Work) -> Rows:
     if work.reference is None:
         raise OptionError(NO_REFERENCE)
-    from rote.measure._neighbour_balls import Rule, outside
-    from rote.measure._tree_histograms import histograms
-
     word = sample.layer(_WORD)
     every = sentences_of(word)
     is_kept = complete_sentences(word, every, options.drop_incomplete)
@@ -359,9 +345,7 @@ def notes(rows: Rows, take: Take, options: Any) -> list[str]:
 
 
 def tables(rows: Rows, comparison: Comparison, options: Any) -> Mapping[str, Sequence[Row]]:
-    """The patterns of both sides, for every source."""
-    patterns = list_patterns(rows, options, comparison.reporter) if rows.outside else []
-    return {"grammar": patterns} if rows.outside else {}
+    return {"grammar": list_patterns(rows, options, comparison.reporter)} if rows.outside else {}
 
 
 def source_of(groups: Mapping[str, Take], take: Take) -> str:

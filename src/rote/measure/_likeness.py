@@ -19,6 +19,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.kernels import njit
 from rote.core.layer import Layer
 from rote.core.metric import Work
+from rote.core.ngrams import number_ngrams
 from rote.core.sample import Need, Sample
 from rote.measure import _sentences as meaning
 from rote.measure._pair_kernels import common, forget, held, marks
@@ -37,8 +38,6 @@ _PAIRS_AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Which scores, and how they are counted."""
-
     scores: tuple[str, ...]
     layer: str = "lower"
     run: int = 5
@@ -83,17 +82,16 @@ class TextPairs:
 
 def scored(sample: Sample, how: Likeness, pairs: TextPairs, work: Work) -> dict[str, Floats]:
     """Each score of each pair; nan where it is undefined. Threads change the time alone."""
-    by_score: dict[str, Floats] = {}
-    for done, name in enumerate(how.scores):
-        if name == "cosine":
-            by_score[name] = _cosines(sample, how, pairs, work)
-        elif name == "rouge_l":
-            by_score[name] = _rouge(sample.layer(Need(how.layer)), how, pairs, work)
-        elif name == "runs":
-            by_score[name] = _runs(sample.layer(Need(how.layer)), how.run, how, pairs, work)
-        else:
-            by_score[name] = _runs(sample.layer(Need(how.tags)), how.pattern, how, pairs, work)
-        work.progress((done + 1) / len(how.scores))
+    compute: dict[str, Callable[[], Floats]] = {
+        "cosine": lambda: _cosines(sample, how, pairs, work),
+        "rouge_l": lambda: _rouge(sample.layer(Need(how.layer)), how, pairs, work),
+        "runs": lambda: _runs(sample.layer(Need(how.layer)), how.run, how, pairs, work),
+        "templates": lambda: _runs(sample.layer(Need(how.tags)), how.pattern, how, pairs, work),
+    }
+    by_score = {}
+    for done, name in enumerate(how.scores, 1):
+        by_score[name] = compute[name]()
+        work.progress(done / len(how.scores))
     return by_score
 
 
@@ -111,10 +109,7 @@ def within_sets(sets: Integers, texts: Integers) -> TextPairs:
 def between_sets(sets: Integers, texts: Integers, work: Work, most: int, times: int) -> TextPairs:
     """Pairs of texts of different sets: `most` sets, drawn, each with the `times` next ones."""
     members = _members(sets, texts)
-    names = [
-        min(work.ids[text] for text in texts_of_set) if len(work.ids) else str(texts_of_set[0])
-        for texts_of_set in members
-    ]
+    names = [min(work.ids[t] for t in some) if len(work.ids) else str(some[0]) for some in members]
     rng = generator(work.seed, "texts of different sets")
     by_name = sorted(range(len(members)), key=names.__getitem__)
     drawn = [by_name[place] for place in rng.permutation(len(members))[:most]]
@@ -131,16 +126,11 @@ def between_sets(sets: Integers, texts: Integers, work: Work, most: int, times: 
 
 def both(first: TextPairs, second: TextPairs) -> TextPairs:
     """One after the other."""
-    columns = (
-        (first.first, second.first),
-        (first.second, second.second),
-        (first.sets, second.sets),
-    )
-    return TextPairs(*map(np.concatenate, columns))
+    sides = ((pairs.first, pairs.second, pairs.sets) for pairs in (first, second))
+    return TextPairs(*map(np.concatenate, zip(*sides)))
 
 
 def _members(sets: Integers, texts: Integers) -> list[Integers]:
-    """The texts of each set."""
     texts = texts[sets[texts] >= 0]
     order = np.argsort(sets[texts], kind="stable")
     ordered = texts[order]
@@ -168,11 +158,8 @@ def _in_parts(score: Callable[[Array, Array], Floats], pairs: TextPairs, threads
 
 
 def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
-    starts, ends, kinds = (
-        layer.text_starts,
-        _truncated_ends(layer, how.words),
-        len(layer.vocabulary),
-    )
+    starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
+    kinds = len(layer.vocabulary)
     return _in_parts(
         lambda first, second: rouge_pairs(layer.ids, starts, ends, kinds, first, second),
         pairs,
@@ -181,8 +168,6 @@ def _rouge(layer: Layer, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
 
 
 def _runs(layer: Layer, n: int, how: Likeness, pairs: TextPairs, work: Work) -> Floats:
-    from rote.core.ngrams import number_ngrams
-
     starts, ends = layer.text_starts, _truncated_ends(layer, how.words)
     *_, (_, numbers, kinds, _) = number_ngrams(layer.ids, starts, ends, len(layer.vocabulary), n)
     return _in_parts(

@@ -23,7 +23,10 @@ from rote.measure._neighbour_points import (
     Members,
     Points,
     VectorPoints,
+    count_balls,
     different,
+    held_points,
+    nearest,
     projected,
     tree_points,
 )
@@ -78,8 +81,6 @@ class Neighbours:
 
 def neighbours(space: Points, points: Integers, count: int, effort: Effort) -> Neighbours:
     """The `count` nearest of each point, or all there are."""
-    from rote.measure._neighbour_points import nearest
-
     point_numbers = space.chosen(points)
 
     def block(rows: slice) -> tuple[NDArray[np.int32], Floats]:
@@ -93,14 +94,6 @@ def neighbours(space: Points, points: Integers, count: int, effort: Effort) -> N
 
     parts = effort.in_blocks(block, len(points))
     return Neighbours(points, *(np.concatenate(columns) for columns in zip(*parts)))
-
-
-@dataclass(frozen=True, slots=True)
-class BallCounts:
-    """In how many balls each point of the other sample lies; which centres' balls hold one."""
-
-    times: Integers
-    holds: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +111,9 @@ class Balls:
     ends: Integers
     strict: bool
 
-    def count_held(self, ours: Integers, theirs: Integers, k: int) -> BallCounts:
-        """Where `ours` and `theirs` say how often each point is there; more than k of `ours`."""
-        from rote.measure._neighbour_points import count_balls
-
+    def count_held(self, ours: Integers, theirs: Integers, k: int) -> tuple[Integers, Flags]:
+        """In how many balls each point of the other sample lies, and which centres' balls hold one,
+        where `ours` and `theirs` say how often each point is there; more than k of `ours`."""
         times, holds, unknown = count_balls(self.places, self.points, self.ends, ours, theirs, k)
         centres = np.flatnonzero(unknown)
         if len(centres):
@@ -136,7 +128,7 @@ class Balls:
                 inside = to_others < radius if self.strict else to_others <= radius
                 times[others[inside]] += ours[centre]
                 holds[centre] = inside.any()
-        return BallCounts(times, holds)
+        return times, holds
 
 
 def _radius(far: Floats, counts: Integers, k: int) -> float:
@@ -151,8 +143,6 @@ def balls(
     space: Points, near: Neighbours, other: Integers, *, strict: bool, effort: Effort
 ) -> Balls:
     """The balls around the points of one sample, and where the other's lie in them."""
-    from rote.measure._neighbour_points import held_points
-
     point_numbers = space.chosen(other)
 
     def block(rows: slice) -> tuple[NDArray[np.int32], Integers]:
@@ -197,13 +187,13 @@ class Pair:
         size, k = int(ours.sum()), self.rule.k
         if size <= k:
             return dict.fromkeys(SCORES, math.nan)
-        real = self.of_reference.count_held(theirs, ours, k)
-        counts = self.of_source.count_held(ours, theirs, k)
+        balls_around_ours, holds = self.of_reference.count_held(theirs, ours, k)
+        balls_around_theirs, _ = self.of_source.count_held(ours, theirs, k)
         return {
-            "precision": int(ours[real.times > 0].sum()) / size,
-            "recall": int(theirs[counts.times > 0].sum()) / size,
-            "density": int((ours * real.times).sum()) / (k * size),
-            "coverage": int(theirs[real.holds].sum()) / size,
+            "precision": int(ours[balls_around_ours > 0].sum()) / size,
+            "recall": int(theirs[balls_around_theirs > 0].sum()) / size,
+            "density": int((ours * balls_around_ours).sum()) / (k * size),
+            "coverage": int(theirs[holds].sum()) / size,
         }
 
 
@@ -293,14 +283,9 @@ def among_trees(histograms: Histograms, sentences: Sentences, work: Work, rule: 
     centres = sum(len(sample.points) for sample in samples.values())
     effort = effort_of(work.jobs, work.progress, 2 * centres + len(samples) * len(reference.points))
     near = neighbours(points, reference.points, rule.neighbours_kept, effort)
-    return Space(
-        size=len(reference),
-        pairs={
-            source: pair(points, sample, reference, rule, effort, near)
-            for source, sample in samples.items()
-        },
-        dimensions={},
-    )
+    how = (reference, rule, effort, near)
+    pairs = {source: pair(points, sample, *how) for source, sample in samples.items()}
+    return Space(len(reference), pairs, dimensions={})
 
 
 def among_vectors(
@@ -427,14 +412,10 @@ def outside(
         in_sample = np.zeros(len(sentences), np.bool_)
         if tested:
             in_sample[lowest(sentences.of(np.union1d(*tested[0])), 2 * count)] = True
-        return [both(*map(sentences.of, every))] + [
-            both(
-                *(
-                    sentence_numberse[in_sample[sentence_numberse]]
-                    for sentence_numberse in map(sentences.of, pair)
-                )
-            )
-            for pair in tested
+        sides = ([sentences.of(take) for take in pair] for pair in tested)
+        return [
+            both(*map(sentences.of, every)),
+            *(both(*(numbers[in_sample[numbers]] for numbers in pair)) for pair in sides),
         ]
 
     drawn = {
@@ -474,10 +455,8 @@ def _missed(
         ours, theirs = (number[np.searchsorted(pool, sample)] for sample in samples)
         if len(ours) <= rule.k:
             return samples[1][:0]
-        counts, other_counts = (
-            np.bincount(side, minlength=len(points)).astype(np.int64) for side in (ours, theirs)
-        )
-        alone = around.count_held(counts, other_counts, rule.k).times[theirs] == 0
-        return np.asarray(samples[1][alone])
+        counts = (np.bincount(side, minlength=len(points)) for side in (ours, theirs))
+        times, _ = around.count_held(*counts, rule.k)
+        return np.asarray(samples[1][times[theirs] == 0])
 
     return list(side_by_side(missed, drawn, effort.jobs))

@@ -27,7 +27,7 @@ from rote.core.layer import Layer
 from rote.core.metric import Comparison, Work
 from rote.core.result import Row
 from rote.core.sample import RawText
-from rote.core.table import Column, Pivot, Table, make_columns
+from rote.core.table import Column, Pivot, Table, estimate, make_columns
 from rote.index.grams import Grams
 from rote.measure._sentences import Sentences, drawn
 
@@ -65,6 +65,8 @@ class Rows:
 
 def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Sequence[Row]]:
     """`counts`, `sentences`, `citations`, `lengths`, those of the ground truth, `verdicts`."""
+    from rote.search.originality.verdicts import judge_held_out
+
     assert rows.ground is not None
     assert rows.verdicts is not None
     wanted = np.full(len(rows.sentences), options.verdicts)
@@ -75,8 +77,10 @@ def all_tables(rows: Rows, comparison: Comparison, options: Any) -> dict[str, Se
     sentence = np.searchsorted(rows.sentences.ends, cited.starts, side="right")
     np.maximum.at(longest, sentence, cited.ends - cited.starts)
     listed = _choose_listed(rows, longest, comparison, options.top)
-    exact = options.variant == "exact"
-    flagged = _held_out(rows.ground, rows.rule, options) if exact else None
+    exact, flagged = options.variant == "exact", None
+    if exact:
+        limits = {"relax": options.relax, "min_words": options.min_words}
+        flagged = judge_held_out(rows.ground, rows.rule, **limits, chance=options.chance)
     return {
         "counts": _counts(rows, rows.verdicts, comparison, listed, flagged),
         **_fragments(rows, rows.verdicts, comparison, listed),
@@ -110,14 +114,6 @@ def _drawn(rows: Rows, among: Flags, work: Work, count: int) -> Flags:
     return is_drawn
 
 
-def _held_out(ground: GroundTruth, rule: Rule, options: Any) -> HeldOut | None:
-    from rote.search.originality.verdicts import judge_held_out
-
-    return judge_held_out(
-        ground, rule, relax=options.relax, min_words=options.min_words, chance=options.chance
-    )
-
-
 def _counts(
     rows: Rows,
     verdicts: SentenceVerdicts,
@@ -136,12 +132,11 @@ def _counts(
     table: list[Row] = []
     for source, take in comparison.groups.items():
         of_source = rows.sentences.of(take)
-        counts = {kind: int(holds[of_source].sum()) for kind, holds in kinds.items()}
+        row = {"source": source, "sentences": len(of_source)}
+        row |= {kind: int(holds[of_source].sum()) for kind, holds in kinds.items()}
         words = int(rows.sentences.lengths[of_source].sum())
         chance = flagged.expected(words) if flagged and flagged.words else None
-        table.append(
-            {"source": source, "sentences": len(of_source), **counts, "failing_by_chance": chance}
-        )
+        table.append({**row, "failing_by_chance": chance})
     return table
 
 
@@ -181,21 +176,17 @@ def _fragments(
     places = find_citations(rows.ground, rows.layer, cited, limit=_CITED)
     sentences: list[Row] = []
     evidence: list[Row] = []
+    names = ("source", "id", "file", "sentence")
     for number, row in _numbered(rows, comparison, listed):
-        spans = [_span(rows, row, *span) for _, *span in own_cited.get(number, ())]
-        sentences.append(
-            {
-                **row,
-                "fragments": int(counted[number]),
-                "original_fragments": [
-                    _span(rows, row, *span) for _, *span in originals.get(number, ())
-                ],
-                "cited_fragments": spans,
-            }
+        original, owed = (
+            [(fragment, _span(rows, row, *span)) for fragment, *span in spans.get(number, ())]
+            for spans in (originals, own_cited)
         )
-        names: tuple[str, ...] = ("source", "id", "file", "sentence")
+        deciding = {"original_fragments": original, "cited_fragments": owed}
+        by_kind = {kind: [span for _, span in spans] for kind, spans in deciding.items()}
+        sentences.append({**row, "fragments": int(counted[number]), **by_kind})
         head = {name: row[name] for name in names if name in row}
-        for span, (fragment, *_) in zip(spans, own_cited.get(number, ())):
+        for fragment, span in owed:
             for place in places[fragment]:
                 context = rows.ground.index.context(place, _AROUND)
                 evidence.append(
@@ -226,9 +217,8 @@ def _by_sentence(spans: FragmentSpans, ends: Integers) -> dict[int, list[tuple[i
     """For each sentence its fragments: number, first item, item behind the last."""
     by_sentence: dict[int, list[tuple[int, int, int]]] = {}
     sentence = np.searchsorted(ends, spans.starts, side="right").tolist()
-    for fragment, (number, start, end) in enumerate(
-        zip(sentence, spans.starts.tolist(), spans.ends.tolist())
-    ):
+    ranges = zip(sentence, spans.starts.tolist(), spans.ends.tolist())
+    for fragment, (number, start, end) in enumerate(ranges):
         by_sentence.setdefault(number, []).append((fragment, start, end))
     return by_sentence
 
@@ -260,8 +250,8 @@ def _share(rows: Rows, source: str, holds: Flags, comparison: Comparison) -> dic
     having = np.bincount(rows.sentences.texts[holds], minlength=texts)[take]
     share = float(shares(having.sum(), counts.sum()))
     error, known = share_error(having, counts, together), len(np.unique(together[counts > 0]))
-    low, high = interval_from_error(share, error, comparison.level, known, share=True)
-    return {"failing": share, "low": low, "high": high}
+    interval = interval_from_error(share, error, comparison.level, known, share=True)
+    return estimate("failing", share, interval, ("low", "high"))
 
 
 _LONGEST_SHOWN = 12
@@ -316,22 +306,13 @@ def _incompleteness(ground: GroundTruth, comparison: Comparison, options: Any) -
     """
     from rote.search.originality.originals import find_originals
 
-    originals = find_originals(
-        ground.index,
-        options.layer,
-        relax=options.relax,
-        sources=ground.sources,
-        reporter=comparison.reporter,
-    )
+    how = {"relax": options.relax, "sources": ground.sources, "reporter": comparison.reporter}
+    originals = find_originals(ground.index, options.layer, **how)
     return [
-        {
-            "length": row.length or None,
-            "fragments": row.fragments,
-            "occurrences": row.occurrences,
-            "once": row.once,
-            "unseen": row.once / row.occurrences if row.occurrences else None,
-            "original": row.original,
-        }
+        {"length": row.length or None}
+        | {name: getattr(row, name) for name in ("fragments", "occurrences", "once")}
+        | {"unseen": row.once / row.occurrences if row.occurrences else None}
+        | {"original": row.original}
         for row in (*originals.by_length, originals.total)
         if row.length <= _LONGEST_SHOWN
     ]

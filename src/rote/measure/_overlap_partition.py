@@ -18,11 +18,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate import annotators, words
 from rote.compare import clusters
 from rote.compare.clusters import ClusterEstimate
 from rote.compare.correlation import MIN_ITEMS, bonett_wright_interval, rank_estimate, ranked
@@ -31,14 +32,19 @@ from rote.compare.resampling import generator
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.document import Document
 from rote.core.errors import OptionError
-from rote.core.layer import Layer, n_gram_starts
+from rote.core.layer import DERIVED, Layer, derive, n_gram_starts
 from rote.core.metric import Work
 from rote.core.sample import Take
-from rote.corpus import Corpus, Shard, digest
-
-if TYPE_CHECKING:
-    from rote.search.reference_corpus import Reference
-
+from rote.corpus import Corpus, Shard, digest, map_shards
+from rote.run import get
+from rote.search.reference_corpus import (
+    Reference,
+    check_reference_corpus,
+    longest_matches,
+    open_reference,
+    open_reference_index,
+    reference_name,
+)
 
 STEPS = 20
 """Of 5 points each."""
@@ -203,23 +209,20 @@ class Placebo:
 
     def log_ratio(self, side: str, column: Floats, items: Integers, take: Take) -> ClusterEstimate:
         """log(T_sim / T_nov) over the draws of a side; nan where a draw puts all into one bin."""
+        column, items = column[take], items[take]
+        unknown = ClusterEstimate(math.nan, np.zeros(int(items.max(initial=-1)) + 1), 0)
         return clusters.average_estimates(
             [
-                log_ratio(column[take], draw.bin[take], items[take], draw.bins - 1)
-                if draw.bins > 1
-                else ClusterEstimate(math.nan, np.zeros(int(items[take].max(initial=-1)) + 1), 0)
-                for draw in self.draws[side]
+                log_ratio(column, d.bin[take], items, d.bins - 1) if d.bins > 1 else unknown
+                for d in self.draws[side]
             ]
         )
 
     def trend(self, side: str, column: Floats, items: Integers, take: Take) -> ClusterEstimate:
         """Spearman's correlation of score and overlap over the draws of a side."""
-        return clusters.average_estimates(
-            [
-                rank_estimate(draw.overlap[take], column[take], items[take])
-                for draw in self.draws[side]
-            ]
-        )
+        overlaps = (draw.overlap[take] for draw in self.draws[side])
+        estimates = [rank_estimate(overlap, column[take], items[take]) for overlap in overlaps]
+        return clusters.average_estimates(estimates)
 
     def excess(self, kind: str, column: Floats, items: Integers, take: Take) -> ClusterEstimate:
         """How much more by the training set; `kind`: log_ratio or trend."""
@@ -322,8 +325,6 @@ def check_train(
 
     `signature`: of whoever makes the layers of the measured texts.
     """
-    from rote.search.reference_corpus import check_reference_corpus, open_reference, reference_name
-
     sides: dict[str, Reference | None] = {"train": train, "placebo": placebo}
     for flag, corpus in sides.items():
         if corpus is None:
@@ -342,8 +343,6 @@ def count_held(layer: Layer, n: int, train: Reference, work: Work) -> tuple[Inte
 
     The same layer of the training texts is asked.
     """
-    from rote.search.reference_corpus import longest_matches, open_reference, open_reference_index
-
     texts = open_reference(train, role="train")
     if not isinstance(texts, Corpus):
         # An n-gram is held where the longest match has at least n items.
@@ -365,38 +364,27 @@ def count_flagged(layer: Layer, n: int, flags: Flags) -> tuple[Integers, Integer
 
 def read_texts(corpus: Corpus, layer: str, work: Work) -> Iterator[tuple[list[bytes], Layer]]:
     """Read once, a shard at a time; words are cut on all cores. With the hash of each text."""
-    from rote.corpus import map_shards
-    from rote.run import get
-
     for line in corpus.guesses:
         work.reporter.say(line)
     if field := corpus.options.text_field:
         work.reporter.say(f"{corpus.name}: the items are looked up in the field '{field}'")
     with work.reporter.stage(f"reading {corpus.short_name}", corpus.size, unit="B") as advance:
         engine = get(work.engine, work.jobs)
-        pieces = map_shards(_Cut(layer), corpus, engine, doing="cutting texts")
+        pieces = map_shards(partial(_cut_shard, layer), corpus, engine, doing="cutting texts")
         for size, keys, texts in pieces:
             yield keys, texts
             advance(size)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """The work on one shard; small and picklable, since it travels to worker processes."""
-
-    layer: str
-
-    def __call__(self, shard: Shard) -> tuple[int, list[bytes], Layer]:
-        from rote.annotate import annotators, words
-        from rote.core.layer import DERIVED, derive
-
-        documents = shard.read().documents
-        keys = [digest(Document("", document.text)) for document in documents]
-        if self.layer == "word" or self.layer in DERIVED:
-            cut = words.get()([document.text for document in documents])
-            return shard.size, keys, derive(cut, self.layer)
-        annotation = annotators.get()(documents, (self.layer,))
-        return shard.size, keys, {**annotation.layers, **annotation.trees}[self.layer]
+def _cut_shard(layer: str, shard: Shard) -> tuple[int, list[bytes], Layer]:
+    """The work on one shard, in worker processes."""
+    documents = shard.read().documents
+    keys = [digest(Document("", document.text)) for document in documents]
+    if layer == "word" or layer in DERIVED:
+        cut = words.get()([document.text for document in documents])
+        return shard.size, keys, derive(cut, layer)
+    annotation = annotators.get()(documents, (layer,))
+    return shard.size, keys, {**annotation.layers, **annotation.trees}[layer]
 
 
 _UNKNOWN = -1

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from rote.compare import clusters
 from rote.compare.clusters import ClusterEstimate
-from rote.core.arrays import Floats, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import Work
@@ -42,6 +43,7 @@ _NO_NUMBERS = {"": math.nan, "true": 1.0, "false": 0.0}
 
 
 def title(name: str) -> str:
+    """What a score is called for the eye; a field's name stays as it is."""
     return {**rouge.TITLES, **ENTITY_TITLES}.get(name, name)
 
 
@@ -64,11 +66,7 @@ def wanted(names: Sequence[str], fields: Collection[str]) -> tuple[str, ...]:
 
 def expanded(names: Sequence[str]) -> tuple[str, ...]:
     """Every score by its own name, once."""
-    return tuple(
-        dict.fromkeys(
-            name for name_or_set in names for name in _SETS.get(name_or_set, (name_or_set,))
-        )
-    )
+    return tuple(dict.fromkeys(chain.from_iterable(_SETS.get(name, (name,)) for name in names)))
 
 
 def is_made(name: str) -> bool:
@@ -147,7 +145,6 @@ class TableInput:
     level: float
 
     def bin_fields(self, bin: int | None) -> dict[str, Any]:
-        """Those of a bin, or of all."""
         if bin is None:
             return {"bin": None, "name": ALL, "low": 0.0, "high": 1.0}
         low, high = self.rows.partition.bounds(bin)
@@ -168,21 +165,19 @@ class _Paired:
         return self.ours - self.theirs
 
     def within(self, bin: int | None) -> _Paired:
-        chosen = self.bin != NO_BIN if bin is None else self.bin == bin
-        return _Paired(
-            self.ours[chosen], self.theirs[chosen], self.overlap[chosen], self.bin[chosen]
-        )
+        columns = (self.ours, self.theirs, self.overlap, self.bin)
+        return _Paired(*(column[_is_in(self.bin, bin)] for column in columns))
 
 
 def partition_rows(table: TableInput) -> list[dict[str, Any]]:
     """The bins, and for every source how many of its texts are in them."""
     rows, partition = table.rows, table.rows.partition
     table_rows = []
+    kinds = [(n, table.bin_fields(n), items) for n, items in enumerate(partition.items)]
+    if partition.undefined:
+        fields = {"bin": None, "name": TOO_SHORT, "low": None, "high": None}
+        kinds.append((NO_BIN, fields, partition.undefined))
     for source, take in table.groups.items():
-        kinds = [(n, table.bin_fields(n), items) for n, items in enumerate(partition.items)]
-        if partition.undefined:
-            fields = {"bin": None, "name": TOO_SHORT, "low": None, "high": None}
-            kinds.append((NO_BIN, fields, partition.undefined))
         for bin, fields, items in kinds:
             texts = int((rows.bin[take] == bin).sum())
             table_rows.append({"source": source, **fields, "items": items, "texts": texts})
@@ -257,11 +252,9 @@ def _over_placebo(table: TableInput, take: Take, column: Floats) -> dict[str, An
         return {}
     chosen = (column, table.rows.base, take)
     excess, trend = (beside.excess(kind, *chosen) for kind in ("log_ratio", "trend"))
+    ratios = {side: beside.log_ratio(side, *chosen).value for side in beside.draws}
     return {
-        **{
-            f"{side}_ratio": float(np.exp(beside.log_ratio(side, *chosen).value))
-            for side in beside.draws
-        },
+        **{f"{side}_ratio": float(np.exp(value)) for side, value in ratios.items()},
         **_on_the_log("over_placebo", excess, table.level),
         **{f"{side}_trend": beside.trend(side, *chosen).value for side in beside.draws},
         **estimate("trend_over_placebo", trend.value, trend.interval(table.level)),
@@ -269,7 +262,6 @@ def _over_placebo(table: TableInput, take: Take, column: Floats) -> dict[str, An
 
 
 def items(table: TableInput) -> list[dict[str, Any]]:
-    """Every text with its overlap, its bin and its scores."""
     rows = table.rows
     return [
         {
@@ -289,17 +281,20 @@ def items(table: TableInput) -> list[dict[str, Any]]:
 
 def _in_bin(rows: Rows, take: Take, column: Floats, bin: int | None) -> Floats:
     """The defined scores of a bin, or of all."""
-    bins = rows.bin[take]
-    chosen = column[take][bins != NO_BIN if bin is None else bins == bin]
+    chosen = column[take][_is_in(rows.bin[take], bin)]
     return np.asarray(chosen[~np.isnan(chosen)], np.float64)
+
+
+def _is_in(bins: Integers, bin: int | None) -> Flags:
+    is_in: Flags = bins != NO_BIN if bin is None else bins == bin
+    return is_in
 
 
 def mean_interval(
     table: TableInput, take: Take, column: Floats, bin: int | None = None, *, share: bool = False
 ) -> tuple[float, tuple[float, float]]:
     """The mean score of a bin, or of all, and its interval: texts of one item belong together."""
-    bins = table.rows.bin[take]
-    chosen = take[bins != NO_BIN if bin is None else bins == bin]
+    chosen = take[_is_in(table.rows.bin[take], bin)]
     estimate = clusters.clustered_mean(column[chosen], table.rows.base[chosen])
     return estimate.value, estimate.interval(table.level, share=share)
 
@@ -336,10 +331,10 @@ def _rise_over_control(table: TableInput, source: str, column: Floats) -> dict[s
         return {}
     both = _paired(table, source, control, column)
     last = len(table.rows.partition) - 1
-    items = np.arange(len(both.ours))
+    items, excess = np.arange(len(both.ours)), both.excess
+    in_bins = [both.bin == bin for bin in (0, last)]
     novel, similar = (
-        clusters.mean_by_cluster(both.excess[both.bin == bin], items[both.bin == bin], len(items))
-        for bin in (0, last)
+        clusters.mean_by_cluster(excess[is_in], items[is_in], len(items)) for is_in in in_bins
     )
     ours, theirs = (log_ratio(c, both.bin, items, last) for c in (both.ours, both.theirs))
     rise = similar - novel if last else _UNDEFINED
@@ -389,25 +384,11 @@ def _on_the_log(
 
 # The tables and figures of `overlap`: bins from the most novel items to the most similar.
 
-_TITLES = {
-    "rouge_1": "ROUGE-1",
-    "rouge_2": "ROUGE-2",
-    "rouge_l": "ROUGE-L",
-    "rouge_lsum": "ROUGE-Lsum",
-    "entity_recall": "E_Rec",
-    "entity_precision": "E_Prc",
-    "entity_remembered": "E_Rem",
-}
 _KINDS = {
     "mean": "mean in each bin",
     "normalized": "divided by the score of the source that --normalize-to names",
     "excess": "above the control, on the same items",
 }
-
-
-def score_title(name: str) -> str:
-    """What a score is called for the eye; a field's name stays as it is."""
-    return _TITLES.get(name, name)
 
 
 def bin_name(row: Mapping[str, Any]) -> str:
@@ -421,31 +402,17 @@ def bin_name(row: Mapping[str, Any]) -> str:
 def _partition(rows: TableRows, result: Result) -> TableRows:
     """The bins, and how many items they hold: the same for all sources."""
     first = [row for row in rows if row["source"] == rows[0]["source"]]
-    return [
-        # A row without a bin is named already.
-        {
-            **row,
-            "of": "items",
-            "points": bin_name(row)
-            + (f" {row['name']}" if row["name"] and row["bin"] is not None else ""),
-        }
-        for row in first
-    ]
+    # A row without a bin is named already.
+    names = [row["name"] if row["name"] and row["bin"] is not None else "" for row in first]
+    points = [f"{bin_name(row)} {name}".rstrip() for row, name in zip(first, names)]
+    return [{**row, "of": "items", "points": point} for row, point in zip(first, points)]
 
 
 def _bins(rows: TableRows, result: Result) -> TableRows:
     """A row for each score, bin and kind of number that there is."""
     return [
-        {
-            "source": row["source"],
-            "score": score,
-            "kind": kind,
-            "texts": row["texts"],
-            "points": bin_name(row),
-            "mean": row[kind],
-            "low": row[f"{kind}_low"],
-            "high": row[f"{kind}_high"],
-        }
+        {"source": row["source"], "score": score, "kind": kind, "texts": row["texts"]}
+        | {"points": bin_name(row), "mean": row[kind], **_ends_of(row, kind)}
         for score in distinct(rows, "score")
         for kind in _KINDS
         for row in rows
@@ -453,8 +420,12 @@ def _bins(rows: TableRows, result: Result) -> TableRows:
     ]
 
 
+def _ends_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    return {end: row[f"{kind}_{end}"] for end in ("low", "high")}
+
+
 def _scored(rows: TableRows, result: Result) -> TableRows:
-    return [{**row, "title": score_title(row["score"])} for row in rows]
+    return [{**row, "title": title(row["score"])} for row in rows]
 
 
 def _rising(rows: TableRows, result: Result) -> list[Column]:
@@ -486,7 +457,7 @@ LAYOUT = (
     ),
     Table(
         "bins",
-        lambda rows, result: f"{score_title(rows[0]['score'])} by closeness to the training set",
+        lambda rows, result: f"{title(rows[0]['score'])} by closeness to the training set",
         (Column("source"),),
         note=lambda rows, result: f"{_KINDS[rows[0]['kind']]}; bins in percent of n-grams",
         rows=_bins,
@@ -534,14 +505,8 @@ def _scores(kind: str, score: str, setting: str) -> Callable[[TableRows, Result]
     def rows(rows: TableRows, result: Result) -> TableRows:
         other_name = dict(result.signature.settings).get(setting, "")
         return [
-            {
-                "source": row["source"],
-                "bin": bin_name(row),
-                "score": row[kind],
-                "low": row[f"{kind}_low"],
-                "high": row[f"{kind}_high"],
-                "title": score.format(score_title(row["score"]), other_name),
-            }
+            {"source": row["source"], "bin": bin_name(row), "score": row[kind]}
+            | {**_ends_of(row, kind), "title": score.format(title(row["score"]), other_name)}
             for row in rows
             if kind in row and row["bin"] is not None
         ]

@@ -178,7 +178,6 @@ class Embedded:
 
     @property
     def counts(self) -> Integers:
-        """Vectors by text."""
         return np.bincount(self.sentences.texts, minlength=len(self.sentence_counts))
 
     @property

@@ -42,8 +42,8 @@ class Dimension:
 
     name: str
     title: str
-    more: tuple[str, ...]
-    less: tuple[str, ...] = ()
+    more: str
+    less: str = ""
 
 
 _ROWS = """
@@ -138,56 +138,39 @@ DIMENSIONS = (
     Dimension(
         "dimension_1",
         "dimension 1 (involved, not informational)",
-        (
-            *("private_verbs", "that_deletion", "contractions", "present_tense", "second_person"),
-            *("do_as_verb", "analytic_negation", "demonstrative_pronouns", "emphatics"),
-            *("first_person", "it", "be_main_verb", "because", "discourse_particles"),
-            *("indefinite_pronouns", "hedges", "amplifiers", "sentence_relatives"),
-            *("wh_questions", "possibility_modals", "clausal_coordination", "wh_clauses"),
-            "stranded_prepositions",
-        ),
-        ("nouns", "word_length", "prepositions", "type_token", "attributive_adjectives"),
+        "private_verbs that_deletion contractions present_tense second_person do_as_verb "
+        "analytic_negation demonstrative_pronouns emphatics first_person it be_main_verb because "
+        "discourse_particles indefinite_pronouns hedges amplifiers sentence_relatives wh_questions "
+        "possibility_modals clausal_coordination wh_clauses stranded_prepositions",
+        "nouns word_length prepositions type_token attributive_adjectives",
     ),
     Dimension(
         "dimension_2",
         "dimension 2 (narrative)",
-        (
-            *("past_tense", "third_person", "perfect_aspect", "public_verbs"),
-            *("synthetic_negation", "present_participial_clauses"),
-        ),
+        "past_tense third_person perfect_aspect public_verbs synthetic_negation "
+        "present_participial_clauses",
     ),
     Dimension(
         "dimension_3",
         "dimension 3 (explicit, not tied to the situation)",
-        (
-            *("wh_object_relatives", "pied_piping", "wh_subject_relatives"),
-            *("phrasal_coordination", "nominalizations"),
-        ),
-        ("time_adverbials", "place_adverbials", "adverbs"),
+        "wh_object_relatives pied_piping wh_subject_relatives phrasal_coordination nominalizations",
+        "time_adverbials place_adverbials adverbs",
     ),
     Dimension(
         "dimension_4",
         "dimension 4 (openly persuasive)",
-        (
-            *("infinitives", "predictive_modals", "suasive_verbs", "if"),
-            *("necessity_modals", "split_auxiliaries"),
-        ),
+        "infinitives predictive_modals suasive_verbs if necessity_modals split_auxiliaries",
     ),
     Dimension(
         "dimension_5",
         "dimension 5 (abstract)",
-        (
-            *("conjuncts", "agentless_passives", "past_participial_clauses", "by_passives"),
-            *("past_participial_relatives", "other_subordinators"),
-        ),
+        "conjuncts agentless_passives past_participial_clauses by_passives "
+        "past_participial_relatives other_subordinators",
     ),
     Dimension(
         "dimension_6",
         "dimension 6 (informational while speaking)",
-        (
-            *("that_verb_complements", "demonstratives", "that_object_relatives"),
-            "that_adjective_complements",
-        ),
+        "that_verb_complements demonstratives that_object_relatives that_adjective_complements",
     ),
 )
 _PLACES = {feature.name: place for place, feature in enumerate(FEATURES)}
@@ -201,7 +184,7 @@ def dimensions(rates: Floats, common: bool) -> Floats:
     for column, dimension in enumerate(DIMENSIONS):
         total = np.zeros(len(rates))
         for sign, names in ((1, dimension.more), (-1, dimension.less)):
-            for name in names:
+            for name in names.split():
                 feature = FEATURES[_PLACES[name]]
                 if not common or feature.mean >= 1:
                     z = (rates[:, _PLACES[name]] - feature.mean) / feature.sd
@@ -242,12 +225,11 @@ _CONJUNCTS = (
     "viz."
 )
 _CONJUNCT_PHRASES = (
-    *("in comparison", "in contrast", "in particular", "in addition", "in conclusion"),
-    *("in consequence", "in sum", "in summary", "for example", "for instance", "by contrast"),
-    *("by comparison", "in any event", "in any case", "in other words", "as a result"),
-    *("as a consequence", "on the contrary", "on the other hand"),
+    "in comparison, in contrast, in particular, in addition, in conclusion, in consequence, "
+    "in sum, in summary, for example, for instance, by contrast, by comparison, in any event, "
+    "in any case, in other words, as a result, as a consequence, on the contrary, on the other hand"
 )
-_HEDGES = ("at about", "something like", "more or less", "sort of", "kind of")
+_HEDGES = "at about, something like, more or less, sort of, kind of"
 _DOWNTONERS = (
     "almost barely hardly merely mildly nearly only partially partly practically scarcely slightly "
     "somewhat"
@@ -437,10 +419,10 @@ class StyleTokens:
             shifted[here] = flags[there] | ~same if outside else flags[there] & same
         return shifted
 
-    def phrases(self, *phrases: str) -> Flags:
+    def phrases(self, phrases: str) -> Flags:
         """Where these words begin that follow each other."""
         is_match = np.zeros(self.size, bool)
-        for phrase in phrases:
+        for phrase in phrases.split(", "):
             first, *rest = phrase.split()
             begins = np.flatnonzero(self.words(first))
             for step, word in enumerate(rest, 1):
@@ -474,9 +456,9 @@ def rates(columns: StyleColumns, block: int = _BLOCK) -> tuple[Floats, Integers]
     while first < len(ends):
         start = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, start + block, side="right")))
-        part, rates_of_part = _rates(StyleTokens(columns, first, last))
+        part, words_of_part = _rates(StyleTokens(columns, first, last))
         tables.append(part)
-        words.append(rates_of_part)
+        words.append(words_of_part)
         first = last
     return np.concatenate(tables), np.concatenate(words)
 
@@ -523,11 +505,9 @@ def count_features(t: StyleTokens) -> Mapping[str, Integers]:
     """How often each text has each feature that is counted."""
     flags_by_name = {**_lists(t), **_verbs(t), **_clauses(t), **_phrases(t)}
     counts = {name: t.count(flags) for name, flags in flags_by_name.items()}
-    nouns, counted = (
-        t.count(t.pos("NOUN PROPN") & ~_hyphened(t)),
-        t.count(_gerunds(t) & t.pos("NOUN")),
-    )
-    counts["nouns"] = np.maximum(nouns - counted - counts["nominalizations"], 0)
+    nouns, gerunds = t.pos("NOUN PROPN") & ~_hyphened(t), _gerunds(t) & t.pos("NOUN")
+    rest = t.count(nouns) - t.count(gerunds) - counts["nominalizations"]
+    counts["nouns"] = np.maximum(rest, 0)
     relatives = counts["wh_subject_relatives"] + counts["wh_object_relatives"]
     counts["wh_clauses"] = np.maximum(counts["wh_clauses"] - relatives, 0)
     return counts
@@ -541,7 +521,7 @@ def _lists(t: StyleTokens) -> dict[str, Flags]:
     so = t.words("so") & t.at(1, adjective & ~t.words("more most"))
     a_lot = t.phrases("a lot") & ~t.at(-1, t.words("such"))
     emphatics = t.words("just really most more") | a_lot | so | doing
-    emphatics |= t.phrases("for sure", "such a") | (t.words("real") & t.at(1, adjective))
+    emphatics |= t.phrases("for sure, such a") | (t.words("real") & t.at(1, adjective))
     possessive = t.tagged("PRP")
     negated = t.its("word", "n't", lambda word: _plain(word).endswith("n't")) & ~t.mark
     apostrophe = t.its("word", "apostrophe", lambda word: "'" in _plain(word))
@@ -563,10 +543,10 @@ def _lists(t: StyleTokens) -> dict[str, Flags]:
         "if": t.words("if unless") & t.tags("IN"),
         "adverbs": (t.tagged("RB") | t.tags("WRB")) & ~t.mark,
         "conjuncts": t.words(_CONJUNCTS)
-        | t.phrases(*_CONJUNCT_PHRASES)
+        | t.phrases(_CONJUNCT_PHRASES)
         | (t.words("else altogether rather") & after_mark),
         "downtoners": t.words(_DOWNTONERS),
-        "hedges": t.words("maybe") | t.phrases(*_HEDGES),
+        "hedges": t.words("maybe") | t.phrases(_HEDGES),
         "amplifiers": t.words(_AMPLIFIERS) | (t.words("altogether") & ~after_mark),
         "emphatics": emphatics,
         "discourse_particles": t.words("well now anyhow anyways") & after_mark,
@@ -659,18 +639,20 @@ def _phrases(t: StyleTokens) -> dict[str, Flags]:
     adjective = t.pos("ADJ")
     unhyphened = adjective & ~_hyphened(t)
     comma = t.its("word", "comma", lambda word: word == ",")
-    pairs = [t.at(1, t.pos(kind)) & t.at(-1, t.pos(kind)) for kind in _JOINED]
+    joined = ("NOUN", "VERB", "ADJ", "ADV")
+    pairs = [t.at(1, t.pos(kind)) & t.at(-1, t.pos(kind)) for kind in joined]
     attributive = t.at(1, t.pos("NOUN ADJ")) | (t.at(1, comma) & t.at(2, adjective))
     linked = t.at(-1, t.pos("VERB AUX") & t.any_of("lemma", _LINKING))
     stranded, preposition = _prepositions(t)
     plain_subject = t.role("nsubj nsubj:outer", "nsubj")
     clause = reduce(or_, (t.at(step, plain_subject) for step in (1, 2, 3)))
+    formed = t.its("word", "nominal", lambda word: word.lower().endswith(_NOMINAL))
     return {
         "demonstrative_pronouns": t.tags("DT")
         & ~t.at(-1, noun)
         & (subject | object_)
         & demonstrative,
-        "nominalizations": _nominalizations(t),
+        "nominalizations": t.pos("NOUN") & formed & ~t.words(_NO_NOMINALIZATIONS),
         "gerunds": _gerunds(t),
         "prepositions": preposition,
         "attributive_adjectives": unhyphened & attributive,
@@ -680,9 +662,6 @@ def _phrases(t: StyleTokens) -> dict[str, Flags]:
         "phrasal_coordination": t.tags("CC") & reduce(or_, pairs),
         "clausal_coordination": t.tags("CC") & ~t.role("root", "ROOT") & clause,
     }
-
-
-_JOINED = ("NOUN", "VERB", "ADJ", "ADV")
 
 
 def _governed(t: StyleTokens) -> Flags:
@@ -708,11 +687,6 @@ def _prepositions(t: StyleTokens) -> tuple[Flags, Flags]:
 
 def _hyphened(t: StyleTokens) -> Flags:
     return t.its("word", "-", lambda word: "-" in word)
-
-
-def _nominalizations(t: StyleTokens) -> Flags:
-    formed = t.its("word", "nominal", lambda word: word.lower().endswith(_NOMINAL))
-    return t.pos("NOUN") & formed & ~t.words(_NO_NOMINALIZATIONS)
 
 
 def _gerunds(t: StyleTokens) -> Flags:

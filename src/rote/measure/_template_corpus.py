@@ -20,37 +20,32 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from rote.compare.exact_tests import mann_whitney
-from rote.compare.intervals import wilson
+from rote.compare.clusters import clustered_mean
+from rote.compare.exact_tests import mann_whitney, signed_ranks
+from rote.compare.intervals import mean, wilson
 from rote.compare.resampling import generator
-from rote.core.arrays import Flags, Integers
+from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError
 from rote.core.layer import Layer, derive, items_of
 from rote.core.metric import Comparison
+from rote.core.model import Continuation, Model, Scored
 from rote.core.ngrams import ONCE
 from rote.core.progress import Reporter
 from rote.core.sample import RawText, Take
+from rote.core.table import ends, estimate
 from rote.index.factory import to_index
 from rote.index.grams import Grams
 from rote.index.index import Index
-from rote.measure._template_windows import Chosen, Windows
-from rote.search.reference_corpus import check_index, check_reference_corpus, name_indexes
-
-if TYPE_CHECKING:
-    from rote.measure._template_rows import Options, Rows
-
-
-from rote.compare.clusters import clustered_mean
-from rote.compare.exact_tests import signed_ranks
-from rote.compare.intervals import mean
-from rote.core.arrays import Floats
-from rote.core.model import Continuation, Model, Scored
 from rote.measure._template_rows import Options, Rows, templates_of
-from rote.measure._template_windows import spans
+from rote.measure._template_windows import Chosen, Windows, spans
+from rote.models.answers import score_all
+from rote.models.options import how_to_run
+from rote.search.open_models import open_models
+from rote.search.reference_corpus import check_index, check_reference_corpus, name_indexes
 
 Gram = tuple[str, ...]
 # N-grams of one segment that are looked up in the others at a time.
@@ -91,7 +86,6 @@ class Standing:
 
 
 def standing(index: Index, layer: str, n: int, most_frequent: int) -> Standing:
-    """Count the n-grams of a corpus."""
     tallied = count_of_counts(index, layer, n)
     counts = np.array(sorted(tallied), np.int64)
     kinds = np.array([tallied[count] for count in counts.tolist()], np.int64)
@@ -154,7 +148,12 @@ def draw_others(
     chosen: list[int] = []
     if not total or not len(templates):
         return np.empty(0, np.int64)
-    for drawn in _rounds(total, _TRIES * len(templates), rng):
+    # First some with replacement, then every one once. What was drawn before counts no more, so the
+    # chances of what comes next are the same in both; the second, which takes longer, is seldom
+    # needed.
+    tries = _TRIES * len(templates)
+    for draw in (lambda: rng.integers(0, total, tries), lambda: rng.permutation(total)):
+        drawn = draw()
         rank = np.searchsorted(ends, drawn, side="right")
         places = layer.text_starts[take][rank] + drawn - (ends - lengths)[rank]
         if numbered:
@@ -169,16 +168,6 @@ def draw_others(
                 used.add(name)
                 chosen.append(place)
     return np.array(chosen, np.int64)
-
-
-def _rounds(total: int, tries: int, rng: np.random.Generator) -> Iterator[Integers]:
-    """Windows in random order: first some, drawn with replacement, then every one once.
-
-    What was drawn before counts no more, so the chances of what comes next are the same in
-    both; and the second, which takes longer, is seldom needed.
-    """
-    yield rng.integers(0, total, tries)
-    yield rng.permutation(total)
 
 
 WORDS = "lower"
@@ -204,15 +193,11 @@ def texts_in_corpus(index: Index, word: Layer, raw: RawText, ids: Sequence[str])
 
 
 def _same_document(index: Index, identity: str, text: bytes) -> bool:
-    if not text:
-        return False
-    for segment in index.segments:
-        number = segment.documents.find(identity)
-        if number is not None:
-            stored = segment.documents.text(number)
-            if stored.encode("utf-8", "surrogatepass") == text:
-                return True
-    return False
+    return bool(text) and any(
+        segment.documents.text(number).encode("utf-8", "surrogatepass") == text
+        for segment in index.segments
+        if (number := segment.documents.find(identity)) is not None
+    )
 
 
 def _by_words(index: Index, lower: Layer) -> dict[int, str]:
@@ -235,12 +220,10 @@ def _by_words(index: Index, lower: Layer) -> dict[int, str]:
 
 
 def _why(runs: int, documents: set[str]) -> str:
-    if not documents:
-        where = "the corpus, though in no one document"
-    else:
-        where = f"the document '{min(documents)}'"
-        if len(documents) > 1:
-            where += f" (and in {len(documents) - 1:,} more)"
+    where = "the corpus, though in no one document"
+    if documents:
+        more = f" (and in {len(documents) - 1:,} more)" if len(documents) > 1 else ""
+        where = f"the document '{min(documents)}'{more}"
     if runs == 1:
         return f"all its words stand together in {where}"
     return f"runs of {RUN} words from its beginning, middle and end all occur in {where}"
@@ -319,7 +302,6 @@ def check_corpora(options: Options, *, signature: str) -> dict[str, Path | Index
 def tables_of(
     corpora: Mapping[str, Index], rows: Rows, comparison: Comparison, options: Options
 ) -> Tables:
-    """The tables for indexes that are open."""
     tables: Tables = {
         name: [] for name in ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
     }
@@ -343,8 +325,6 @@ def tables_of(
 
 
 def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Source]:
-    from rote.measure._template_rows import templates_of
-
     chosen = {name: templates_of(rows, take, options) for name, take in comparison.groups.items()}
     reference = comparison.reference
     sources = []
@@ -355,7 +335,10 @@ def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Sour
         places = draw_others(rows.windows, rows.layer, take, chosen[name], rng, numbered=is_package)
         grams = {
             TEMPLATES: rows.windows.grams(rows.layer, chosen[name]),
-            OTHERS: _grams_at(rows, places, options.n),
+            OTHERS: [
+                tuple(rows.layer.vocabulary[item] for item in row)
+                for row in rows.layer.ids[places[:, None] + np.arange(options.n)].tolist()
+            ],
         }
         if reference is not None and name != reference:
             grams[REFERENCE] = rows.windows.grams(rows.layer, chosen[reference])
@@ -363,21 +346,18 @@ def _sources(rows: Rows, comparison: Comparison, options: Options) -> list[_Sour
     return sources
 
 
-def _grams_at(rows: Rows, places: Integers, n: int) -> list[Gram]:
-    ids = rows.layer.ids[places[:, None] + np.arange(n)]
-    return [tuple(rows.layer.vocabulary[i] for i in row) for row in ids.tolist()]
-
-
 def _look_up(
     name: str, corpus: Standing, source: _Source, rows: Rows, comparison: Comparison, tables: Tables
 ) -> None:
     """Add one source's rows for one corpus."""
-    by_kind = {kind: _look_up_grams(corpus, grams) for kind, grams in source.grams.items()}
+    by_kind = {}
+    for kind, grams in source.grams.items():
+        counts = corpus.of(grams)
+        among = corpus.among(grams, counts)
+        by_kind[kind] = _FoundGrams(grams, counts, corpus.ranks(counts), among)
     head = {"corpus": name, "source": source.name}
     level = comparison.level
-    tables["coverage"] += [
-        {**head, "kind": kind, **_shares(f, level)} for kind, f in by_kind.items()
-    ]
+    tables["coverage"] += [{**head, "kind": k, **_shares(f, level)} for k, f in by_kind.items()]
     tables["ranks"] += [
         {**head, "kind": kind, "n_gram": " ".join(gram), "count": count, "rank": rank}
         for kind in (TEMPLATES, OTHERS)
@@ -412,23 +392,13 @@ def _in_texts(rows: Rows, source: _Source, there: Flags) -> tuple[list[int], lis
     return every[source.take].tolist(), known[source.take].tolist()
 
 
-def _look_up_grams(corpus: Standing, grams: Sequence[Gram]) -> _FoundGrams:
-    counts = corpus.of(grams)
-    return _FoundGrams(grams, counts, corpus.ranks(counts), corpus.among(grams, counts))
-
-
 def _shares(counts: _FoundGrams, level: float) -> dict[str, Any]:
     total, there, among = len(counts.grams), int((counts.counts > 0).sum()), int(counts.among.sum())
-    low, high = wilson(there, total, level)
-    among_low, among_high = wilson(among, total, level)
+    share, there_share = (count / total if total else math.nan for count in (among, there))
     return {
         "n_grams": total,
-        "among_frequent": among / total if total else math.nan,
-        "among_low": among_low,
-        "among_high": among_high,
-        "found": there / total if total else math.nan,
-        "low": low,
-        "high": high,
+        **estimate("among_frequent", share, wilson(among, total, level), ends("among")),
+        **estimate("found", there_share, wilson(there, total, level), ("low", "high")),
     }
 
 
@@ -493,9 +463,6 @@ class Stretches:
 
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
-    from rote.models.options import how_to_run
-    from rote.search.open_models import open_models
-
     models = open_models(options.model, how_to_run(options), comparison.reporter)
     stretches = {
         source: list(_stretches(rows, source, comparison, options)) for source in comparison.groups
@@ -525,19 +492,11 @@ def _stretches(
             free = free[windows.numbers[free] != ONCE]
         free = free[~np.isin(windows.numbers[free], chosen)]  # windows that are no template
         drawn = np.sort(random.choice(free, min(len(free), len(places)), replace=False))
-        yield Stretches(
-            rows.raw.string(number),
-            cluster,
-            {
-                kind: _spans(layer, at, windows.n)
-                for kind, at in ((TEMPLATE, places), (OTHER, drawn))
-            },
-        )
-
-
-def _spans(layer: Layer, places: Integers, n: int) -> list[tuple[int, int]]:
-    starts, ends = spans(layer, places, n)
-    return list(zip(starts.tolist(), ends.tolist()))
+        by_kind = {
+            kind: list(zip(*(column.tolist() for column in spans(layer, at, windows.n))))
+            for kind, at in ((TEMPLATE, places), (OTHER, drawn))
+        }
+        yield Stretches(rows.raw.string(number), cluster, by_kind)
 
 
 def _rows(
@@ -581,24 +540,17 @@ def _bits(
     options: Options,
 ) -> dict[str, list[Floats]]:
     """For each kind and text the bits per token of every stretch."""
-    from rote.models.answers import score_all
-
     kinds, in_text = (TEMPLATE, OTHER), options.context == "text"
-    spans = [
-        (stretch, span) for kind in kinds for stretch in stretches for span in stretch.by_kind[kind]
-    ]
-    texts = (
-        [stretch.text for stretch in stretches]
-        if in_text
-        else [stretch.text[a:b] for stretch, (a, b) in spans]
-    )
+    spans = [(s, span) for kind in kinds for s in stretches for span in s.by_kind[kind]]
+    whole = [stretch.text for stretch in stretches]
+    texts = whole if in_text else [stretch.text[a:b] for stretch, (a, b) in spans]
     questions = [Continuation("", text) for text in texts]
     scored = score_all(model, questions, comparison.reporter, title=f"templates: {name}")
     if in_text:
         answers = {id(stretch): answer for stretch, answer in zip(stretches, scored)}
         bits = iter([within(answers[id(stretch)], *span) for stretch, span in spans])
     else:
-        bits = iter([-_mean(answer.logprobs) / math.log(2) for answer in scored])
+        bits = iter([_mean_bits(answer.logprobs) for answer in scored])
     return {
         kind: [np.array([next(bits) for _ in stretch.by_kind[kind]]) for stretch in stretches]
         for kind in kinds
@@ -608,8 +560,11 @@ def _bits(
 def within(scored: Scored, start: int, end: int) -> float:
     """The mean bits of the tokens that occur in these characters; a token that only reaches into
     them counts too."""
-    there = (scored.ends > start) & (scored.starts < end)
-    return -_mean(scored.logprobs[there]) / math.log(2)
+    return _mean_bits(scored.logprobs[(scored.ends > start) & (scored.starts < end)])
+
+
+def _mean_bits(logprobs: Floats) -> float:
+    return -_mean(logprobs) / math.log(2)
 
 
 def _mean(values: Floats) -> float:

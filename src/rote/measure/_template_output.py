@@ -64,11 +64,9 @@ def _matrix(rows: Rows, result: Result) -> Rows:
     shares = {}
     for row in rows:
         shares[row["source"], row["other"]] = shares[row["other"], row["source"]] = row["jaccard"]
-    sources = [
-        name
-        for name in sorted(result.by_source, key=lambda name: name != result.reference)
-        if any(name in pair for pair in shares)
-    ]
+    shown = {name for pair in shares for name in pair}.intersection(result.by_source)
+    in_order = (result.reference, *result.by_source)
+    sources = [name for name in dict.fromkeys(in_order) if name in shown]
     return [
         {
             "number": str(place),
@@ -263,15 +261,12 @@ def distinctive(rows: Rows, result: Result) -> Rows:
     for source in dict.fromkeys(row["source"] for row in rows):
         rows_of_source = [row for row in rows if row["source"] == source and defined(row["z"])]
         for row in sorted(_strongest(rows_of_source), key=lambda row: -row["z"]):
-            p = row["p_corrected"]
             drawn.append(
                 {
-                    "source": source,
-                    "template": row["template"],
-                    "z": row["z"],
+                    **{name: row[name] for name in ("source", "template", "z")},
                     "zero": 0,
                     "side": "source" if row["z"] > 0 else "reference",
-                    "unsure": not (defined(p) and p < LEVEL),
+                    "unsure": not arrow(row),
                     "title": f"z (left: more in {result.reference or 'the reference'})",
                 }
             )
@@ -289,24 +284,21 @@ def _strongest(rows: Rows) -> list[Row]:
 
 def patterns(rows: Rows, result: Result) -> Rows:
     """The patterns that each source favours, and those that it misses, in the same way."""
-    return distinctive(
-        [
-            {**row, "template": row["pattern"], "z": row["z"] if is_own else -row["z"]}
-            for row in rows
-            if defined(row["z"])
-            for is_own in (row["favoured_by"] == row["source"],)
-        ],
-        result,
-    )
+    drawn = []
+    for row in rows:
+        if defined(row["z"]):
+            z = row["z"] if row["favoured_by"] == row["source"] else -row["z"]
+            drawn.append({**row, "template": row["pattern"], "z": z})
+    return distinctive(drawn, result)
 
 
 def _overlap(rows: Rows, result: Result) -> Rows:
     """Both triangles of what sources share."""
     pairs = {}
     for row in rows:
-        if row["source"] != row["other"] and defined(row["jaccard"]):
-            for a, b in ((row["source"], row["other"]), (row["other"], row["source"])):
-                pairs[a, b] = row["jaccard"]
+        a, b = row["source"], row["other"]
+        if a != b and defined(row["jaccard"]):
+            pairs[a, b] = pairs[b, a] = row["jaccard"]
     return [{"source": a, "other": b, "jaccard": share} for (a, b), share in pairs.items()]
 
 

@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rote.annotate import words
+from rote.annotate.glyphs import fold, fold_texts
 from rote.compare.intervals import shares
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import parse_json
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of, starts_of
 from rote.core.metric import LONGEST_NGRAM, Values, Work, check_options, is_given, option
 from rote.core.ngrams import ONCE
 from rote.core.progress import several
 from rote.core.sample import Need, RawText, Sample, Take
 from rote.measure import compression
+from rote.measure._template_windows import (
+    Chosen,
+    Windows,
+    reaching_top,
+    sentence_ends,
+    windows,
+    windows_by_length,
+)
 from rote.models.options import how_to_run, run_option
 from rote.search.open_models import model_signatures
-
-if TYPE_CHECKING:
-    from rote.measure._template_windows import Chosen, Windows
-
-
-import re
-from dataclasses import replace
-from functools import lru_cache
-from itertools import pairwise
-
-from numpy.typing import NDArray
-
-from rote.annotate import words
-from rote.annotate.glyphs import fold
-from rote.core.layer import items_of, starts_of
-from rote.measure._template_windows import Chosen, Windows, sentence_ends, windows
+from rote.search.reference_corpus import name_indexes, reference_signature
 
 _WHITE_SPACE = Need("word", "whitespace")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `templates`."""
-
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
         "how it is computed: exactly, as the paper prints it, or as the diversity package does",
@@ -173,14 +170,17 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
     layer, word = (sample.layer(Need(name, spans=True)) for name in (options.layer, "word"))
-    windows = windows_for(layer, options.n, options)
+    windows = next(windows_of(layer, (options.n,), options))
     work.progress(0.8)
+    raw = plain = sample.text()
+    if options.variant != "exact":
+        plain = RawText.of(fold_texts(raw.strings()).texts)
     fixed, origin = _fixed_templates(layer, windows, options, work.groups)
     return Rows(
         layer=layer,
         word=word,
-        raw=sample.text(),
-        plain=_plain(sample.text(), options),
+        raw=raw,
+        plain=plain,
         words=sample.words,
         lengths=_lengths(sample, word, options),
         windows=windows,
@@ -191,24 +191,10 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     )
 
 
-def _plain(raw: RawText, options: Options) -> RawText:
-    if options.variant == "exact":
-        return raw
-    from rote.annotate.glyphs import fold_texts
-
-    return RawText.of(fold_texts(raw.strings()).texts)
-
-
-def windows_for(layer: Layer, n: int, options: Options) -> Windows:
-    """The n-grams of a layer as the variant counts them."""
-    return next(windows_of(layer, (n,), options))
-
-
 def windows_of(layer: Layer, lengths: Sequence[int], options: Options) -> Iterator[Windows]:
-    """The same for several lengths."""
+    """The n-grams of a layer as the variant counts them."""
     if options.variant == "package":
         return (package_windows(layer, n) for n in lengths)
-    from rote.measure._template_windows import sentence_ends, windows_by_length
 
     # Given templates count wherever they stand, even if that is only once.
     singles = options.by_sentence or options.variant == "paper" or options.min_count < 2
@@ -249,7 +235,7 @@ def template_values(rows: Rows, take: Take, options: Options) -> Values:
 
 
 def counted_of_many(rows: Rows, takes: Sequence[Take], options: Options) -> dict[str, Floats]:
-    """`counted` of many groups (variant exact)."""
+    """`template_values` of many groups (variant exact)."""
     if rows.fixed is not None:
         each = [template_values(rows, take, options) for take in takes]
         return {name: np.array([values[name] for values in each]) for name in each[0]}
@@ -271,10 +257,9 @@ def counted_in_texts(rows: Rows, options: Options) -> dict[str, Floats]:
         return {}
     columns = {name: np.full(len(rows.words), np.nan) for name in ("per_token", "distinct")}
     for take in rows.groups.values():
-        counts, different = rows.windows.every.occurrences(take, templates_of(rows, take, options))
-        with np.errstate(invalid="ignore"):
-            columns["per_token"][take] = counts / rows.words[take]
-        columns["distinct"][take] = different
+        values = contributions(rows, take, options)
+        for name, column in columns.items():
+            column[take] = values[name]
     return columns
 
 
@@ -313,7 +298,6 @@ def _select(layer: Layer, windows: Windows, take: Take, options: Options) -> Cho
     """A group's own templates; the paper and the package break ties by what they saw first."""
     if options.variant == "exact":
         return windows.templates(take, options.top, options.min_count)
-
     return first_seen(windows, layer, take, options.top)
 
 
@@ -379,8 +363,6 @@ def signed_set(name: str) -> str:
 
 def signed_corpora(corpora: Any) -> tuple[str, ...]:
     """What the signature says of corpora: their names, and which documents they hold."""
-    from rote.search.reference_corpus import name_indexes, reference_signature
-
     signatures = []
     for name, index in name_indexes(corpora):
         signature = str(reference_signature(str(index) if isinstance(index, Path) else index))
@@ -650,9 +632,7 @@ def first_seen(windows: Windows, layer: Layer, take: Take, top: int) -> Chosen:
     """The `top` most frequent n-grams of these texts; of equal ones, those that are seen first."""
     counts, _ = windows.tally(layer, take)
     there = np.flatnonzero(counts)
-    if len(there) > top:
-        last = np.partition(counts[there], len(there) - top)[len(there) - top]
-        there = there[counts[there] >= last]
+    there = there[reaching_top(counts[there], top)]
     places, which = windows.places(layer, take, there)
     first = places[np.unique(which, return_index=True)[1]]
     return there[np.lexsort((first, -counts[there]))][:top]
@@ -671,16 +651,13 @@ def treebank_lengths(word: Layer, raw: RawText) -> Integers:
         sentences += [letters[a:b] for a, b in pairwise(bounds)]
         owners += [text] * (len(bounds) - 1)
         first = last
-    tokens = words.get("treebank")([_marks_apart(fold(sentence)) for sentence in sentences])
+    stops_apart = (_LAST_STOP.sub(" . ", fold(sentence)) for sentence in sentences)
+    spaced = [_MARKS.sub(r" \g<0> ", _STOPS.sub(" ... ", sentence)) for sentence in stops_apart]
+    tokens = words.get("treebank")(spaced)
     counts = tokens.text_ends - tokens.text_starts
     lengths = np.zeros(len(word), np.int64)
     np.add.at(lengths, owners, counts)
     return lengths
-
-
-def _marks_apart(sentence: str) -> str:
-    spaced = _STOPS.sub(" ... ", _LAST_STOP.sub(" . ", sentence))
-    return _MARKS.sub(r" \g<0> ", spaced)
 
 
 def _different(first: Integers, second: Integers, kinds: int) -> tuple[Integers, Integers]:

@@ -84,7 +84,6 @@ class Windows:
         return _most_frequent(self.every.counts(take), top, min_count)
 
     def grams(self, layer: Layer, chosen: Chosen) -> list[tuple[str, ...]]:
-        """The items of n-grams."""
         ids = layer.ids[self.first[chosen][:, None] + np.arange(self.n)]
         return [tuple(layer.vocabulary[i] for i in row) for row in ids.tolist()]
 
@@ -94,11 +93,7 @@ class Windows:
         texts = np.unique(np.concatenate(takes))
         pooled = self.every.counts(texts)
         candidates = min(len(pooled), _CANDIDATES * top)
-        least = (
-            int(np.partition(pooled, len(pooled) - candidates)[len(pooled) - candidates])
-            if candidates
-            else 0
-        )
+        least = int(_last_of_largest(pooled, candidates)) if candidates else 0
         frequent = self.every.only(texts, np.flatnonzero(pooled >= max(least, min_count)))
         rows = frequent.template_sums(takes, top, min_count)
         if least > min_count:
@@ -205,11 +200,22 @@ def _listing(
     )
 
 
+def _last_of_largest(counts: Integers, top: int) -> np.int64:
+    """The smallest of the `top` largest numbers."""
+    place = len(counts) - top
+    return np.int64(np.partition(counts, place)[place])
+
+
+def reaching_top(counts: Integers, top: int) -> Integers:
+    """The places of the `top` largest numbers, and of all that tie with the last of them."""
+    if len(counts) <= top:
+        return np.arange(len(counts))
+    return np.flatnonzero(counts >= _last_of_largest(counts, top))
+
+
 def _most_frequent(counts: Integers, top: int, min_count: int) -> Chosen:
     there = np.flatnonzero(counts >= min_count)
-    if len(there) > top:
-        last = np.partition(counts[there], len(there) - top)[len(there) - top]
-        there = there[counts[there] >= last]
+    there = there[reaching_top(counts[there], top)]
     # Stable: equal counts stay in the order of the numbers, which is that of the items.
     return there[np.argsort(-counts[there], kind="stable")][:top]
 
@@ -433,6 +439,11 @@ class Example:
     sentence: str
     sentence_start: int
 
+    @property
+    def row(self) -> dict[str, int | str]:
+        names = ("start", "end", "sentence", "sentence_start")
+        return {name: getattr(self, name) for name in names}
+
 
 @dataclass(frozen=True, slots=True)
 class MatchReader:
@@ -444,7 +455,6 @@ class MatchReader:
     n: int
 
     def texts(self, places: Places) -> Integers:
-        """The number of the text that holds each place."""
         return np.searchsorted(self.layer.text_ends, places, side="right").astype(np.int64)
 
     def matches(self, groups: Sequence[Places]) -> list[Read]:
@@ -461,7 +471,9 @@ class MatchReader:
             counts = np.ones(len(places), np.int64)
             if aligned:
                 places, counts = self._same_words(places)
-                places, counts = _most_frequent_strings(places, counts)
+                # Those that can be among the most frequent.
+                frequent = reaching_top(counts, MATCHES)
+                places, counts = places[frequent], counts[frequent]
             snippets.append(places)
             weights.append(counts)
         spelled = iter(self._spelled(_concatenate(snippets)))
@@ -544,15 +556,6 @@ class MatchReader:
         return _cut_before(text, begin_char, start), _cut_after(text, end, right)
 
 
-def _most_frequent_strings(places: Places, counts: Integers) -> tuple[Places, Integers]:
-    """Those that can be among the most frequent: all that tie with the last stay in."""
-    if len(counts) <= MATCHES:
-        return places, counts
-    least = np.partition(counts, len(counts) - MATCHES)[len(counts) - MATCHES]
-    frequent = counts >= least
-    return places[frequent], counts[frequent]
-
-
 def _concatenate(groups: Sequence[Places]) -> Places:
     return np.concatenate((np.empty(0, np.int64), *groups))
 
@@ -562,8 +565,7 @@ def _cut_before(text: str, characters: int, start: int) -> int:
     first = max(characters, start - _AROUND)
     if first == characters:
         return characters
-    inside = next((i for i in range(first, start) if text[i - 1].isspace()), first)
-    return inside
+    return next((i for i in range(first, start) if text[i - 1].isspace()), first)
 
 
 def _cut_after(text: str, end: int, right: int) -> int:

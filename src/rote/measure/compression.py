@@ -24,7 +24,7 @@ import struct
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import zstandard
@@ -36,12 +36,9 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets, layer_words, starts_of
 from rote.core.metric import Metric, Value, Values, Work, check_options, option
+from rote.core.ngrams import Postings, TextGroups, number_ngrams, number_pairs
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
-
-if TYPE_CHECKING:
-    from rote.core.ngrams import Postings
-
 
 CODECS = ("gzip", "xz", "zstd")
 CHUNK = 4 * 1024 * 1024
@@ -71,8 +68,6 @@ Bytes: TypeAlias = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `compression`."""
-
     variant: Literal["exact", "package"] = option(
         "exact", "how it is computed: exact definition, or what the diversity package computes"
     )
@@ -92,7 +87,6 @@ class Options:
 
 class Compressor(Protocol):
     def compress(self, data: Any, /) -> bytes: ...
-
     def flush(self) -> bytes: ...
 
 
@@ -152,7 +146,6 @@ def _rows(sample: Sample, options: Options) -> Rows:
         starts = starts_of(raw.ends)
         columns = Rows(raw.ends - starts, raw.data, starts, raw.ends, None)
         return _with_postings(columns, BYTES_IN_NGRAM) if sample.windowed else columns
-
     layer = sample.layer(Need(options.layer))
     encoded = [entry.encode("utf-8", "surrogatepass") for entry in layer.vocabulary]
     words = np.frombuffer(bytearray(b"".join(encoded)), np.uint8)
@@ -169,8 +162,6 @@ def _rows(sample: Sample, options: Options) -> Rows:
 
 
 def _with_postings(rows: Rows, n: int) -> Rows:
-    from rote.core.ngrams import Postings, number_ngrams, number_pairs
-
     ids, ends, half = rows.column.astype(np.int32), rows.ends, n // 2
     present = np.flatnonzero(np.bincount(ids, minlength=1))
     if (kinds := len(present) ** half) <= MOST_HALVES:
@@ -201,7 +192,7 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
             continue
         pieces = _pieces(rows, take, ord(" ") if options.variant == "package" else ord("\n"))
         if options.variant == "package" and codec == "gzip":
-            values[name] = size / _size_after_two(pieces, GZIP_LEVEL)
+            values[name] = size / _size_after_two(pieces)
         else:
             values[name] = size / _size_after(pieces, _compressor(codec, size))
     return values
@@ -223,8 +214,6 @@ def many(
     if rows.postings is None:
         ratios = np.array([_zstd_ratio(rows, take) for take in takes])
     else:
-        from rote.core.ngrams import TextGroups
-
         groups = TextGroups.of(takes)
         sizes = groups.sums(rows.lengths)[0]
         ratios = shares(sizes, rows.postings.distinct(groups).astype(np.float64))
@@ -286,7 +275,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 
 def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:
     """The joined texts in pieces of some megabytes, so that memory stays flat."""
-
     ends = np.cumsum(rows.lengths[take] + 1)
     first = 0
     while first < len(take):
@@ -294,12 +282,11 @@ def _pieces(rows: Rows, take: Take, separator: int) -> Iterator[Bytes]:
         last = max(int(np.searchsorted(ends, before + CHUNK)), first + 1)
         size = int(ends[last - 1]) - before
         part = take[first:last]
+        columns = (rows.column, rows.starts, rows.ends)
         if rows.spelling is None:
-            piece = raw_texts(rows.column, rows.starts, rows.ends, part, size, separator)
+            piece = raw_texts(*columns, part, size, separator)
         else:
-            piece = spelled_texts(
-                rows.column, rows.starts, rows.ends, *rows.spelling, part, size, separator
-            )
+            piece = spelled_texts(*columns, *rows.spelling, part, size, separator)
         # The separator stands between texts, not after the last one.
         yield piece if last < len(take) else piece[:-1]
         first = last
@@ -327,10 +314,10 @@ def _size_after(pieces: Iterator[Bytes], compressor: Compressor) -> int:
     return size + len(compressor.flush())
 
 
-def _size_after_two(pieces: Iterator[Bytes], level: int) -> int:
+def _size_after_two(pieces: Iterator[Bytes]) -> int:
     """Bytes of gzip(gzip(x)) in a file whose header holds the package's file name."""
-    first: Compressor = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
-    second: Compressor = zlib.compressobj(level, wbits=GZIP_CONTAINER)
+    first: Compressor = zlib.compressobj(GZIP_LEVEL, wbits=-zlib.MAX_WBITS)
+    second: Compressor = zlib.compressobj(GZIP_LEVEL, wbits=GZIP_CONTAINER)
     compressed_bytes = len(second.compress(INNER_HEADER))
     checksum = size = 0
     for piece in pieces:
@@ -349,12 +336,6 @@ def method(s: Mapping[str, str]) -> str:
         f"The compression ratio of {of} is their size divided by that after {s['codecs']}"
         f"{level}, texts in the order of the input"
     )
-
-
-def says(settings: Mapping[str, str]) -> str:
-    if settings.get("layer") == "pos":
-        return "How well the parts of speech compress: what repeats in grammar, whatever the words."
-    return "How well the texts compress together: what repeats takes less room."
 
 
 METRIC = Metric(
@@ -380,7 +361,11 @@ METRIC = Metric(
     notes=notes,
     order_matters=True,
     permutations=199,
-    says=says,
+    says=lambda settings: (
+        "How well the parts of speech compress: what repeats in grammar, whatever the words."
+        if settings.get("layer") == "pos"
+        else "How well the texts compress together: what repeats takes less room."
+    ),
     section="diversity",
     place=40,
     panel=({}, {"layer": "pos"}),
@@ -388,7 +373,8 @@ METRIC = Metric(
         Headline("gzip", "has texts that compress better", "has texts that compress less"),
         Headline(
             "gzip_pos",
-            *("has grammar that compresses better", "has grammar that compresses less"),
+            "has grammar that compresses better",
+            "has grammar that compresses less",
             noun="compression of tags",
             detail=True,
         ),

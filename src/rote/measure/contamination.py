@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.compare.clusters import share_interval
 from rote.compare.intervals import mean, mean_error, shares
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
@@ -47,22 +48,12 @@ from rote.core.result import Result
 from rote.core.sample import SEVERAL, Need, Sample, Take
 from rote.core.table import Column, Pivot, Table, make_columns
 from rote.corpus import read_option
+from rote.measure._overlap_partition import count_flagged
 from rote.measure._text_means import count_note
+from rote.search import reference_corpus
 from rote.search.part_matcher import SCORE, MatchOptions
-from rote.search.reference_corpus import (
-    EXACT,
-    FOLDED,
-    NEAR,
-    NO_CORPUS,
-    ItemParts,
-    MatchedPassage,
-    corpus_option,
-    find_passages,
-    split_parts,
-)
 
 if TYPE_CHECKING:
-    from rote.core.layer import Layer
     from rote.index.index import Index
     from rote.search.meaning.index_matches import ItemMeaning
 
@@ -70,7 +61,7 @@ CONTAMINATED, TOUCHED, CLEAN, SHORT = "contaminated", "touched", "clean", "too s
 REWORDED, FACTS = "reworded", "other_facts"
 LOWER, MEANING = "lower", "meaning"
 CHANCE = 0.001
-_FOUND = (None, NEAR, FOLDED, EXACT)
+_FOUND = (None, reference_corpus.NEAR, reference_corpus.FOLDED, reference_corpus.EXACT)
 _CONTEXT = 60
 
 
@@ -85,9 +76,7 @@ def _sign_meaning(is_asked: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `contamination`."""
-
-    corpus: str | None = corpus_option()
+    corpus: str | None = reference_corpus.corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
     n: tuple[int, ...] = option(
@@ -165,11 +154,11 @@ class Rows:
     judged: NDArray[np.bool_]
     occurrence: Integers
     part: Integers
-    parts: ItemParts
-    passages: Mapping[int, MatchedPassage]
-    index: Index | None
+    parts: reference_corpus.ItemParts
     together: Integers
     """Items with the same number belong together."""
+    index: Index | None = None
+    passages: Mapping[int, reference_corpus.MatchedPassage] = field(default_factory=dict)
     meanings: Mapping[int, ItemMeaning] = field(default_factory=dict)
     """Of items, what says the same in other words."""
 
@@ -180,22 +169,20 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     short, long = options.n
-    return (
+    values = [
         Value("contaminated", "items that are contaminated", "repetitive", "neither", True),
         Value("near", "items that are nearly there", "neither", "neither", True),
         Value("touched", "items that are touched", "neither", "neither", True),
         Value(f"found_{short}", f"{short}-grams of an item found", "repetitive", "neither", True),
         Value(f"found_{long}", f"{long}-grams of an item found", "repetitive", "neither", True),
         Value("longest", "longest run found, in words", "repetitive", "length"),
-        *(
-            (
-                Value("reworded", "items found in other words", "neither", "neither", True),
-                Value("other_facts", "items found with other facts", "neither", "neither", True),
-            )
-            if options.meaning
-            else ()
-        ),
-    )
+    ]
+    if options.meaning:
+        values += [
+            Value("reworded", "items found in other words", "neither", "neither", True),
+            Value("other_facts", "items found with other facts", "neither", "neither", True),
+        ]
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -204,63 +191,40 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.search.reference_corpus import check_reference_corpus
-
         layers = tuple(layer for layer in options.layers if layer != MEANING)
-        check_reference_corpus(options.corpus, layers, signature)
+        reference_corpus.check_reference_corpus(options.corpus, layers, signature)
         if options.meaning:
-            from rote.search.reference_corpus import check_meanings
-
-            check_meanings(options.corpus)
+            reference_corpus.check_meanings(options.corpus)
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    parts = split_parts(sample.layer(Need(options.layer, spans=True)), sample.text())
+    parts = reference_corpus.split_parts(
+        sample.layer(Need(options.layer, spans=True)), sample.text()
+    )
     layer, count = parts.layer, len(sample)
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.corpus:
         nothing, no = np.zeros(count, np.int64), np.zeros(count, np.bool_)
-        first_lengths = lengths[np.searchsorted(parts.item, np.arange(count))]
-        shares_by_n = dict.fromkeys(options.n, np.full(count, np.nan))
-        return Rows(
-            first_lengths,
-            nothing,
-            nothing,
-            shares_by_n,
-            no,
-            nothing,
-            nothing,
-            parts,
-            {},
-            None,
-            nothing,
-        )
-    from rote.search.reference_corpus import longest_matches, open_reference_index
-
-    index = open_reference_index(options.corpus, options.layers, work.reporter)
-    runs = longest_matches(index, layer, work)
-    first = np.array(
-        [
-            s.start + (int(runs[s].argmax()) if s.stop > s.start else 0)
-            for s in map(layer.slice, range(len(layer)))
-        ],
-        np.int64,
-    )
+        firsts = lengths[np.searchsorted(parts.item, np.arange(count))]
+        unknown = dict.fromkeys(options.n, np.full(count, np.nan))
+        return Rows(firsts, nothing, nothing, unknown, no, nothing, nothing, parts, nothing)
+    index = reference_corpus.open_reference_index(options.corpus, options.layers, work.reporter)
+    runs = reference_corpus.longest_matches(index, layer, work)
+    slices = map(layer.slice, range(len(layer)))
+    # Of a part without words the place where it would stand.
+    first = np.array([s.start + np.append(runs[s], 0).argmax() for s in slices], np.int64)
     longest = np.where(lengths > 0, np.append(runs, 0)[first], 0)
-    shares_by_n = {}
-    for n in options.n:
-        cumulative: Integers = np.concatenate(([0], np.cumsum(runs >= n)))
-        every = np.maximum(lengths - n + 1, 0)
-        number = cumulative[layer.text_ends] - cumulative[layer.text_starts]
-        shares_by_n[n] = shares(number, every)
+    shares_by_n = {n: shares(*count_flagged(layer, n, runs >= n)) for n in options.n}
     short, long = (np.nan_to_num(shares_by_n[n], nan=-1.0) for n in options.n)
     unsure = np.flatnonzero((longest < lengths) & (short < options.share))
     rule = MatchOptions(share=options.near, min_words=options.n[0])
-    judged, passages = find_passages(index, layer, unsure, rule)
-    exact = np.where((longest == lengths) & (lengths > 0), _FOUND.index(EXACT), 0)
+    judged, passages = reference_corpus.find_passages(index, layer, unsure, rule)
+    exact = np.where((longest == lengths) & (lengths > 0), _FOUND.index(reference_corpus.EXACT), 0)
     for text, passage in passages.items():
         if passage.score >= options.near:
-            exact[text] = _FOUND.index(FOLDED if passage.folded else NEAR)
+            exact[text] = _FOUND.index(
+                reference_corpus.FOLDED if passage.folded else reference_corpus.NEAR
+            )
     # The part that counts stands last of its item's own: of those that can be judged the one that
     # is held most.
     rank = np.select([short >= options.share, exact > 0, long > 0], [3, 2, 1], 0)
@@ -272,15 +236,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
         is_verbatim = (short[best] >= options.share) | (exact[best] > 0)
         wanted = np.flatnonzero(judged & ~is_verbatim[parts.item])
-        texts = [sample.text().string(item).split(SEVERAL) for item in range(count)]
-        strings = [text for item in texts for text in item]
-        reworded = find_reworded(
-            index.on(work.jobs),
-            [strings[part] for part in wanted.tolist()],
-            parts.item[wanted],
-            options.chance,
-            work.reporter,
-        )
+        strings = SEVERAL.join(sample.text().strings()).split(SEVERAL)
+        sought = [strings[part] for part in wanted.tolist()], parts.item[wanted]
+        reworded = find_reworded(index.on(work.jobs), *sought, options.chance, work.reporter)
         meanings = {
             item: replace(meaning, part=int(wanted[meaning.part]))
             for item, meaning in reworded.items()
@@ -295,9 +253,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         exact[best],
         best,
         parts,
-        passages,
-        index,
         np.where(strata >= 0, strata, -1 - np.arange(count)),
+        index,
+        passages,
         meanings,
     )
 
@@ -307,7 +265,7 @@ def verdicts(rows: Rows, options: Options) -> list[str]:
     short, long = (np.nan_to_num(rows.shares[n]) for n in options.n)
     kinds = np.select(
         [~rows.judged, short >= options.share, rows.occurrence > 0, long > 0],
-        [SHORT, CONTAMINATED, NEAR, TOUCHED],
+        [SHORT, CONTAMINATED, reference_corpus.NEAR, TOUCHED],
         CLEAN,
     )
     return [str(kind) for kind in kinds]
@@ -325,34 +283,26 @@ def intervals(
     rows: Rows, take: Take, options: Options, level: float
 ) -> Mapping[str, tuple[float, float]]:
     """Shares of items: none of 3,000 is not surely none."""
-    from rote.compare.clusters import share_interval
-
-    columns = per_text(rows, options)
-    return {
-        name: share_interval(columns[name][take], rows.together[take], level)
-        for name in (CONTAMINATED, NEAR, TOUCHED, *((REWORDED, FACTS) if options.meaning else ()))
-    }
+    meanings = (REWORDED, FACTS) if options.meaning else ()
+    names = (CONTAMINATED, reference_corpus.NEAR, TOUCHED, *meanings)
+    columns, together = per_text(rows, options), rows.together[take]
+    return {name: share_interval(columns[name][take], together, level) for name in names}
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
     """Means over items are the values, so these are the values of each item."""
-    judged = rows.judged
     verdict = np.array(verdicts(rows, options))
     known = rows.lengths > 0 if rows.index is not None else np.zeros(len(rows.lengths), bool)
+    columns = {name: verdict == name for name in (CONTAMINATED, reference_corpus.NEAR, TOUCHED)}
+    columns |= {f"found_{n}": rows.shares[n] for n in options.n}
+    columns["longest"] = np.where(known, rows.longest, np.nan)
+    if options.meaning:
+        columns[REWORDED] = _reworded(rows, other_facts=False)
+        columns[FACTS] = _reworded(rows, other_facts=True)
+    # Verdicts are flags.
     return {
-        "contaminated": np.where(judged, verdict == CONTAMINATED, np.nan),
-        "near": np.where(judged, verdict == NEAR, np.nan),
-        "touched": np.where(judged, verdict == TOUCHED, np.nan),
-        **{f"found_{n}": rows.shares[n] for n in options.n},
-        "longest": np.where(known, rows.longest, np.nan),
-        **(
-            {
-                REWORDED: np.where(judged, _reworded(rows, other_facts=False), np.nan),
-                FACTS: np.where(judged, _reworded(rows, other_facts=True), np.nan),
-            }
-            if options.meaning
-            else {}
-        ),
+        name: np.where(rows.judged, column, np.nan) if column.dtype == np.bool_ else column
+        for name, column in columns.items()
     }
 
 
@@ -366,7 +316,7 @@ def _reworded(rows: Rows, *, other_facts: bool) -> NDArray[np.bool_]:
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if rows.index is None:
-        return [NO_CORPUS]
+        return [reference_corpus.NO_CORPUS]
     short, long = options.n
     why = f"items cannot be judged: fewer than {several(short, 'word')}, or common words alone"
     lines = count_note(~rows.judged[take], why)
@@ -383,8 +333,6 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
     """Every item with its verdict; the evidence where at least a shorter n-gram is held."""
     if rows.index is None:
         return {}
-    from rote.search.reference_corpus import describe_passage, describe_span
-
     nothing = dict.fromkeys(("count", "document", "author", "start", "end"))
     nothing |= dict.fromkeys(("before", "match", "after"))
     judged, items, parts = verdicts(rows, options), [], rows.parts
@@ -395,13 +343,18 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             first, last = int(rows.first[item]), int(rows.first[item] + rows.longest[item])
             passage = rows.passages.get(part)
             if rows.longest[item] and (
-                rows.longest[item] >= options.n[0] or _FOUND[rows.occurrence[item]] == EXACT
+                rows.longest[item] >= options.n[0]
+                or _FOUND[rows.occurrence[item]] == reference_corpus.EXACT
             ):
-                evidence = describe_span(rows.index, rows.layer, first, last, _CONTEXT)
+                evidence = reference_corpus.describe_span(
+                    rows.index, rows.layer, first, last, _CONTEXT
+                )
                 evidence["text_start"] = int(rows.layer.starts[first] - parts.offset[part])
                 evidence["text_end"] = int(rows.layer.ends[last - 1] - parts.offset[part])
             elif rows.occurrence[item] and passage is not None:
-                evidence = describe_passage(rows.index, rows.layer.name, passage, _CONTEXT)
+                evidence = reference_corpus.describe_passage(
+                    rows.index, rows.layer.name, passage, _CONTEXT
+                )
             items.append(
                 {
                     "source": source,
@@ -474,10 +427,9 @@ def _explained(rows: Sequence[Mapping[str, Any]], result: Result) -> str:
 
 
 _MEANING_COLUMNS = (
-    *(Column("source"), Column("id", "item")),
-    Column("p", kind="number"),
+    *make_columns("source id=item p:number"),
     Column("similarity", kind="number", decimals=2),
-    *(Column("document"), Column("text", "the item", kind="text")),
+    *make_columns("document text=the_item:text"),
 )
 _LAYOUT = (
     Table(

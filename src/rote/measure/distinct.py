@@ -17,6 +17,7 @@ are; without `doc_id` all texts of a source answer one prompt, and `distinct` gr
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,6 +26,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.intervals import mean, mean_error
+from rote.compare.resampling import rank_in_groups
 from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.errors import InputError, OptionError
@@ -40,8 +42,6 @@ from rote.measure._likeness import ABOVE, Likeness, scored, within_sets
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `distinct`."""
-
     partition: str | None = option(
         None, "field that says which answers to a prompt are the same", metavar="FIELD"
     )
@@ -140,7 +140,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Answers:
         classes = np.unique(sample.text(options.partition).strings(), return_inverse=True)[1]
         alike = classes[pairs.first] == classes[pairs.second]
     else:
-        # Undefined: too short to be scored, and then the same only if it is the same.
+        # Undefined: too short to be scored, and then the same only if it holds the same items.
         score = scored(sample, options.how, pairs, work)[options.like]
         alike = score > options.threshold
         unknown = np.isnan(score)
@@ -148,7 +148,7 @@ def rows(sample: Sample, options: Options, work: Work) -> Answers:
     for first, second in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
         same[begin[first] + place[first] * width[first] + place[second]] = alike
     quality = _numbers(sample.text(options.quality), options.quality) if options.quality else None
-    k = options.k or _most_common(sizes)
+    k = options.k or int(statistics.multimode(sorted(sizes[sizes > 1].tolist()) or [1])[-1])
     return Answers(sets, place, begin, width, same, quality, k, prompts)
 
 
@@ -231,15 +231,6 @@ def _sizes(sets: Integers, source: Integers) -> Integers:
     return np.unique(both, axis=1, return_counts=True)[1]
 
 
-def _most_common(sizes: Integers) -> int:
-    """The most frequent size above 1; of several the largest."""
-    several = sizes[sizes > 1]
-    if not len(several):
-        return 1
-    numbers, counts = np.unique(several, return_counts=True)
-    return int(numbers[counts == counts.max()][-1])
-
-
 def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
     """Place of each text in its set, where the square of its set begins, and how wide it is."""
     order = np.argsort(sets, kind="stable")
@@ -248,8 +239,8 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
     widths = np.where(sets[order[begins]] >= 0, sizes, 0)
     if int((widths**2).sum()) > 4_000_000_000:
         raise OptionError("too many answers to one prompt to compare all: take fewer with --sample")
-    place, begin, width = (np.zeros(len(sets), np.int64) for _ in range(3))
-    place[order] = np.arange(len(sets)) - np.repeat(begins, sizes)
+    place = rank_in_groups(order, sets)
+    begin, width = np.empty(len(sets), np.int64), np.empty(len(sets), np.int64)
     begin[order] = np.repeat(np.cumsum(widths**2) - widths**2, sizes)
     width[order] = np.repeat(widths, sizes)
     return place, begin, width, int((widths**2).sum())
@@ -258,11 +249,8 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
 def _is_equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
     """Whether two texts hold the same items."""
     layer = sample.layer(options.how.needs[0])
-    answers = [
-        np.array_equal(layer.ids[layer.slice(int(a))], layer.ids[layer.slice(int(b))])
-        for a, b in zip(first, second)
-    ]
-    return np.array(answers, np.bool_)
+    pairs = ((layer.ids[layer.slice(int(text))] for text in pair) for pair in zip(first, second))
+    return np.array([np.array_equal(*pair) for pair in pairs], np.bool_)
 
 
 def _numbers(raw: RawText, field: str) -> Floats:

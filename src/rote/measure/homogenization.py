@@ -36,8 +36,10 @@ from rote.core.arrays import Flags, Floats, Integers
 from rote.core.errors import OptionError, UnknownName
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import Metric, Value, Values, Work, check_options, members, option, owners
+from rote.core.ngrams import number_ngrams, shared_sets
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
+from rote.measure import _pair_kernels as kernels
 from rote.measure._text_means import count_note
 from rote.run import side_by_side
 
@@ -53,8 +55,6 @@ Ngrams: TypeAlias = tuple[Ids, Ids, Offsets, int]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `homogenization`."""
-
     variant: Literal["exact", "package"] = option(
         "exact", "how it is computed: exact definition, or what the diversity package computes"
     )
@@ -134,8 +134,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
     """Two texts are scored in one of several windows, and in another with the next text: over all
     pairs, each text shows every window."""
-    from rote.measure._pair_kernels import keep_rows
-
     names = given(options)
     versions = [_texts(sample, options) for sample in windows]
     texts, count = versions[0], len(windows[0])
@@ -152,7 +150,7 @@ def blend(windows: Sequence[Sample], options: Options, work: Work) -> Rows:
     score = _scorer(versions, order, names, sources, reference)
     for first, block in _scored_blocks(score, count, work.jobs):
         for name, scores in block.items():
-            keep_rows(pairs[name], scores, first, order)
+            kernels.keep_rows(pairs[name], scores, first, order)
         remaining = max(count - first - ROWS_AT_A_TIME, 0)
         work.progress(1.0 - (remaining / count) ** 2)
     return Rows(texts, sources, reference, pairs, resamplable=True, threads=work.jobs)
@@ -176,21 +174,20 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`reduce` of many groups: each pair is looked at once for all of them."""
-    from rote.measure._pair_kernels import pair_sums
-
     every, membership = members([_chosen(rows, take, options) for take in takes])
     counts = membership.sum(axis=0)
     pairs = np.where(counts > 1, counts * (counts - 1) / 2, np.nan)
     values = {}
     for name in (name for name in given(options) if name in names):
-        values[name] = pair_sums(rows.pairs[name], len(rows.sources), every, membership) / pairs
+        values[name] = (
+            kernels.pair_sums(rows.pairs[name], len(rows.sources), every, membership) / pairs
+        )
         if options.variant == "package":
             values[name][values[name] == 0] = 1.0
     return values
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of the means over pairs."""
     chosen = _chosen(rows, take, options)
     return {name: pair_mean_error(sums) for name, sums in _sums(rows, chosen, options).items()}
 
@@ -206,11 +203,9 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     done = "scored 0 with all others: " if package else "left out: "
     lines = count_note(empty, "texts without words", done)
     remaining = len(take) - (0 if package else int(empty.sum()))
-    if remaining > options.max_texts:
-        lines.append(
-            f"all pairs of {options.max_texts:,} texts drawn at random from {remaining:,} "
-            "(max_texts)"
-        )
+    if remaining > (most := options.max_texts):
+        drawn = f"{most:,} texts drawn at random from {remaining:,}"
+        lines.append(f"all pairs of {drawn} (max_texts)")
     if remaining < 2:
         lines.append("fewer than two texts: there is no pair to compare")
     return lines
@@ -222,12 +217,9 @@ def _need(options: Options) -> Need:
 
 def _ngrams(ids: Ids, starts: Offsets, ends: Offsets, kinds: int) -> tuple[Ngrams, ...]:
     """For n = 1 to 4 what `invert` needs: n-grams that several texts hold, with counts."""
-    from rote.core.ngrams import number_ngrams, shared_sets
-    from rote.measure._pair_kernels import BLEU_LENGTHS
-
     return tuple(
         shared_sets(numbers, starts, ends, n, repeated)
-        for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, BLEU_LENGTHS)
+        for n, numbers, repeated, _ in number_ngrams(ids, starts, ends, kinds, kernels.BLEU_LENGTHS)
     )
 
 
@@ -245,11 +237,9 @@ def _chosen(rows: Rows, take: Take, options: Options) -> Take:
 
 def _sums(rows: Rows, chosen: Take, options: Options) -> dict[str, Floats]:
     """By score: the sum of each chosen text's scores with the other chosen ones."""
-    from rote.measure._pair_kernels import row_sums
-
     if rows.resamplable:
         count = len(rows.texts.starts)
-        return {name: row_sums(pairs, count, chosen) for name, pairs in rows.pairs.items()}
+        return {name: kernels.row_sums(pairs, count, chosen) for name, pairs in rows.pairs.items()}
     key = hashlib.blake2b(chosen.tobytes()).digest()
     with rows.lock:  # the value and its error ask for the same sums: score the pairs once
         if key not in rows.scored:
@@ -291,29 +281,25 @@ def _scorer(
     reference: int,
 ) -> Callable[[int], dict[str, Floats]]:
     """A function that scores the block of rows that starts at the given text."""
-    from rote.measure._pair_kernels import bleu_rows, invert, match_rows
     from rote.measure._subsequences import rouge_rows
 
-    sources_of_texts, offset = (
-        sources[chosen],
-        np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])]),
-    )
+    offset = np.cumsum([0, *(len(texts.ids) for texts in versions[:-1])])
     ids = np.concatenate([texts.ids for texts in versions])
     starts = np.stack([texts.starts[chosen] + at for texts, at in zip(versions, offset)])
     ends = np.stack([texts.ends[chosen] + at for texts, at in zip(versions, offset)])
     few = versions[:: max(1, len(versions) // BLEU_VERSIONS)][:BLEU_VERSIONS]
-    lists = [[invert(*ngrams, chosen) for ngrams in texts.ngrams] for texts in few]
+    lists = [[kernels.invert(*ngrams, chosen) for ngrams in texts.ngrams] for texts in few]
 
     def score(first: int) -> dict[str, Floats]:
         last = min(first + ROWS_AT_A_TIME, len(chosen))
         by_name = {}
         if "rouge_l" in names:
             words = (ids, starts, ends, versions[0].kinds, chosen)
-            by_name["rouge_l"] = rouge_rows(*words, sources_of_texts, reference, first, last)
+            by_name["rouge_l"] = rouge_rows(*words, sources[chosen], reference, first, last)
         if "bleu" in names:
             for number, (texts, parts) in enumerate(zip(few, lists)):
-                matches = np.stack([match_rows(*part, first, last) for part in parts])
-                scores = bleu_rows(matches, texts.lengths[chosen], first)
+                matches = np.stack([kernels.match_rows(*part, first, last) for part in parts])
+                scores = kernels.bleu_rows(matches, texts.lengths[chosen], first)
                 if number == 0:
                     by_name["bleu"] = scores
                     continue
@@ -332,7 +318,6 @@ def _texts(sample: Sample, options: Options) -> Texts:
 
 
 def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
-    """The mean score of each text with the others."""
     sums = _sums(rows, take, options)
     return {name: column / max(len(take) - 1, 1) for name, column in sums.items()}
 

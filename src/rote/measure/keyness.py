@@ -34,6 +34,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rote.annotate import annotators
 from rote.compare.permutation import LEVEL, tested_texts_note
 from rote.core.arrays import Integers
 from rote.core.chart import Chart
@@ -195,8 +196,6 @@ def _signed_patterns(file: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `keyness`."""
-
     of: Literal["phrases", "patterns"] = option(
         "phrases",
         "what is compared: words and phrases, or patterns of grammar",
@@ -345,11 +344,9 @@ def _others(
         elif work.reference is not None and source != work.reference:
             others[source], pattern_names[source] = groups[work.reference], work.reference
         elif work.reference is None and len(groups) > 1:
-            rest = [take for name, take in groups.items() if name != source]
-            others[source] = np.sort(np.concatenate(rest))
-            pattern_names[source] = (
-                next(n for n in groups if n != source) if len(groups) == 2 else _REST
-            )
+            rest = {name: take for name, take in groups.items() if name != source}
+            others[source] = np.sort(np.concatenate(list(rest.values())))
+            pattern_names[source] = next(iter(rest)) if len(rest) == 1 else _REST
     return others, pattern_names
 
 
@@ -364,16 +361,14 @@ def _in_corpus(items: Sequence[Items], options: Options, work: Work) -> list[tup
     for items_of_length in items:
         counts = np.asarray(index.counts(Grams.of(items_of_length.grams), options.layer), np.int64)
         # As if no document were shorter than the n-gram.
-        corpus_counts.append(
-            (counts, max(total - documents * (items_of_length.n - 1), int(counts.sum())))
-        )
+        places = max(total - documents * (items_of_length.n - 1), int(counts.sum()))
+        corpus_counts.append((counts, places))
     return corpus_counts
 
 
 def _patterns(sample: Sample, options: Options) -> Items | None:
     if options.patterns is None:
         return None
-    from rote.annotate import annotators
     from rote.annotate.pieces import Recipe
     from rote.index.index import Index
     from rote.index.segments.writers import build_layer_segment
@@ -401,16 +396,11 @@ def reduce(rows: Counted, take: Take, options: Options, rng: np.random.Generator
     return {"key": covered(rows.layer, rows.items, np.split(key, ends[:-1]), take)}
 
 
-def resample(rows: Counted, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    """Nothing: what is key is known of whole sources alone."""
-    return {}
-
-
 def notes(rows: Counted, take: Take, options: Options) -> list[str]:
     source = grammar.source_of(rows.groups, take)
+    if source not in rows.opposites and len(rows.groups) > 1:
+        return ["this is the reference: nothing to compare it with"]
     if source not in rows.opposites:
-        if len(rows.groups) > 1:
-            return ["this is the reference: nothing to compare it with"]
         return ["nothing to compare with: name a --reference, a --corpus, or give several sources"]
     if source not in rows.contrasts:
         return [f"no item occurs {several(options.min_count, 'time')}"]
@@ -457,9 +447,8 @@ def _phrase_rows(
         held_by = np.concatenate([counts.texts(take) for counts in rows.items])
         allowed &= held_by >= options.min_texts
     (numbers,) = np.nonzero(allowed)
-    order = numbers[
-        np.lexsort((numbers, -np.abs(contrast.z[numbers]), -contrast.strength[numbers]))
-    ]
+    z, strength = contrast.z[numbers], contrast.strength[numbers]
+    order = numbers[np.lexsort((numbers, -np.abs(z), -strength))]
     where = Where(rows.items, rows.layer, take)
     table: list[Row] = []
     for phrase in phrases(grams, where, order, options.top):
@@ -544,7 +533,8 @@ METRIC = Metric(
     options=Options,
     rows=_of_kind(rows, grammar.rows),
     reduce=_of_kind(reduce, grammar.reduce),
-    resample=resample,
+    # What is key is known of whole sources alone.
+    resample=lambda rows, take, options, rng: {},
     citation=(
         "Monroe, Colaresi and Quinn (2008), Fightin' Words; Dunning (1993), Accurate Methods for "
         "the Statistics of Surprise and Coincidence; Guo, Shang and Clavel (2025), Benchmarking "

@@ -25,7 +25,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,13 +43,12 @@ from rote.core.metric import (
     check_options,
     option,
 )
+from rote.core.ngrams import Postings, TextGroups, number_ngrams
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
+from rote.measure import _lexical_kernels as kernels
 from rote.measure._text_means import count_note
-
-if TYPE_CHECKING:
-    from rote.core.ngrams import Postings
 
 UNIQUE_LENGTHS = (1, 2, 3)
 SHORT_FOR_MTLD = 50
@@ -64,8 +63,6 @@ _NEVER = 40.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `lexical`."""
-
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
         "how it is computed: exactly, on the paper's tokens, or as the diversity package does",
@@ -197,11 +194,11 @@ def _words_alone(
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.measure._lexical_kernels import ttr_and_entropy
-
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
-    ttr, entropy = ttr_and_entropy(rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits)
+    ttr, entropy = kernels.ttr_and_entropy(
+        rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits
+    )
     groups = _Groups(rows, [take])
     values = _draw_unique(groups, options, rng)
     values["ttr"] = float(ttr)
@@ -220,7 +217,6 @@ def draw(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> 
 
 
 def _draw_unique(groups: _Groups, options: Options, rng: np.random.Generator) -> Values:
-    """Of one group."""
     rows, (take,), values = groups.rows, groups.takes, Values()
     for n in UNIQUE_LENGTHS:
         seed = rng.integers(0, 2**64, dtype=np.uint64)
@@ -265,11 +261,7 @@ def many(
 
 
 class _Groups:
-    """Many groups of texts at once."""
-
     def __init__(self, rows: Rows, takes: Sequence[Take]) -> None:
-        from rote.core.ngrams import TextGroups
-
         self.rows, self.takes, self.texts = rows, takes, TextGroups.of(takes)
         self._shares: dict[int, Floats] = {}
 
@@ -280,7 +272,6 @@ class _Groups:
         return shares(*self.texts.sums(np.where(defined, column, 0), defined))
 
     def totals(self, n: int) -> Floats:
-        """How many n-grams there are."""
         (totals,) = self.texts.sums(np.maximum(self.rows.ends - self.rows.starts - n + 1, 0))
         return np.asarray(totals)
 
@@ -296,11 +287,9 @@ class _Groups:
 
     def words(self) -> Floats:
         """Type-token ratio and entropy one by one, where there are too many words."""
-        from rote.measure._lexical_kernels import ttr_and_entropy
-
         rows = self.rows
         where, how = (rows.ids, rows.starts, rows.ends), (rows.kinds, rows.bits)
-        return np.array([ttr_and_entropy(*where, take, *how) for take in self.takes])
+        return np.array([kernels.ttr_and_entropy(*where, take, *how) for take in self.takes])
 
     def entropy(self) -> Floats:
         postings, totals = self.rows.postings.get(1), self.totals(1)
@@ -349,15 +338,12 @@ def random_values(rows: Rows, take: Take, options: Options) -> set[str]:
     """Unique-n of texts with more n-grams than are drawn."""
     if options.variant == "package":
         return set()
-    from rote.measure._lexical_kernels import ngram_total
-
-    totals = {n: ngram_total(rows.starts, rows.ends, take, n) for n in UNIQUE_LENGTHS}
+    totals = {n: kernels.ngram_total(rows.starts, rows.ends, take, n) for n in UNIQUE_LENGTHS}
     drawn = {f"unique_{n}" for n, total in totals.items() if total > options.sample_ngrams}
     return drawn | ({"unique"} if drawn else set())
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of the means over texts."""
     names = _of_texts(options) if options.variant != "package" else ()
     return {name: mean_error(rows.texts[name][take]) for name in names}
 
@@ -424,8 +410,6 @@ def _texts(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options, progress: Progress
 ) -> dict[str, Floats]:
     """MATTR, MTLD, HD-D and TTR of every text."""
-    from rote.measure import _lexical_kernels as kernels
-
     columns = {name: np.empty(len(starts)) for name in ("mattr", "mtld", "hdd", "ttr")}
     for first in range(0, len(starts), TEXTS_AT_A_TIME):
         part = slice(first, first + TEXTS_AT_A_TIME)
@@ -447,8 +431,6 @@ def _numbered(
     ids: Ids, starts: Offsets, ends: Offsets, kinds: int, options: Options
 ) -> tuple[dict[int, Postings], tuple[tuple[Ids, int], ...]]:
     """The postings of n-grams, and the numbers of those that are drawn."""
-    from rote.core.ngrams import Postings, number_ngrams
-
     lengths = UNIQUE_LENGTHS if len(ids) <= NUMBERED else ()
     beyond_words = _beyond_words(options)
     last = max((*beyond_words, *lengths), default=0)
@@ -472,19 +454,15 @@ def _beyond_words(options: Options) -> range:
 
 def _unique(rows: Rows, take: Take, n: int, limit: int, seed: np.uint64) -> float:
     """The share of different n-grams among those drawn."""
-    from rote.measure._lexical_kernels import distinct_share, numbered_share
-
     texts = (rows.starts, rows.ends, take)
     if rows.numbers:
         numbers, kinds = rows.numbers[n - 1]
-        return float(numbered_share(numbers, kinds, *texts, n, limit, seed))
-    return float(distinct_share(rows.ids, *texts, n, limit, seed))
+        return float(kernels.numbered_share(numbers, kinds, *texts, n, limit, seed))
+    return float(kernels.distinct_share(rows.ids, *texts, n, limit, seed))
 
 
 def _joined_diversity(rows: Rows, take: Take, longest: int) -> float:
     """N-gram diversity of the chosen texts read as one, as the package reads them."""
-    from rote.core.ngrams import number_ngrams
-
     ids = rows.ids[items_of(rows.starts[take], rows.ends[take])[0]]
     if len(ids) < longest:
         return np.nan

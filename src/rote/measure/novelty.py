@@ -34,20 +34,28 @@ from rote.core.evidence import (
     cut_evidence,
     group_by_source,
 )
-from rote.core.layer import layer_words, starts_of
+from rote.core.layer import Layer, layer_words, starts_of
 from rote.core.metric import Comparison, Metric, Value, Values, Work, check_options, option
 from rote.core.progress import several
 from rote.core.record import Chapter, Headline
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Table, defined, make_columns
+from rote.core.table import Column, Table, defined, distinct, estimate, make_columns
 from rote.core.table import Rows as TableRows
 from rote.corpus import read_option
+from rote.measure._keyness import list_function_words
 from rote.measure._text_means import count_note
-from rote.search.reference_corpus import NO_CORPUS, corpus_option
+from rote.search.reference_corpus import (
+    NO_CORPUS,
+    check_meanings,
+    check_reference_corpus,
+    corpus_option,
+    describe_span,
+    longest_matches,
+    open_reference_index,
+)
 
 if TYPE_CHECKING:
-    from rote.core.layer import Layer
     from rote.index.index import Index
     from rote.search.meaning.near_verbatim import NearSpans
 
@@ -61,16 +69,12 @@ def _curve_rows(rows: TableRows, result: Result) -> TableRows:
     """Without the long n-grams that are new in every source: there the curves are flat."""
     tags = dict(result.signature.settings).get("tags")
     drawn = []
-    for layer in dict.fromkeys(row["layer"] for row in rows):
+    for layer in distinct(rows, "layer"):
         title = f"new n-grams of {'tags' if layer == tags else 'words'}"
-        rows_of_layer = [row for row in rows if row["layer"] == layer]
-        old = [
-            row["n"]
-            for row in rows_of_layer
-            if defined(row["novel"]) and row["novel"] < _NEARLY_ALL
-        ]
-        last = max(old, default=0) + _FLAT
-        drawn += [{**row, "title": title} for row in rows_of_layer if row["n"] <= last]
+        of_layer = [row for row in rows if row["layer"] == layer]
+        known = (row for row in of_layer if defined(row["novel"]) and row["novel"] < _NEARLY_ALL)
+        last = max((row["n"] for row in known), default=0) + _FLAT
+        drawn += [{**row, "title": title} for row in of_layer if row["n"] <= last]
     return drawn
 
 
@@ -137,8 +141,6 @@ def _sign_meaning(is_asked: bool) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `novelty`."""
-
     corpus: str | None = corpus_option()
     corpus_read: tuple[str, ...] = read_option("the corpus")
     layer: str = option("lower", "layer of words")
@@ -169,12 +171,6 @@ class Options:
             raise OptionError("--near is for near-verbatim spans: add --meaning")
 
     @property
-    def opened_layers(self) -> tuple[str, ...]:
-        """The layers of an index that is made of a file."""
-        more = (LOWER, MEANING) if self.meaning else ()
-        return tuple(dict.fromkeys((*self.layers, *more)))
-
-    @property
     def layers(self) -> dict[str, str]:
         """The layers with a curve, and how the values of each begin."""
         return {self.layer: "novel", **({self.tags: "tags"} if self.tags else {})}
@@ -199,13 +195,11 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    first, last = COVERING[0], COVERING[-1]
+    index = f"creativity index (runs of {COVERING[0]} to {COVERING[-1]})"
+    near = "creativity index, near-verbatim spans too"
     return (
-        Value("creativity", f"creativity index (runs of {first} to {last})", "diverse", "neither"),
-        *(
-            Value(name, "creativity index, near-verbatim spans too", "diverse", "neither")
-            for name in ((CREATIVITY_NEAR,) if options.meaning else ())
-        ),
+        Value("creativity", index, "diverse", "neither"),
+        *((Value(CREATIVITY_NEAR, near, "diverse", "neither"),) if options.meaning else ()),
         *(
             Value(f"coverage_{n}", f"words in a copied run of {n}", "repetitive", "neither", True)
             for n in _SHOWN_COVERAGE
@@ -229,8 +223,6 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 def check(options: Options, signature: str) -> None:
     if options.corpus:
-        from rote.search.reference_corpus import check_meanings, check_reference_corpus
-
         check_reference_corpus(options.corpus, tuple(options.layers), signature)
         if options.meaning:
             check_meanings(options.corpus)
@@ -243,9 +235,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         none = np.zeros((texts, MOST), np.int64)
         counts = dict.fromkeys(options.layers, none)
         return Rows(lengths, counts, none, lengths, np.zeros(len(layer.ids), np.int64), layer, None)
-    from rote.search.reference_corpus import longest_matches, open_reference_index
-
-    index = open_reference_index(options.corpus, options.opened_layers, work.reporter)
+    layers = dict.fromkeys((*options.layers, *((LOWER, MEANING) if options.meaning else ())))
+    index = open_reference_index(options.corpus, tuple(layers), work.reporter)
     work.progress(0.1)
     runs = longest_matches(index, layer, work)
     counts = {options.layer: held_ngrams(runs, layer.text_ends)}
@@ -255,7 +246,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
         counts[options.tags] = held_ngrams(longest_matches(index, tags, work), tags.text_ends)
     near = None
     if options.meaning:
-        from rote.measure._keyness import list_function_words
         from rote.search.meaning.index_matches import IndexSentences
         from rote.search.meaning.near_verbatim import find_near_spans
 
@@ -301,29 +291,25 @@ def covered_words(runs: Integers, text_ends: Integers) -> Integers:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    columns = per_text(rows, options)
-    shares = {
-        f"{name}_{n}": _share(rows, take, layer, n)[0]
-        for layer, name in options.layers.items()
-        for n in options.n
-    }
-    return {
-        value.name: shares[value.name] if value.name in shares else mean(columns[value.name][take])
-        for value in values(options)
-    }
+    return {name: value for name, (value, _) in _values_and_errors(rows, take, options).items()}
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
-    """Of means over texts, and of shares of all n-grams: leaving out one text at a time."""
-    columns = per_text(rows, options)
-    errors = {
-        f"{name}_{n}": _share(rows, take, layer, n)[1]
+    return {name: error for name, (_, error) in _values_and_errors(rows, take, options).items()}
+
+
+def _values_and_errors(rows: Rows, take: Take, options: Options) -> dict[str, tuple[float, float]]:
+    """Means over texts, and shares of all n-grams: errors leave out one text at a time."""
+    columns = {name: column[take] for name, column in per_text(rows, options).items()}
+    known = {
+        value.name: (mean(columns[value.name]), mean_error(columns[value.name]))
+        for value in values(options)
+    }
+    return known | {
+        f"{name}_{n}": _share(rows, take, layer, n)
         for layer, name in options.layers.items()
         for n in options.n
     }
-    near = (CREATIVITY_NEAR,) if options.meaning else ()
-    means = ("creativity", *near, "longest", *(f"coverage_{n}" for n in _SHOWN_COVERAGE))
-    return errors | {name: mean_error(columns[name][take]) for name in means}
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
@@ -376,27 +362,29 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 share, error = _share(rows, take, layer, n, together)
                 every = np.maximum(rows.lengths[take] - n + 1, 0)
                 units, level = len(np.unique(together[every > 0])), comparison.level
-                low, high = interval_from_error(share, error, level, units, share=True)
+                interval = interval_from_error(share, error, level, units, share=True)
                 row = {"source": source, "layer": layer, "n": n, "n_grams": int(every.sum())}
-                curve.append({**row, "novel": share, "low": low, "high": high})
+                curve.append(row | estimate("novel", share, interval, ("low", "high")))
         for column, least in enumerate(COVERING):
-            estimate = clusters.clustered_mean(coverage[take, column], together)
-            low, high = estimate.interval(comparison.level, share=True)
-            row = {"source": source, "length": least, "coverage": estimate.value}
-            covering.append({**row, "low": low, "high": high})
+            mean_share = clusters.clustered_mean(coverage[take, column], together)
+            interval = mean_share.interval(comparison.level, share=True)
+            ends = estimate("coverage", mean_share.value, interval, ("low", "high"))
+            covering.append({"source": source, "length": least, **ends})
         copied += _copied_spans(rows, rows.index, source, take, comparison)
-    near = {} if rows.near is None else {NEAR: _near_copies(rows, comparison)}
-    return {"novelty": curve, "coverage": covering, "copied": copied, **near}
+    by_name = {"novelty": curve, "coverage": covering, "copied": copied}
+    if rows.near is not None:
+        by_name[NEAR] = _near_copies(rows, rows.near, rows.index, comparison)
+    return by_name
 
 
-def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
+def _near_copies(
+    rows: Rows, near: NearSpans, index: Index, comparison: Comparison
+) -> list[dict[str, Any]]:
     """The longest near-verbatim spans that are no copied ones, and the sentences that hold them."""
     from rote.search.meaning.index_matches import IndexSentences
 
-    assert rows.near is not None
-    assert rows.index is not None
-    source_sentences = IndexSentences(rows.index)
-    lengths = np.where(rows.near.lengths > rows.runs, rows.near.lengths, 0)
+    source_sentences = IndexSentences(index)
+    lengths = np.where(near.lengths > rows.runs, near.lengths, 0)
     table = []
     for source, take in comparison.groups.items():
         longest = _per_text(np.maximum, lengths, rows.layer.text_ends)[take]
@@ -406,20 +394,19 @@ def _near_copies(rows: Rows, comparison: Comparison) -> list[dict[str, Any]]:
             last = first + int(lengths[first])
             if last - first < COVERING[0]:
                 continue
-            where = source_sentences.occurrence(int(rows.near.places[first]))
+            where = source_sentences.occurrence(int(near.places[first]))
+            words = [rows.layer.vocabulary[item] for item in rows.layer.ids[first:last].tolist()]
             table.append(
                 {
                     "source": source,
                     **comparison.named(text),
                     "words": last - first,
-                    "similarity": int(rows.near.similar[first]) / 1000,
+                    "similarity": int(near.similar[first]) / 1000,
                     "text_start": int(rows.layer.starts[first]),
                     "text_end": int(rows.layer.ends[last - 1]),
-                    "text": " ".join(
-                        rows.layer.vocabulary[item] for item in rows.layer.ids[first:last].tolist()
-                    ),
+                    "text": " ".join(words),
                     "document": where.document,
-                    "match": rows.index.context(where, 0).match,
+                    "match": index.context(where, 0).match,
                 }
             )
     return table
@@ -429,8 +416,6 @@ def _copied_spans(
     rows: Rows, index: Index, source: str, take: Take, comparison: Comparison
 ) -> list[dict[str, Any]]:
     """The texts with the longest copied runs, and where the runs stand."""
-    from rote.search.reference_corpus import describe_span
-
     by_length = take[np.argsort(-rows.longest[take], kind="stable")][:_COPIED]
     table = []
     for text in by_length[rows.longest[by_length] >= COVERING[0]].tolist():
@@ -530,12 +515,11 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         if source not in texts.groups:
             continue
         for row in rows[: texts.count]:
-            text = texts.of(row)
-            if text is None:
+            if (text := texts.of(row)) is None:
                 continue
             place = {**corpus_place(row), "count": row["count"]}
-            label = f"{several(row['words'], 'word')}"
-            mark = Mark(row["text_start"], row["text_end"], label, "copied", (place,))
+            ends, label = (row["text_start"], row["text_end"]), several(row["words"], "word")
+            mark = Mark(*ends, label, "copied", (place,))
             yield cut_evidence(Evidence("novelty", source, row["id"], text, (mark,)))
 
 

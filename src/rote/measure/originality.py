@@ -26,12 +26,13 @@ Brooks and Youssef (2021), GOT: Testing for Originality in Natural Language Gene
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from rote.compare.intervals import left_out_error
 from rote.core.arrays import Floats
 from rote.core.document import Document
 from rote.core.errors import OptionError
@@ -54,16 +55,23 @@ from rote.core.metric import (
     check_options,
     is_given,
     option,
+    unsigned,
 )
 from rote.core.progress import several
 from rote.core.record import Chapter, Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.corpus import read_option
-from rote.measure._originality_tables import LAYOUT, Rows
+from rote.measure._originality_tables import LAYOUT, Rows, all_tables, bleu, match_sentences
 from rote.measure._sentences import sentences_of
 from rote.measure.novelty import COVERING, covered_words
-from rote.search.reference_corpus import NO_CORPUS, corpus_option
+from rote.search.reference_corpus import (
+    NO_CORPUS,
+    check_reference_corpus,
+    corpus_option,
+    longest_matches,
+    open_reference_index,
+)
 
 if TYPE_CHECKING:
     from rote.index.index import Index
@@ -77,10 +85,6 @@ _LISTED = 25
 """Sentences of each source, of every kind, that a report lists."""
 
 
-def _unsigned(setting: object) -> None:
-    """What is listed changes no value."""
-
-
 def _signed_authors(authors: str) -> str:
     from rote.search.originality.authors import authors_signature
 
@@ -89,8 +93,6 @@ def _signed_authors(authors: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `originality`."""
-
     variant: Literal["exact", "paper"] = option(
         "exact", "procedure: as defined, or Algorithm 1 as printed"
     )
@@ -128,17 +130,17 @@ class Options:
     incompleteness: bool = option(
         True,
         "estimate how much the ground truth leaves out (one pass over all of it)",
-        sign=_unsigned,
+        sign=unsigned,
     )
     top: int = option(
         250,
         "sentences of each source that are listed with what decides them: so many failing ones, "
         "those that repeat most, and as many others",
         least=0,
-        sign=_unsigned,
+        sign=unsigned,
     )
     verdicts: bool = option(
-        False, "a further table with the verdict on every sentence", sign=_unsigned, common=True
+        False, "a further table with the verdict on every sentence", sign=unsigned, common=True
     )
 
     def __post_init__(self) -> None:
@@ -185,8 +187,6 @@ def check(options: Options, signature: str) -> None:
 
         read_author_names(options.authors)
     if options.corpus:
-        from rote.search.reference_corpus import check_reference_corpus
-
         check_reference_corpus(options.corpus, (options.layer,), signature)
 
 
@@ -195,13 +195,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     sentences = sentences_of(layer)
     if not options.corpus:
         return Rows(layer, raw, sentences, np.full((len(layer), COLUMNS), np.nan))
-    from rote.measure._originality_tables import match_sentences
     from rote.search.originality.algorithm1 import algorithm1
     from rote.search.originality.authors import read_author_names, sources_of
     from rote.search.originality.edges import edges_of_text, rule_for
     from rote.search.originality.reach import GroundTruth
     from rote.search.originality.verdicts import judge
-    from rote.search.reference_corpus import open_reference_index
 
     index = open_reference_index(options.corpus, (options.layer, "pos"), work.reporter)
     names = read_author_names(options.authors) if is_given(options.authors) else None
@@ -210,14 +208,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
     work.progress(0.2)
-    exact = judge(
-        ground,
-        layer,
-        edges,
-        relax=options.relax,
-        min_words=options.min_words,
-        chance=options.chance,
-    )
+    limits = {"relax": options.relax, "min_words": options.min_words}
+    exact = judge(ground, layer, edges, **limits, chance=options.chance)
     assert exact.reach is not None
     verdicts = exact
     if options.variant == "paper":
@@ -264,8 +256,6 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     """Each text left out in turn: all values are made of sums over texts."""
-    from rote.compare.intervals import left_out_error
-
     sums = rows.sums[take]
     without = _values(sums.sum(axis=0) - sums)
     return {name: left_out_error(np.asarray(column)) for name, column in without.items()}
@@ -309,15 +299,11 @@ def _undefined(totals: Floats) -> Iterator[str]:
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if rows.ground is None:
         return {}
-    from rote.measure._originality_tables import all_tables
-
     return all_tables(rows, comparison, options)
 
 
 def _values(sums: Floats) -> dict[str, Floats]:
     """All values, from sums over sentences; undefined ones are nan."""
-    from rote.measure._originality_tables import bleu
-
     with np.errstate(divide="ignore", invalid="ignore"):
         values = {
             "original": sums[..., ORIGINAL] / sums[..., SENTENCES],
@@ -358,7 +344,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         citations.setdefault(_citation_key(row, row), []).append(row)
     for source, rows in sentences.items():
         failing = sorted(
-            (row for row in rows if row["fails"]), key=lambda row: -_longest_citation(row)
+            (row for row in rows if row["fails"]),
+            key=lambda row: -max((span["words"] for span in row["cited_fragments"]), default=0),
         )
         passing = [row for row in rows if row["original"] and not row["fails"]]
         for row in (*failing[: max(1, texts.count - 1)], *passing[:1]):
@@ -367,16 +354,10 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
                 for span in row["cited_fragments"]
             ]
             new = [_fragment_mark(row, span, "original", ()) for span in row["original_fragments"]]
-            text = texts.of(row)
-            marks = tuple(cited or new)
-            excerpt = cut_evidence(
-                Evidence("originality", source, row["id"], encodable(row["text"]), marks)
-            )
+            text, sentence = texts.of(row), encodable(row["text"])
+            whole = Evidence("originality", source, row["id"], sentence, tuple(cited or new))
+            excerpt = cut_evidence(whole)
             yield replace(excerpt, cut=excerpt.cut or text is None or len(text) > len(row["text"]))
-
-
-def _longest_citation(row: Row) -> int:
-    return max((span["words"] for span in row["cited_fragments"]), default=0)
 
 
 def _citation_key(row: Row, span: Row) -> tuple[Any, ...]:
@@ -492,7 +473,6 @@ class Judged:
 
 def ground_of(index: Index) -> GroundTruth:
     """An index as a ground truth; it can be kept for the next text."""
-
     from rote.search.originality.authors import sources_of
     from rote.search.originality.reach import GroundTruth
 
@@ -515,31 +495,26 @@ def judged(
     chance: float,
 ) -> Judged:
     """Hold a text against a ground truth; `flagged` are its own sentences by the same rule."""
-
     from rote.search.originality.edges import TAGS, edges_of_text, rule_for
     from rote.search.originality.verdicts import find_common, judge, remarks
-    from rote.search.reference_corpus import longest_matches
 
     index = ground.index
     rule = rule_for(index)
     wanted = (LAYER, TAGS) if rule == "tags" else (LAYER,)
-    annotation = replace(index.recipe, layers=wanted, subwords=()).annotate(
-        [Document("text", text)]
-    )
+    recipe = replace(index.recipe, layers=wanted, subwords=())
+    annotation = recipe.annotate([Document("text", text)])
     layer = annotation.layers[LAYER]
     if layer.sentence_ends is None:
         layer = replace(layer, sentence_ends=annotation.word.sentence_ends)
-    edges = edges_of_text(
-        annotation.word, annotation.layers[TAGS] if rule == "tags" else None, rule
-    )
+    edges = edges_of_text(annotation.word, annotation.layers.get(TAGS), rule)
     verdicts = judge(ground, layer, edges, relax=relax, min_words=min_words, chance=chance)
     runs = longest_matches(index, layer)
     words = len(layer.ids)
     shares = covered_words(runs, layer.text_ends)[0] / words if words else np.full(8, np.nan)
     fragments = [
         *_cited_fragments(ground, layer, verdicts.longest),
-        *map(_of_kind("original", layer), *_columns(verdicts.shortest)),
-        *map(_of_kind("common", layer), *_columns(find_common(edges, verdicts))),
+        *_list_fragments("original", layer, verdicts.shortest),
+        *_list_fragments("common", layer, find_common(edges, verdicts)),
     ]
     return Judged(
         words=words,
@@ -579,29 +554,22 @@ def _sentences(layer: Layer, verdicts: SentenceVerdicts, text: str) -> list[dict
 
 def _cited_fragments(ground: GroundTruth, layer: Layer, owed: FragmentSpans) -> list[Fragment]:
     """The longest fragments that need a citation, and where each of the first is."""
-
     from rote.search.originality.verdicts import FragmentSpans, find_citations
     from rote.search.rows.matches import row_of
 
     first = FragmentSpans(owed.starts[:MOST_CITED], owed.ends[:MOST_CITED])
     places = find_citations(ground, layer, first, limit=_CITED)
-    citations = list(map(_of_kind("cited", layer), *_columns(owed)))
+    citations = _list_fragments("cited", layer, owed)
     rows = [
         tuple(row_of(place, ground.index.context(place, _AROUND)) for place in places_of_span)
         for places_of_span in places
     ]
+    cited = [replace(citation, places=of_span) for citation, of_span in zip(citations, rows)]
+    return cited + citations[len(rows) :]
+
+
+def _list_fragments(kind: str, layer: Layer, spans: FragmentSpans) -> list[Fragment]:
     return [
-        replace(citation, places=places_of_span)
-        for citation, places_of_span in zip(citations, rows)
-    ] + citations[len(rows) :]
-
-
-def _of_kind(kind: str, layer: Layer) -> Callable[[int, int], Fragment]:
-    def make_fragment(first: int, last: int) -> Fragment:
-        return Fragment(kind, int(layer.starts[first]), int(layer.ends[last - 1]), last - first)
-
-    return make_fragment
-
-
-def _columns(spans: FragmentSpans) -> tuple[list[int], list[int]]:
-    return spans.starts.tolist(), spans.ends.tolist()
+        Fragment(kind, int(layer.starts[first]), int(layer.ends[last - 1]), last - first)
+        for first, last in zip(spans.starts.tolist(), spans.ends.tolist())
+    ]

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from rote.compare.intervals import mean, shares
 from rote.core.arrays import Floats, Integers
-from rote.core.errors import OptionError
+from rote.core.errors import OptionError, UnknownName
+from rote.core.facets import JOINT
 from rote.core.metric import (
     LONGEST_NGRAM,
     Comparison,
@@ -48,16 +49,25 @@ from rote.measure._overlap_partition import (
     count_held,
     partition,
     placebo,
+    rank_correlation,
+    ratio,
 )
 from rote.measure._overlap_tables import (
     CHARTS,
     LAYOUT,
     REFERENCE,
     Rows,
+    TableInput,
+    bins,
     expanded,
     is_made,
+    items,
+    mean_interval,
+    partition_rows,
     scores,
     title,
+    trend_row,
+    trends,
     wanted,
 )
 from rote.measure._overlap_tables import needs as score_needs
@@ -71,8 +81,6 @@ OVER_PLACEBO = "over_placebo"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `overlap`."""
-
     train: str | None = corpus_option(
         "The training set: an index, or a file or folder of texts", metavar="TRAIN"
     )
@@ -203,8 +211,6 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """All but what is above the placebo, which has an interval of its own and many draws."""
-    from rote.measure._overlap_partition import rank_correlation, ratio
-
     values = {"overlap": mean(rows.overlap[take])}
     for name, column in rows.scores.items():
         novel, similar = _ends(rows, column, take)
@@ -222,8 +228,6 @@ def intervals(
     rows: Rows, take: Take, options: Options, level: float
 ) -> Mapping[str, tuple[float, float]]:
     """Those of the tables: a number has one interval, wherever it stands."""
-    from rote.measure._overlap_tables import TableInput, mean_interval, trend_row
-
     table = TableInput(rows, {}, (), level)
     by_name = {"overlap": mean_interval(table, take, rows.overlap, share=True)[1]}
     for name, column in rows.scores.items():
@@ -238,8 +242,6 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    from rote.measure._overlap_partition import rank_correlation
-
     if not rows.trained:
         return [WITHOUT]
     lines = count_note(
@@ -271,8 +273,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     if not rows.trained:
         return {}
-    from rote.measure._overlap_tables import TableInput, bins, items, partition_rows, trends
-
     table = TableInput(rows, comparison.groups, comparison.ids, comparison.level)
     return {
         "partition": partition_rows(table),
@@ -327,10 +327,6 @@ def _bases(item: Integers, strata: Integers) -> Integers:
 
 
 def _named_groups(options: Options, groups: Mapping[str, Take]) -> dict[str, str]:
-    """The groups that options name, by the option."""
-    from rote.core.errors import UnknownName
-    from rote.core.facets import JOINT
-
     by_name = {}
     for flag in ("control", "normalize_to"):
         name = getattr(options, flag)

@@ -16,10 +16,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rote.compare.intervals import shares
 from rote.core.arrays import Flags, Floats
 from rote.core.metric import Metric, Value, Values, Work, option
+from rote.core.model import Continuation
 from rote.core.progress import several
 from rote.core.sample import Need, Sample, Take
+from rote.models.answers import score_all
 from rote.models.options import how_to_run, run_option
 from rote.search.open_models import check_models, model_signatures, name_models, open_model
 
@@ -30,8 +33,6 @@ WITHOUT = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `perplexity`."""
-
     model: str | None = option(
         None,
         "the model: a folder, transformers:NAME, openai:URL#NAME, index:FOLDER",
@@ -83,9 +84,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     if not options.model:
         nothing = np.full(len(raw), np.nan)
         return Rows(nothing, nothing, words, sizes, False, np.zeros(len(raw), np.bool_))
-    from rote.core.model import Continuation
-    from rote.models.answers import score_all
-
     (named_model,) = name_models([options.model])
     model = open_model(named_model.spec, how_to_run(options), work.reporter)
     texts = raw.strings()
@@ -110,12 +108,12 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 
 def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return {
-            "perplexity": 2 ** _defined(rows.bits / rows.tokens),
-            "bits_per_word": _defined(rows.bits / rows.words),
-            "bits_per_byte": _defined(rows.bits / rows.bytes),
-        }
+    bits = np.where(np.isfinite(rows.bits), rows.bits, np.nan)
+    return {
+        "perplexity": 2 ** shares(bits, rows.tokens),
+        "bits_per_word": shares(bits, rows.words),
+        "bits_per_byte": shares(bits, rows.bytes),
+    }
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
@@ -134,10 +132,6 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
 def _ratio(bits: float, of: Floats) -> float:
     total = float(of.sum())
     return bits / total if total else math.nan
-
-
-def _defined(shares: Floats) -> Floats:
-    return np.where(np.isfinite(shares), shares, np.nan)
 
 
 METRIC = Metric(

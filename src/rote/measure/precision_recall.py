@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,18 @@ from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Pivot, Table, add_titles
 from rote.measure import _sentences as meaning
+from rote.measure._neighbour_balls import (
+    Pair,
+    Rule,
+    Space,
+    among_trees,
+    among_vectors,
+    equal_size,
+    matching_half,
+    of_equal_size,
+    scores_of_texts,
+    strange_halves,
+)
 from rote.measure._sentences import (
     Choice,
     Drop,
@@ -47,9 +59,7 @@ from rote.measure._sentences import (
     limited,
     sentences_of,
 )
-
-if TYPE_CHECKING:
-    from rote.measure._neighbour_balls import Pair, Rule, Space
+from rote.measure._tree_histograms import histograms
 
 WORD, UPOS, HEAD = Need("word", spans=True), Need("upos"), Need("head")
 SPACES = {"trees": "tree", "meaning": "meaning"}
@@ -62,8 +72,6 @@ DRAWS = 50
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `precision-recall`."""
-
     variant: Literal["exact", "paper"] = option(
         "exact", "what a ball holds: what lies at its radius too, or only what lies strictly inside"
     )
@@ -98,8 +106,6 @@ class Options:
 
     @property
     def rule(self) -> Rule:
-        from rote.measure._neighbour_balls import Rule
-
         return Rule(self.k, strict=self.variant == "paper")
 
 
@@ -191,16 +197,11 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 def _chosen_of(sentences: Sentences, options: Options, work: Work) -> Flags | None:
     """As many sentences of every source; None where nothing can be compared."""
-    from rote.measure._neighbour_balls import equal_size, of_equal_size
-
     size = equal_size(sentences, work, options.k, options.sentences)
     return of_equal_size(sentences, work, size) if size else None
 
 
 def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) -> Space | None:
-    from rote.measure._neighbour_balls import among_trees
-    from rote.measure._tree_histograms import histograms
-
     if (chosen_sentences := _chosen_of(complete, options, work)) is None:
         return None
     chosen = complete.chosen(chosen_sentences)
@@ -210,8 +211,6 @@ def _trees(sample: Sample, complete: Sentences, options: Options, work: Work) ->
 
 def _meanings(embedded: Embedded, options: Options, work: Work) -> Space | None:
     """Where a sentence has no vector, all samples lose one: they stay of equal size."""
-    from rote.measure._neighbour_balls import among_vectors
-
     if (chosen_sentences := _chosen_of(embedded.sentences, options, work)) is None:
         return None
     chosen = embedded.sentences.chosen(chosen_sentences)
@@ -231,8 +230,6 @@ def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     """Of some of a source's texts beside one half of the reference's."""
-    from rote.measure._neighbour_balls import matching_half
-
     source = rows.source_of(take)
     if rows.reference is None or source == rows.reference:
         return {}
@@ -243,8 +240,6 @@ def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator)
 def _of_texts(
     rows: Rows, source: str | None, ours: Take, theirs: Take, rng: np.random.Generator
 ) -> Values:
-    from rote.measure._neighbour_balls import scores_of_texts
-
     values: Values = {}
     for space, pair in rows.pairs(source).items():
         values |= _name_scores(space, scores_of_texts(pair, ours, theirs, rng))
@@ -257,8 +252,6 @@ def _name_scores(space: str, scores: Values) -> Values:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """What the reference itself would score: halves beside halves, of all sources alike."""
-    from rote.measure._neighbour_balls import strange_halves
-
     reference, table = str(rows.reference), []
     for source in rows.groups:
         if not rows.pairs(source):
@@ -293,10 +286,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
         of = [name for name, pair in pairs.items() if len(pair.source) == size]
         lines.append(f"{', '.join(of)}: compares {several(size, 'sentence')} of every source")
     if "meaning" in pairs and source != rows.reference:
-        dimensions = rows.spaces["meaning"].dimensions[str(source)]
-        lines.append(
-            f"meaning: {PCA:.0%} of the variance lie in {several(dimensions, 'dimension')}"
-        )
+        dimensions = several(rows.spaces["meaning"].dimensions[str(source)], "dimension")
+        lines.append(f"meaning: {PCA:.0%} of the variance lie in {dimensions}")
     if rows.embedded is not None:
         return lines + meaning.embedding_notes(rows.embedded, take, "sentence")
     size, count = rows.spaces["trees"].size if pairs else 0, int(rows.comparable[take].sum())

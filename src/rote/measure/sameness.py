@@ -17,8 +17,9 @@ length compare by the first words of each (--words); how many prompts there are 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -26,7 +27,7 @@ import numpy as np
 
 from rote.annotate import embeddings
 from rote.compare.intervals import interval_from_error, left_out_error, mean, mean_error, shares
-from rote.compare.resampling import generator
+from rote.compare.resampling import generator, rank_in_groups
 from rote.core.arrays import Array, Flags, Floats, Integers
 from rote.core.chart import Chart
 from rote.core.metric import (
@@ -44,6 +45,7 @@ from rote.core.progress import several
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Rows, Table, defined, distinct, ends, make_columns
+from rote.core.table import estimate as row_estimate
 from rote.measure import _sentences as meaning
 from rote.measure._likeness import (
     ABOVE,
@@ -54,6 +56,7 @@ from rote.measure._likeness import (
     both,
     check_scores,
     scored,
+    set_means,
     within_sets,
 )
 
@@ -130,7 +133,11 @@ class Link:
     left: tuple[int, ...]
     right: tuple[int, ...]
     likeness: float
-    support: float
+    support: float = math.nan
+
+    @property
+    def branch(self) -> tuple[int, ...]:
+        return tuple(sorted((*self.left, *self.right)))
 
 
 def tree(means: Array, seed: int) -> list[Link]:
@@ -151,26 +158,20 @@ def tree(means: Array, seed: int) -> list[Link]:
         return summed.reshape(sources, sources)
 
     links = _link_sources(likeness(np.ones(sets)))
-    counts = dict.fromkeys((tuple(sorted((*first, *right))) for first, right, _ in links), 0)
+    counts = Counter[tuple[int, ...]]()
     rng = generator(seed, "support of branches")
     drawn = 0
     for _ in range(DRAWS if sets > 1 and links else 0):
         weights = np.bincount(rng.integers(0, sets, sets), minlength=sets).astype(np.float64)
         again = _link_sources(likeness(weights))
         drawn += bool(again)
-        for first, right, _ in again:
-            branch = tuple(sorted((*first, *right)))
-            if branch in counts:
-                counts[branch] += 1
+        counts.update(link.branch for link in again)
     return [
-        Link(first, right, alike, counts[tuple(sorted((*first, *right)))] / drawn)
-        if drawn
-        else Link(first, right, alike, math.nan)
-        for first, right, alike in links
+        replace(link, support=counts[link.branch] / drawn if drawn else math.nan) for link in links
     ]
 
 
-def _link_sources(alike: Floats) -> list[tuple[tuple[int, ...], tuple[int, ...], float]]:
+def _link_sources(alike: Floats) -> list[Link]:
     """The links from the most alike to the least."""
     from scipy.cluster.hierarchy import linkage
 
@@ -179,19 +180,16 @@ def _link_sources(alike: Floats) -> list[tuple[tuple[int, ...], tuple[int, ...],
     if count < 3 or np.isnan(upper).any():
         return []
     members: list[tuple[int, ...]] = [(number,) for number in range(count)]
-    rows = []
-    for first, right, distance, _ in linkage(1 - upper, "average"):
-        left_members, right_members = members[int(first)], members[int(right)]
-        members.append((*left_members, *right_members))
-        rows.append((left_members, right_members, float(1 - distance)))
-    return rows
+    links = []
+    for first, second, distance, _ in linkage(1 - upper, "average"):
+        links.append(Link(members[int(first)], members[int(second)], float(1 - distance)))
+        members.append((*links[-1].left, *links[-1].right))
+    return links
 
 
 def leaves(links: Sequence[Link], sources: int) -> list[int]:
     """The sources from top to bottom of the tree."""
-    if not links:
-        return list(range(sources))
-    return [*links[-1].left, *links[-1].right]
+    return [*links[-1].left, *links[-1].right] if links else list(range(sources))
 
 
 def _mirrored(rows: Rows, result: Result) -> Rows:
@@ -246,9 +244,7 @@ def _order_by_likeness(rows: Rows, result: Result) -> Rows:
     return sorted(
         (row for row in rows if defined(row["likeness"])),
         key=lambda row: (
-            order.index(row["score"]),
-            row["source"] == row["other"],
-            -row["likeness"],
+            (order.index(row["score"]), row["source"] == row["other"], -row["likeness"])
         ),
     )
 
@@ -327,8 +323,6 @@ _OWN = "_own"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `sameness`."""
-
     scores: tuple[str, ...] = option(
         ("rouge_l", "runs", "templates"),
         "likenesses, a table each: rouge_l, runs, templates, cosine",
@@ -370,13 +364,8 @@ class Options:
 
     def signed(self) -> dict[str, Any]:
         """Without what was not asked for."""
-        settings = {
-            "tags": "templates" in self.scores,
-            "pattern": "templates" in self.scores,
-            "run": "runs" in self.scores,
-            "embedder": "cosine" in self.scores,
-        }
-        return {name: None for name, used in settings.items() if not used}
+        of = {"tags": "templates", "pattern": "templates", "run": "runs", "embedder": "cosine"}
+        return {name: None for name, score in of.items() if score not in self.scores}
 
     def threshold(self, score: str) -> float:
         return ABOVE[score] if self.above is None else self.above
@@ -448,8 +437,6 @@ def many(
     rows: ScoredPairs, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """Each pair is looked at once for all groups."""
-    from rote.measure._likeness import set_means
-
     is_member = np.zeros((len(rows.sets), len(takes)), np.uint8)
     for group, take in enumerate(takes):
         is_member[take, group] = 1
@@ -504,13 +491,7 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
 
 def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
     """The texts after the first so many of their set and source."""
-    order = np.lexsort((source, sets))
-    begins = np.flatnonzero(
-        np.append(True, (np.diff(sets[order]) != 0) | (np.diff(source[order]) != 0))
-    )
-    rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-    is_crowded = np.zeros(len(sets), np.bool_)
-    is_crowded[order] = rank >= most
+    is_crowded: Flags = rank_in_groups(np.lexsort((source, sets)), sets, source) >= most
     return is_crowded
 
 
@@ -540,7 +521,6 @@ def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
 def tables(
     rows: ScoredPairs, comparison: Comparison, options: Options
 ) -> Mapping[str, Sequence[Row]]:
-    """Every two sources, and the tree."""
     groups = comparison.groups
     source = owners(list(groups.values()), len(rows.sets))
     ours, theirs = source[rows.pairs.first], source[rows.pairs.second]
@@ -556,19 +536,23 @@ def tables(
             cell = estimate(rows.pairs, scores, these)
             chance = by_chance(rows.others, by_luck, those, rows.sets)
             alike = estimate(rows.pairs, _is_beyond(scores, least), these)
-            row: dict[str, Any] = {"score": score, "title": SCORES[score]}
-            row |= {
-                "source": names[a],
-                "other": names[b],
-                "prompts": cell.sets,
-                "pairs": cell.pairs,
-            }
+            chance_above = by_chance(rows.others, _is_beyond(by_luck, least), those, rows.sets)
             bounded = score != "cosine"
-            row |= _with_ends("likeness", cell, level, bounded)
-            row |= _with_ends("chance", chance, level, bounded)
-            row |= _with_ends("above", alike, level, True)
-            chance = by_chance(rows.others, _is_beyond(by_luck, least), those, rows.sets)
-            table.append({**row, "chance_above": chance.value, "threshold": least})
+            table.append(
+                {
+                    "score": score,
+                    "title": SCORES[score],
+                    "source": names[a],
+                    "other": names[b],
+                    "prompts": cell.sets,
+                    "pairs": cell.pairs,
+                    **_with_ends("likeness", cell, level, bounded),
+                    **_with_ends("chance", chance, level, bounded),
+                    **_with_ends("above", alike, level, True),
+                    "chance_above": chance_above.value,
+                    "threshold": least,
+                }
+            )
         joins = tree(by_set(rows.pairs, scores, ours, theirs, len(names)), comparison.seed)
         order = [names[number] for number in leaves(joins, len(names))]
         links += [
@@ -596,8 +580,8 @@ def _is_beyond(scores: Floats, least: float) -> Floats:
 
 
 def _with_ends(name: str, cell: Estimate, level: float, share: bool) -> dict[str, float]:
-    low, high = interval_from_error(cell.value, cell.error, level, cell.units, share=share)
-    return dict(zip((name, *ends(name)), (cell.value, low, high)))
+    interval = interval_from_error(cell.value, cell.error, level, cell.units, share=share)
+    return row_estimate(name, cell.value, interval)
 
 
 def method(s: Mapping[str, str]) -> str:

@@ -17,26 +17,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from rote.compare.intervals import shares
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.metric import LONGEST_NGRAM, Metric, OptionSet, Value, Values, Work, option
+from rote.core.ngrams import Postings, TextGroups, number_ngrams
 from rote.core.progress import several
 from rote.core.record import Headline
 from rote.core.sample import Need, Sample, Take
 from rote.measure._text_means import count_note
 
-if TYPE_CHECKING:
-    from rote.core.ngrams import Postings
-
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `self-repetition`."""
-
     variant: Literal["exact", "package"] = option(
         "exact", "exact definition, or what the diversity package computes"
     )
@@ -67,8 +63,6 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.core.ngrams import Postings, number_ngrams
-
     layer = sample.layer(_need(options))
     starts, ends = layer.text_starts, layer.text_ends
     kinds = len(layer.vocabulary)
@@ -80,8 +74,6 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    from rote.core.ngrams import TextGroups
-
     counted = take if options.variant == "package" else take[rows.lengths[take] >= options.n]
     if not len(counted):
         return {"self_repetition": np.nan}
@@ -93,8 +85,6 @@ def many(
     rows: Rows, takes: Sequence[Take], names: Collection[str], options: Options
 ) -> dict[str, Floats]:
     """`reduce` of many groups: n-grams are counted in all of them at once."""
-    from rote.core.ngrams import TextGroups
-
     groups, sizes = TextGroups.of(takes), np.array([len(take) for take in takes])
     elsewhere = rows.postings.elsewhere(groups)
     # Sums are small as a rule, so that a table is quicker; that of a text without n-grams is 0.
@@ -109,8 +99,6 @@ def many(
 
 def contributions(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
     """How often all these texts, whatever their source, hold the n-grams of each."""
-    from rote.core.ngrams import TextGroups
-
     logs = np.log1p(rows.postings.elsewhere(TextGroups.of([take])))
     if options.variant != "package":
         logs[rows.lengths[take] < options.n] = np.nan
@@ -167,7 +155,8 @@ METRIC = Metric(
     headlines=(
         Headline(
             "self_repetition",
-            *("reuses more phrases across texts", "reuses fewer phrases across texts"),
+            "reuses more phrases across texts",
+            "reuses fewer phrases across texts",
             ratio=False,
         ),
     ),

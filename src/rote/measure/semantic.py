@@ -48,8 +48,6 @@ RESAMPLED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `semantic`."""
-
     variant: Literal["exact", "paper", "package"] = option(
         "exact",
         "what is computed: all sentences, 2,000 of each source as in the paper, or what the "
@@ -129,9 +127,9 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    arranged_rows = arranged(meaning.embedded(sample, options.choice, work), work)
+    measured = arranged(meaning.embedded(sample, options.choice, work), work)
     work.progress(1.0)
-    return arranged_rows
+    return measured
 
 
 def arranged(embedding: Embedded, work: Work) -> Rows:
@@ -422,7 +420,6 @@ class NearestIndex:
 
     def distances(self, chosen: Integers) -> Floats:
         """Cosine distance of each chosen vector to the nearest other chosen one; two at least."""
-
         present = tuple((np.flatnonzero(np.bincount(self.sources[chosen] + 1)) - 1).tolist())
         every = int(self.counts[np.array(present) + 1].sum())
         if (len(chosen) <= FEW and _PART * len(chosen) < every) or len(chosen) == every <= _ALL:
@@ -445,7 +442,7 @@ class NearestIndex:
         rows[np.concatenate(members)] = np.arange(sum(map(len, members)))
         numbers, distances = [], []
         for ours in present:
-            of_source = [self._lists_of(ours, source) for source in present]
+            of_source = [self._make_lists(ours, source) for source in present]
             near = np.concatenate([lists.numbers for lists in of_source], axis=1)
             far = np.concatenate([lists.distances for lists in of_source], axis=1)
             reach = np.full(len(near), np.inf)
@@ -457,18 +454,18 @@ class NearestIndex:
             numbers.append(np.take_along_axis(near, order, axis=1))
             distances.append(np.take_along_axis(far, order, axis=1))
         width = max(near.shape[1] for near in numbers)
-        return MergedLists(
-            rows,
-            np.concatenate([_pad_table(near, width, len(self.vectors)) for near in numbers]),
-            np.concatenate([_pad_table(far, width, np.inf) for far in distances]),
-        )
 
-    def _lists_of(self, source: int, other: int) -> NearestLists:
-        if (source, other) not in self.lists:
-            self.lists[source, other] = self._make_lists(source, other)
-        return self.lists[source, other]
+        def stacked(tables: list[Any], filler: float) -> Any:
+            """With as many columns as the widest."""
+            gaps = [((0, 0), (0, width - table.shape[1])) for table in tables]
+            padded = [np.pad(t, gap, constant_values=filler) for t, gap in zip(tables, gaps)]
+            return np.concatenate(padded)
+
+        return MergedLists(rows, stacked(numbers, len(self.vectors)), stacked(distances, np.inf))
 
     def _make_lists(self, first: int, other: int) -> NearestLists:
+        if (first, other) in self.lists:
+            return self.lists[first, other]
         of, among = (np.flatnonzero(self.sources == source) for source in (first, other))
         length = min(LISTED, len(among) - (first == other))
         numbers = np.empty((len(of), length), np.int32)
@@ -481,21 +478,17 @@ class NearestIndex:
         order = np.argsort(distances, axis=1, kind="stable")
         numbers = np.take_along_axis(numbers, order, axis=1)
         distances = np.take_along_axis(distances, order, axis=1)
-        return NearestLists(numbers, distances, length == len(among) - (first == other))
+        complete = length == len(among) - (first == other)
+        self.lists[first, other] = NearestLists(numbers, distances, complete)
+        return self.lists[first, other]
 
 
 def nearest_among(vectors: Vectors, of: Integers, among: Integers) -> Floats:
     """The distance of some vectors to the nearest of others (ascending), themselves left out."""
-
     best = np.empty((len(of), 1), np.int32)
     for rows, likeness in _likeness(vectors, of, among):
         best[rows, 0] = among[likeness.argmax(axis=1)]
     return np.asarray(apart(vectors, of, best)[:, 0])
-
-
-def _pad_table(table: Any, width: int, filler: float) -> Any:
-    """With as many columns as others have."""
-    return np.pad(table, ((0, 0), (0, width - table.shape[1])), constant_values=filler)
 
 
 def _likeness(
@@ -627,15 +620,11 @@ def vendi_without(vectors: Vectors, texts: Integers) -> Floats:
     counts = np.diff(np.append(firsts, len(texts)))
     scores = np.empty(len(firsts))
     for some, rows in _groups_of_equal_counts(firsts, counts):
-        projections = (
-            vectors[rows].astype(np.float64) @ directions if scaled is None else scaled[rows]
-        )
-        lengths = np.einsum("tvd,tvd->t", projections, projections)
+        seen = vectors[rows].astype(np.float64) @ directions if scaled is None else scaled[rows]
+        lengths = np.einsum("tvd,tvd->t", seen, seen)
         change = np.zeros(len(some))
         for shift in _SHIFTS:
-            reduced = np.eye(rows.shape[1]) - (
-                projections / (values + shift)
-            ) @ projections.swapaxes(1, 2)
+            reduced = np.eye(rows.shape[1]) - (seen / (values + shift)) @ seen.swapaxes(1, 2)
             change += shift * (lengths / (1 + shift) + np.linalg.slogdet(reduced)[1])
         rest = total - lengths if rows.shape[1] < len(texts) else np.full(len(some), np.nan)
         scores[some] = rest * np.exp((lengths + change - entropy) / rest)

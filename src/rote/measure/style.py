@@ -23,7 +23,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,8 +36,16 @@ from rote.core.metric import Comparison, Metric, OptionSet, Value, Work, members
 from rote.core.record import Headline
 from rote.core.result import Result, Row
 from rote.core.sample import Need, Sample, Take
-from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, make_columns
-from rote.measure._style import DIMENSIONS, FEATURES, TYPES_AMONG, Feature, dimensions
+from rote.core.table import Column, Pivot, Rows, Table, defined, distinct, estimate, make_columns
+from rote.measure._style import (
+    DIMENSIONS,
+    FEATURES,
+    TYPES_AMONG,
+    Feature,
+    StyleColumns,
+    dimensions,
+    rates,
+)
 from rote.measure._text_means import count_note, per_text, reduce, standard_errors
 
 _WORD = Need("word", spans=True)
@@ -51,8 +59,6 @@ _DRAWN = 15
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
-    """Settings of `style`."""
-
     variant: Literal["exact", "package"] = option(
         "exact",
         "dimensions as Biber has them, or as the Multidimensional Analysis Tagger: without "
@@ -84,17 +90,8 @@ def _values(tested: bool) -> tuple[Value, ...]:
         Value(dimension.name, dimension.title, "neither", "length" if number == 0 else "neither")
         for number, dimension in enumerate(DIMENSIONS)
     ]
-    values += [
-        Value(
-            dimension.name,
-            dimension.title,
-            "neither",
-            "neither",
-            tested=tested,
-            per=_rate_base(dimension),
-        )
-        for dimension in FEATURES
-    ]
+    how: dict[str, Any] = {"higher": "neither", "moves": "neither", "tested": tested}
+    values += [Value(f.name, f.title, **how, per=_rate_base(f)) for f in FEATURES]
     return tuple(values)
 
 
@@ -108,8 +105,6 @@ def needs(options: Options) -> tuple[Need, ...]:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> StyleRows:
-    from rote.measure._style import StyleColumns, rates
-
     word, pos, upos, dep, lemma = (sample.layer(need) for need in _NEEDS)
     features, words = rates(StyleColumns(word, pos, upos, dep, lemma))
     columns = np.concatenate((dimensions(features, options.variant == "package"), features), axis=1)
@@ -149,13 +144,13 @@ def tables(
         for feature in FEATURES:
             scores = rows.scores[feature.name][take]
             together = comparison.together(source)
-            estimate, words = clustered_mean(scores, together), int(rows.words[take].sum())
-            rate, sure = estimate.value, estimate.least
+            mean_rate, words = clustered_mean(scores, together), int(rows.words[take].sum())
+            rate, sure = mean_rate.value, mean_rate.least
             unit = _rate_base(feature) / words * len(take) / max(1, sure) if words else 0.0
-            low, high = interval_from_error(rate, estimate.error, level, sure, unit=unit)
-            row = {"source": source, "feature": feature.name, "number": feature.number}
-            row |= {"title": feature.title, "example": feature.example}
-            features.append(row | {"rate": rate, "low": low, "high": high})
+            interval = interval_from_error(rate, mean_rate.error, level, sure, unit=unit)
+            of_feature = {name: getattr(feature, name) for name in ("number", "title", "example")}
+            row = {"source": source, "feature": feature.name, **of_feature}
+            features.append(row | estimate("rate", rate, interval, ("low", "high")))
             if reference is not None and source != reference:
                 theirs = rows.scores[feature.name][comparison.groups[reference]]
                 their = comparison.together(reference)
@@ -183,24 +178,21 @@ def _difference(our: Clustered, their: Clustered, level: float) -> dict[str, flo
         (values[~np.isnan(values)], units[~np.isnan(values)]) for values, units in (our, their)
     )
     n, m = len(ours), len(theirs)
-    cells = {"difference": np.nan, "low": np.nan, "high": np.nan}
+    unknown = {"difference": np.nan, "low": np.nan, "high": np.nan, "unsure": True}
     if min(n, m) < 2:
-        return {**cells, "unsure": True}
+        return unknown
     spread = np.sqrt(((n - 1) * ours.var(ddof=1) + (m - 1) * theirs.var(ddof=1)) / (n + m - 2))
     if not spread:
-        return {**cells, "unsure": True}
+        return unknown
     # What answers the same doc_id is paired.
     numbers = number_clusters(np.concatenate((our_clusters, their_clusters)))
-    apart = clusters.mean_by_cluster(ours, numbers[:n], n + m) - clusters.mean_by_cluster(
-        theirs, numbers[n:], n + m
-    )
+    our_mean = clusters.mean_by_cluster(ours, numbers[:n], n + m)
+    apart = our_mean - clusters.mean_by_cluster(theirs, numbers[n:], n + m)
     d = apart.value / float(spread)
     # As many independent texts as would be as sure.
-    sure, surer = (
-        n / error_inflation(ours, our_clusters) ** 2,
-        m / error_inflation(theirs, their_clusters) ** 2,
-    )
-    error = math.hypot(apart.error / spread, d / math.sqrt(2 * (sure + surer)))
+    sure = n / error_inflation(ours, our_clusters) ** 2
+    sure += m / error_inflation(theirs, their_clusters) ** 2
+    error = math.hypot(apart.error / spread, d / math.sqrt(2 * sure))
     low, high = interval_from_error(d, error, level, apart.least)
     wide = t_quantile(1 - (1 - (level or 0.95)) / len(FEATURES), apart.least)
     return {"difference": d, "low": low, "high": high, "unsure": not abs(d) >= wide * error}
@@ -210,10 +202,8 @@ def _strongest_features(rows: Rows, result: Result) -> Rows:
     """Of each source the features that set it apart most, from more to less."""
     table: list[Row] = []
     for source in distinct(rows, "source"):
-        rows_of_source = [
-            row for row in rows if row["source"] == source and defined(row["difference"])
-        ]
-        most = sorted(rows_of_source, key=lambda row: -abs(row["difference"]))[:_DRAWN]
+        known = [row for row in rows if row["source"] == source and defined(row["difference"])]
+        most = sorted(known, key=lambda row: -abs(row["difference"]))[:_DRAWN]
         table += sorted(most, key=lambda row: -row["difference"])
     return table
 
@@ -301,7 +291,8 @@ METRIC = Metric(
     headlines=(
         Headline(
             "dimension_1",
-            *("writes in a more involved way", "writes in a more informational way"),
+            "writes in a more involved way",
+            "writes in a more informational way",
             ratio=False,
             ways=("more informational", "more involved"),
         ),

@@ -15,10 +15,10 @@ Variants. `exact`: all sentences. `paper`: 3,000 sentences of each source, drawn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -50,10 +50,20 @@ from rote.core.record import Headline
 from rote.core.sample import Cut, Need, Sample, Take
 from rote.core.table import Table
 from rote.measure._sentences import Drop, Sentences, complete_sentences, drawn, sentences_of
-from rote.run import Engine, Shared
-
-if TYPE_CHECKING:
-    from rote.measure._tree_histograms import EqualLengthSentences, Histograms, TextSums
+from rote.measure._tree_histograms import (
+    BANDS,
+    LENGTHS,
+    EqualLengthSentences,
+    Histograms,
+    TextSums,
+    bands_of,
+    by_band,
+    equal_lengths,
+    histograms,
+    square_of,
+    text_sums,
+)
+from rote.run import Engine, Shared, get
 
 PAPER_SENTENCES = 3_000
 MATCHED = "mean distance of trees at equal sentence lengths"
@@ -69,8 +79,6 @@ _NO_CHANCE = np.random.default_rng(0)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `syntactic`."""
-
     variant: Literal["exact", "paper"] = option(
         "exact", "what is computed: all sentences, or 3,000 of each source as in the paper"
     )
@@ -132,17 +140,15 @@ class Rows:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    values = (
+    values = [
         Value("wl", "mean distance of dependency trees", "diverse", "texts", share=True),
         Value("wl_matched", MATCHED, "diverse", "texts", share=True, relative=True),
         Value("sentence_length", "mean sentence length in words", "neither", "neither"),
-    )
-    if not options.edit_distance:
-        return values
-    return (
-        *values,
-        Value("tree_edit", "mean tree edit distance", "diverse", "neither", share=True),
-    )
+    ]
+    if options.edit_distance:
+        edits = "mean tree edit distance"
+        values.append(Value("tree_edit", edits, "diverse", "neither", share=True))
+    return tuple(values)
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -152,12 +158,13 @@ def needs(options: Options) -> tuple[Need, ...]:
 def check(options: Options, signature: str) -> None:
     """The edit distance comes from another package."""
     if options.edit_distance:
-        check_installed()
+        try:
+            import apted  # noqa: F401
+        except ImportError:
+            raise MissingExtra("apted", "tree-edit", "the tree edit distance") from None
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    from rote.measure._tree_histograms import by_band, equal_lengths, histograms, text_sums
-
     word, texts = sample.layer(WORD), len(sample)
     everything = sentences_of(word)
     complete = everything.chosen(complete_sentences(word, everything, options.drop_incomplete))
@@ -185,8 +192,6 @@ def sizes(rows: Rows, options: Options) -> Integers:
 
 def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
     """Of as many sentences in a row from each text."""
-    from rote.measure._tree_histograms import equal_lengths, text_sums
-
     sentences, texts = rows.sentences, len(windows.texts)
     in_order = np.lexsort((sentences.starts, sentences.texts))
     firsts = np.searchsorted(sentences.texts, windows.texts) + windows.firsts
@@ -232,8 +237,6 @@ def many(
 ) -> dict[str, Floats]:
     """`resample` of many groups: the labels of their texts are gone through once, or once for as
     many groups as fit in memory."""
-    from rote.measure._tree_histograms import BANDS
-
     every, membership = members(takes)
     entries = rows.equal_lengths.entries(every)
     width = (_TOGETHER - entries) // (len(every) * BANDS) if len(every) else 0
@@ -270,10 +273,12 @@ def standard_errors(rows: Rows, take: Take, options: Options) -> Values:
     sums = rows.sums
     counts = sums.counts[take].astype(np.float64)
     square, products = sums.square(take), sums.products(take)
+    held = counts[counts > 0]
+    words = rows.words[take][counts > 0]
     errors = {
         "wl": clustered_error(square, products, sums.squares[take], counts),
         "wl_matched": rows.equal_lengths.error(take),
-        "sentence_length": _ratio_error(rows.words[take], counts),
+        "sentence_length": left_out_error(shares(words.sum() - words, held.sum() - held)),
     }
     if rows.edits is not None:
         block = _block(rows.edits, take)
@@ -309,8 +314,6 @@ def undefined(rows: Rows, options: Options) -> Mapping[str, Flags]:
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The diversity among sentences of about equal length, and how much they weigh when matched."""
-    from rote.measure._tree_histograms import LENGTHS, bands_of, square_of
-
     table = []
     bands, target = bands_of(rows.sentences), rows.equal_lengths.target.tolist()
     for source, take in comparison.groups.items():
@@ -362,7 +365,6 @@ def _matched_notes(equal_lengths: EqualLengthSentences, take: Take) -> list[str]
 
 
 def _edit_notes(edits: Edits, take: Take) -> list[str]:
-
     block = _block(edits, take)
     count = 0 if block is None else int(np.isin(block.texts, take).sum())
     if count < 2:
@@ -379,8 +381,6 @@ def _edit_notes(edits: Edits, take: Take) -> list[str]:
 
 def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edits:
     """The pairs of some sentences of each source; those between sources are left out."""
-    from rote.run import get
-
     texts = len(sample)
     short = used.chosen(used.lengths <= LONGEST)
     some = short.chosen(drawn(short, work, options.edit_distance))
@@ -393,9 +393,8 @@ def _edits(sample: Sample, used: Sentences, options: Options, work: Work) -> Edi
         get(work.engine, work.jobs),
         lambda share: work.progress(0.1 + 0.9 * share),
     )
-    return Edits(
-        tuple(distances), owners(groups, texts), _per_text(used, texts) - _per_text(short, texts)
-    )
+    too_long = _per_text(used, texts) - _per_text(short, texts)
+    return Edits(tuple(distances), owners(groups, texts), too_long)
 
 
 def _block(edits: Edits, take: Take) -> Block | None:
@@ -405,12 +404,6 @@ def _block(edits: Edits, take: Take) -> Block | None:
 
 def _per_text(sentences: Sentences, texts: int) -> Integers:
     return np.bincount(sentences.texts, minlength=texts).astype(np.int64)
-
-
-def _ratio_error(words: Integers, counts: Floats) -> float:
-    """Jackknife standard error, over texts, of words per sentence."""
-    words, counts = words[counts > 0], counts[counts > 0]
-    return left_out_error(shares(words.sum() - words, counts.sum() - counts))
 
 
 _LAYOUT = (Table("sentence_lengths", "Sentences by length", limit=0, page=False),)
@@ -455,13 +448,6 @@ class Block:
         return clustered_error(float(likeness.sum()), products, squares, membership.sum(axis=1))
 
 
-def check_installed() -> None:
-    try:
-        import apted  # noqa: F401
-    except ImportError:
-        raise MissingExtra("apted", "tree-edit", "the tree edit distance") from None
-
-
 def trees_of(upos: Layer, head: Layer, sentences: Sentences) -> list[Tree]:
     away = head_distances(head)
     return [
@@ -482,12 +468,16 @@ def blocks(
         for number in range(end - len(trees_of_source), end)
     ]
     work = partial(distances_from, engine.share(everything))
-    distances = engine.map(work, rows, doing="comparing trees")
-    heard = _report_rows(distances, len(rows), tell)
-    return [
-        _distance_block(trees_of_source, owner, heard)
-        for trees_of_source, owner in zip(trees, texts)
-    ]
+    distances = enumerate(engine.map(work, rows, doing="comparing trees"), 1)
+    pairs = []
+    for trees_of_source, owner in zip(trees, texts):
+        likeness = np.eye(len(trees_of_source))
+        for place in range(len(trees_of_source)):
+            number, of_row = next(distances)
+            likeness[place, place + 1 :] = 1 - np.array(of_row)
+            tell(number / len(rows))
+        pairs.append(Block(owner, np.triu(likeness, 1).T + likeness))
+    return pairs
 
 
 def distances_from(shared: Shared[Sequence[Tree]], row: tuple[int, int]) -> list[float]:
@@ -511,19 +501,6 @@ def _nested_tree(tree: Tree) -> Any:
     for place, node in enumerate(nodes):
         (nodes[place + away[place]] if away[place] else root).children.append(node)
     return root
-
-
-def _distance_block(trees: Sequence[Tree], texts: Integers, rows: Iterator[list[float]]) -> Block:
-    likeness = np.eye(len(trees))
-    for number in range(len(trees)):
-        likeness[number, number + 1 :] = 1 - np.array(next(rows))
-    return Block(texts, np.triu(likeness, 1).T + likeness)
-
-
-def _report_rows(rows: Iterable[list[float]], count: int, tell: Progress) -> Iterator[list[float]]:
-    for number, row in enumerate(rows, 1):
-        yield row
-        tell(number / count)
 
 
 METRIC = Metric(
@@ -560,7 +537,8 @@ METRIC = Metric(
     headlines=(
         Headline(
             "wl",
-            *("has more varied sentence structures", "has less varied sentence structures"),
+            "has more varied sentence structures",
+            "has less varied sentence structures",
             equal="wl_matched",
         ),
     ),

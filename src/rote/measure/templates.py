@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -57,19 +58,16 @@ from rote.measure._template_rows import (
 )
 from rote.measure._template_windows import EXAMPLES, Chosen, MatchReader, Read, spans
 from rote.measure._text_means import count_note
+from rote.search.open_models import check_models
 from rote.search.reference_corpus import annotator_signature
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    n = options.n
+    n, holding = options.n, f"texts with a template (n = {options.n})"
     return (
         Value("cr", f"CR of {options.layer}", "repetitive", "both"),
         Value("length", "mean length in words", "neither", "length", size=True),
-        Value(
-            *("rate", f"texts with a template (n = {n})", "repetitive", "length"),
-            share=True,
-            of_texts=True,
-        ),
+        Value("rate", holding, "repetitive", "length", share=True, of_texts=True),
         Value("per_token", f"templates per token (n = {n})", "repetitive", "both"),
         Value("distinct", f"different templates in a text (n = {n})", "repetitive", "both"),
     )
@@ -84,16 +82,12 @@ def check(options: Options, signature: str) -> None:
     if options.write is not None:
         check_target(options.write)
     if options.model:
-        from rote.search.open_models import check_models
-
         check_models(options.model)
 
 
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
-    (ratio,) = compression.reduce(
-        rows.compression, take, compression_options(options), rng
-    ).values()
-    return {"cr": ratio, **template_values(rows, take, options)}
+    of_tags = compression.reduce(rows.compression, take, compression_options(options), rng)
+    return {"cr": next(iter(of_tags.values())), **template_values(rows, take, options)}
 
 
 def resample(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
@@ -117,7 +111,6 @@ def many(
 
 
 def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats]:
-    """That of CR, of large groups."""
     if options.variant != "exact":
         return {}
     errors = compression.text_errors(rows.compression, take, compression_options(options))
@@ -126,13 +119,12 @@ def text_errors(rows: Rows, take: Take, options: Options) -> Mapping[str, Floats
 
 def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str, Sequence[Any]]:
     """The templates themselves, the curve over n, the corpora; or one text with its templates."""
-
     if options.write is not None:
         write_matches(rows, comparison, options, options.write)
     if options.highlight is not None:
         return {"highlight": highlighted(rows, comparison, options)}
     by_name: dict[str, Sequence[Any]] = {"lengths": length_table(rows, comparison, options)}
-    by_name |= template_tables(rows, comparison, options)
+    by_name |= TemplateTables(rows, comparison, options).tables()
     if is_given(options.corpus):
         from rote.measure._template_corpus import open_corpora, tables_of
 
@@ -151,9 +143,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     short = "have no sentence of" if options.windows == "sentence" else "are shorter than"
     lines = count_note(windows == 0, f"texts {short} n = {options.n}")
     if not len(templates_of(rows, take, options)):
-        lines.append(
-            f"no {options.n}-gram stands {several(options.min_count, 'time')}: no template"
-        )
+        least = several(options.min_count, "time")
+        lines.append(f"no {options.n}-gram stands {least}: no template")
     if options.variant == "paper" and rows.word.sentence_ends is None:
         lines.append("no sentence ends: each text's Treebank tokens are those of one sentence")
     if options.variant != "exact":
@@ -210,9 +201,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         }
         for text in _select_texts(places, layer, known.shape[1], texts):
             marks = _template_marks(layer, text, places[text], templates)
-            yield cut_evidence(
-                Evidence("templates", source, texts.ids[text], texts.read(text), marks)
-            )
+            whole = Evidence("templates", source, texts.ids[text], texts.read(text), marks)
+            yield cut_evidence(whole)
 
 
 def _find_templates(ids: NDArray[np.int32], known: NDArray[np.int64]) -> list[TemplatePlace]:
@@ -235,7 +225,7 @@ def _select_texts(
     from rote.measure.driver.preparation import hash_id
 
     def share(text: int) -> float:
-        words = int(layer.slice(text).stop - layer.slice(text).start)
+        words = layer.slice(text).stop - layer.slice(text).start
         inside: set[int] = {place + step for place, _ in places[text] for step in range(n)}
         # Of a short text a single template fills much.
         return len(inside) / max(words, _MIN_WORDS)
@@ -253,15 +243,12 @@ def _template_marks(
     layer: Layer, text: int, places: Sequence[TemplatePlace], templates: Sequence[Sequence[str]]
 ) -> list[Mark]:
     begin = layer.slice(text).start
-    return [
-        Mark(
-            int(layer.starts[begin + place]),
-            int(layer.ends[begin + place + len(templates[which]) - 1]),
-            " ".join(templates[which]),
-            "template",
-        )
-        for place, which in places
-    ]
+    marks = []
+    for place, which in places:
+        first, last = begin + place, begin + place + len(templates[which]) - 1
+        ends = int(layer.starts[first]), int(layer.ends[last])
+        marks.append(Mark(*ends, " ".join(templates[which]), "template"))
+    return marks
 
 
 Row: TypeAlias = dict[str, Any]
@@ -284,15 +271,10 @@ def length_table(rows: Rows, comparison: Comparison, options: Options) -> list[R
             n = here.windows.n
             at = replace(options, n=n)
             for source, take in comparison.groups.items():
+                row = {"source": source, "n": n, "templates": len(templates_of(here, take, at))}
                 values = template_values(here, take, at)
-                by_source[source].append(
-                    {
-                        "source": source,
-                        "n": n,
-                        "templates": len(templates_of(here, take, at)),
-                        **{name: values[name] for name in ("rate", "per_token", "distinct")},
-                    }
-                )
+                del values["length"]
+                by_source[source].append(row | values)
             advance(1)
     return [
         row for source in by_source.values() for row in sorted(source, key=lambda row: row["n"])
@@ -308,11 +290,6 @@ def _of_lengths(rows: Rows, options: Options, lengths: Sequence[int]) -> Iterato
         yield replace(rows, windows=windows)
 
 
-def template_tables(rows: Rows, comparison: Comparison, options: Options) -> dict[str, list[Row]]:
-    """`templates`, `matches`, `examples`, `distinctive` and `overlap`."""
-    return _Listing(rows, comparison, options).tables()
-
-
 @dataclass(frozen=True, slots=True)
 class _Group:
     """How often each n-gram occurs in a source, and in how many of its texts."""
@@ -320,6 +297,10 @@ class _Group:
     counts: Integers
     texts: Integers
     total: int
+
+    def counted(self, number: int, prefix: str = "") -> Row:
+        names = (f"{prefix}count", f"{prefix}texts")
+        return dict(zip(names, (int(self.counts[number]), int(self.texts[number]))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +310,12 @@ class _Apart:
     odds: LogOdds
     p: Floats
 
+    def tested(self, number: int) -> Row:
+        columns = {"log_odds": self.odds.delta, "z": self.odds.z, "p_corrected": self.p}
+        return {name: float(column[number]) for name, column in columns.items()}
 
-class _Listing:
+
+class TemplateTables:
     """The tables at work. Counts by n-gram are large: those of one source and of the reference
     are held at a time."""
 
@@ -342,6 +327,7 @@ class _Listing:
         self.sizes = windows_in_texts(rows, options)
 
     def tables(self) -> dict[str, list[Row]]:
+        """`templates`, `matches`, `examples`, `distinctive` and `overlap`."""
         tables: dict[str, list[Row]] = {
             name: [] for name in ("templates", "matches", "examples", "distinctive")
         }
@@ -392,7 +378,6 @@ class _Listing:
             tested = np.flatnonzero(
                 (both.texts >= _LEAST_TEXTS) & frequent_enough(group.counts, against.counts, totals)
             )
-
             listing = self.rows.windows.listing(self.rows.layer, tested)
             of_both = both.counts[tested]
 
@@ -411,7 +396,6 @@ class _Listing:
         return _Apart(log_odds, p)
 
     def names(self, numbers: Chosen) -> list[str]:
-        """The n-grams as they are written in tables."""
         return [" ".join(items) for items in self.rows.windows.grams(self.rows.layer, numbers)]
 
     def everywhere(self) -> dict[int, dict[str, int]]:
@@ -432,18 +416,11 @@ class _Listing:
         everywhere: Mapping[int, dict[str, int]],
     ) -> list[Row]:
         numbers = self.chosen[source]
+        untested: Row = dict.fromkeys(("log_odds", "z", "p_corrected"))
         return [
-            {
-                "source": source,
-                "rank": rank,
-                "template": name,
-                "count": int(group.counts[number]),
-                "texts": int(group.texts[number]),
-                "counts": everywhere[number],
-                "log_odds": None if apart is None else float(apart.odds.delta[number]),
-                "z": None if apart is None else float(apart.odds.z[number]),
-                "p_corrected": None if apart is None else float(apart.p[number]),
-            }
+            {"source": source, "rank": rank, "template": name}
+            | {**group.counted(number), "counts": everywhere[number]}
+            | (untested if apart is None else apart.tested(number))
             for rank, (number, name) in enumerate(zip(numbers.tolist(), self.names(numbers)), 1)
         ]
 
@@ -458,14 +435,7 @@ class _Listing:
             base = {"source": source, "template": name}
             matches += [{**base, "text": text, "count": count} for text, count in read]
             examples += [
-                {
-                    **base,
-                    **self.comparison.named(example.text),
-                    "start": example.start,
-                    "end": example.end,
-                    "sentence": example.sentence,
-                    "sentence_start": example.sentence_start,
-                }
+                {**base, **self.comparison.named(example.text), **example.row}
                 for example in of_template
             ]
         return {"matches": matches, "examples": examples}
@@ -481,18 +451,9 @@ class _Listing:
         read = self.read(source, ours) + self.read(reference, theirs)
         numbers = np.concatenate((ours, theirs))
         return [
-            {
-                "source": source,
-                "template": name,
-                "count": int(group.counts[number]),
-                "texts": int(group.texts[number]),
-                "reference_count": int(against.counts[number]),
-                "reference_texts": int(against.texts[number]),
-                "log_odds": float(apart.odds.delta[number]),
-                "z": float(apart.odds.z[number]),
-                "p_corrected": float(apart.p[number]),
-                "examples": [text for text, _ in matches[:EXAMPLES]],
-            }
+            {"source": source, "template": name, **group.counted(number)}
+            | {**against.counted(number, "reference_"), **apart.tested(number)}
+            | {"examples": [text for text, _ in matches[:EXAMPLES]]}
             for number, name, matches in zip(numbers.tolist(), self.names(numbers), read)
         ]
 
@@ -516,19 +477,12 @@ def _furthest(z: Floats, texts: Integers) -> Chosen:
 def _overlap(chosen: Mapping[str, Chosen]) -> list[Row]:
     """How far sources share templates; nan where neither has any."""
     sets = {source: set(numbers.tolist()) for source, numbers in chosen.items()}
-    return [
-        {
-            "source": source,
-            "other": other_source,
-            "shared": len(templates & others),
-            "jaccard": len(templates & others) / len(templates | others)
-            if templates | others
-            else float("nan"),
-        }
-        for source, templates in sets.items()
-        for other_source, others in sets.items()
-        if other_source != source
-    ]
+    table: list[Row] = []
+    for source, other in permutations(sets, 2):
+        shared, every = len(sets[source] & sets[other]), len(sets[source] | sets[other])
+        row = {"source": source, "other": other, "shared": shared}
+        table.append({**row, "jaccard": shared / every if every else float("nan")})
+    return table
 
 
 def highlighted(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ input, so the sample is the same at any number of jobs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
@@ -93,6 +93,12 @@ class CollectedTexts:
             }
         )
 
+    def only(self, sources: Collection[str]) -> CollectedTexts:
+        """These sources alone."""
+        if len(sources) == len(self.groups):
+            return self
+        return self.chosen({name: take for name, take in self.groups.items() if name in sources})
+
     def chosen(self, groups: Mapping[str, Take]) -> CollectedTexts:
         """These texts of these sources alone."""
         chosen = np.sort(np.concatenate(list(groups.values())))
@@ -130,7 +136,6 @@ def collect_texts(
     reporter: Reporter,
     languages: bool = True,
 ) -> CollectedTexts:
-    """Read all texts once."""
     wanted, own_threads = tuple(dict.fromkeys(needs)), 1
     pieces: Iterator[PreparedShard]
     if isinstance(texts, Store):
@@ -149,7 +154,8 @@ def collect_texts(
         duplicates = DuplicateIds(texts.options.on_error)
     builder = _SampleBuilder(wanted)
     members: dict[str, list[int]] = {}
-    strata, sets = _NameNumbers(), _NameNumbers()
+    doc_ids, strata = dict[str, int](), list[int]()
+    set_names, sets = dict[str, int](), list[int]()
     ids: list[str] = []
     keys: list[bytes] = []
     files: list[str] = []
@@ -170,8 +176,8 @@ def collect_texts(
             known = known_texts.setdefault(group, set())
             copies[group] += text in known
             known.add(text)
-            strata.append(piece.doc_ids[number])
-            sets.append(piece.sets[number])
+            strata.append(_number_of(piece.doc_ids[number], doc_ids))
+            sets.append(_number_of(piece.sets[number], set_names))
             ids.append(piece.batch.documents[number].id)
             keys.append(text + hash_id(f"{piece.doc_ids[number]} {ids[-1]}", 0))
             files.append(piece.batch.file)
@@ -195,12 +201,12 @@ def collect_texts(
     return CollectedTexts(
         sample=builder.finish(),
         groups={name: np.array(numbers, np.int64) for name, numbers in members.items()},
-        strata=strata.column(),
-        doc_ids=tuple(strata.names),
-        sets=sets.column(),
-        set_names=tuple(sets.names),
+        strata=np.array(strata, np.int64),
+        doc_ids=tuple(doc_ids),
+        sets=np.array(sets, np.int64),
+        set_names=tuple(set_names),
         ids=ids,
-        order=_sorted_places(keys),
+        order=np.argsort(np.argsort(np.array(keys, "S16"), kind="stable")),
         fingerprint=fingerprint.hexdigest(),
         problems=problems,
         fields=seen_fields,
@@ -212,26 +218,9 @@ def collect_texts(
     )
 
 
-def _sorted_places(keys: Sequence[bytes]) -> NDArray[np.int64]:
-    """The place of each key among all of them, sorted."""
-    order = np.argsort(np.array(keys, "S16"), kind="stable") if keys else np.empty(0, np.int64)
-    places = np.empty(len(keys), np.int64)
-    places[order] = np.arange(len(keys))
-    return places
-
-
-class _NameNumbers:
-    """Names as they come, numbered in order of first appearance; -1 where there is none."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, int] = {}
-        self._numbers: list[int] = []
-
-    def append(self, name: str | None) -> None:
-        self._numbers.append(-1 if name is None else self.names.setdefault(name, len(self.names)))
-
-    def column(self) -> NDArray[np.int64]:
-        return np.array(self._numbers, np.int64)
+def _number_of(name: str | None, numbers: dict[str, int]) -> int:
+    """Names are numbered in order of first appearance; -1 where there is none."""
+    return -1 if name is None else numbers.setdefault(name, len(numbers))
 
 
 class _SampleBuilder:
@@ -256,8 +245,6 @@ class _SampleBuilder:
 
 
 class _TextBuilder:
-    """Raw text as it grows."""
-
     def __init__(self) -> None:
         self._data, self._ends, self._size = GrowableArray(np.uint8), GrowableArray(np.int64), 0
 
@@ -275,7 +262,7 @@ class _LayerBuilder:
 
     def __init__(self, spans: bool) -> None:
         self._ids, self._ends = GrowableArray(np.int32), GrowableArray(np.int64)
-        self._spans = (GrowableArray(np.int32), GrowableArray(np.int32)) if spans else None
+        self._spans = [GrowableArray(np.int32), GrowableArray(np.int32)] if spans else []
         self._sentences: GrowableArray | None = GrowableArray(np.int64) if spans else None
         self._numbers: dict[str, int] = {}
         self._items = 0
@@ -285,26 +272,17 @@ class _LayerBuilder:
         table = [numbers.setdefault(entry, len(numbers)) for entry in layer.vocabulary]
         self._ids.append(np.array(table, np.int32)[layer.ids] if table else layer.ids)
         self._ends.append(layer.text_ends + self._items)
-        if self._spans is not None:
-            self._spans[0].append(layer.starts)
-            self._spans[1].append(layer.ends)
-        if self._sentences is not None:
-            if layer.sentence_ends is None:
-                self._sentences = None
-            else:
-                self._sentences.append(layer.sentence_ends + self._items)
+        for column, spans in zip(self._spans, (layer.starts, layer.ends)):
+            column.append(spans)
+        if layer.sentence_ends is None:
+            self._sentences = None
+        elif self._sentences is not None:
+            self._sentences.append(layer.sentence_ends + self._items)
         self._items += len(layer.ids)
 
     def finish(self, name: str) -> Layer:
         nothing = np.empty(0, np.int32)
         starts, ends = (c.finish() for c in self._spans) if self._spans else (nothing, nothing)
         sentences = None if self._sentences is None else self._sentences.finish()
-        return Layer(
-            name,
-            self._ids.finish(),
-            tuple(self._numbers),
-            starts,
-            ends,
-            self._ends.finish(),
-            sentences,
-        )
+        ids, text_ends = self._ids.finish(), self._ends.finish()
+        return Layer(name, ids, tuple(self._numbers), starts, ends, text_ends, sentences)

@@ -94,8 +94,6 @@ class WindowSource:
 
 @dataclass
 class EqualLengths:
-    """A measure on the windows of a plan."""
-
     source: WindowSource
     plan: SizePlan
     names: tuple[str, ...]
@@ -144,8 +142,12 @@ class EqualLengths:
         self, take: Take, rng: np.random.Generator, windows: int, draws: int
     ) -> list[Values]:
         """Of so many windows from these texts, by draw."""
-        blocks = self.source.order.blocks(take, windows, draws)
-        return [self._of(draw, block, rng) for draw, block in enumerate(blocks)]
+        metric, values = self.source.metric, []
+        reduce = metric.reduce if metric.stand_in else metric.resample or metric.reduce
+        for draw, block in enumerate(self.source.order.blocks(take, windows, draws)):
+            drawn = reduce(self.rows(draw), self.number[block], self.source.options, rng)
+            values.append({name: drawn[name] for name in self.names if name in drawn})
+        return values
 
     def many(
         self,
@@ -157,10 +159,9 @@ class EqualLengths:
         """The same of many groups at once, or what stands in for it, and of these values alone; and
         the variance of each, up to a factor, where texts contribute this."""
         blocks = self.source.order.blocks_of_groups(takes, windows, self.draws)
-        blocks = [self.number[of_group] for of_group in blocks]
         total: dict[str, Floats] = {}
         for draw in range(self.draws):
-            drawn = [of_group[draw] for of_group in blocks]
+            drawn = [self.number[of_group[draw]] for of_group in blocks]
             for name, column in self._of_many(self.rows(draw), drawn, names).items():
                 total[name] = total[name] + column if name in total else column
         means = {name: column / self.draws for name, column in total.items()}
@@ -172,7 +173,9 @@ class EqualLengths:
         """The values that are compared: means over the draws of as many windows as every source
         gives."""
         groups, seed = self.plan.groups, self.source.work.seed
-        self.prepare()
+        # The rows of all draws, side by side.
+        draws = range(self.draws)
+        self.cut |= dict(zip(draws, side_by_side(self.rows, draws, self.source.work.jobs)))
 
         def reduce_source(source: str) -> list[Values]:
             rng = generator(seed, f"match {source}")
@@ -192,12 +195,6 @@ class EqualLengths:
             for n, source in enumerate(groups)
         }
         return SourceValues(values, drawn)
-
-    def prepare(self) -> None:
-        """Make the rows of all draws, side by side."""
-        draws = range(self.draws)
-        for draw, rows in zip(draws, side_by_side(self.rows, draws, self.source.work.jobs)):
-            self.cut[draw] = rows
 
     def halves(
         self, values: SourceValues, keys: Callable[[str, Take], Keys], advance: Advance
@@ -288,17 +285,10 @@ class EqualLengths:
             for name, value in values.items():
                 known = estimates.get(source, {}).get(name)
                 low, high = known.ends if known else (math.nan, math.nan)
-                rows.append(
-                    {
-                        "source": source,
-                        "value": name,
-                        **self.plan.row(source, min(self.windows, len(self.plan.groups[source]))),
-                        "mean": value,
-                        "low": low,
-                        "high": high,
-                        "draws": self.plan.draws,
-                    }
-                )
+                windows = min(self.windows, len(self.plan.groups[source]))
+                row = {"source": source, "value": name, **self.plan.row(source, windows)}
+                row |= {"mean": value, "low": low, "high": high, "draws": self.plan.draws}
+                rows.append(row)
         return rows
 
     def curve(self, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -314,14 +304,9 @@ class EqualLengths:
             columns = {name: np.array([values[name] for values in by_draw]) for name in by_draw[0]}
             draws = len(by_draw)
             return [
-                {
-                    "source": source,
-                    "value": name,
-                    **self.plan.row(source, windows),
-                    "mean": float(columns[name].mean()),
-                    "sd": float(columns[name].std(ddof=1)) if draws > 1 else 0.0,
-                    "draws": draws,
-                }
+                {"source": source, "value": name, **self.plan.row(source, windows)}
+                | {"mean": float(columns[name].mean())}
+                | {"sd": float(columns[name].std(ddof=1)) if draws > 1 else 0.0, "draws": draws}
                 for name in names
                 if name in columns
             ]
@@ -375,13 +360,6 @@ class EqualLengths:
             for name, column in total.items():
                 column[take] += by_name[name] / self.draws
         return total
-
-    def _of(self, draw: int, take: Take, rng: np.random.Generator) -> Values:
-        """The values of the windows of these texts in one draw."""
-        metric = self.source.metric
-        reduce = metric.reduce if metric.stand_in else metric.resample or metric.reduce
-        values = reduce(self.rows(draw), self.number[take], self.source.options, rng)
-        return {name: values[name] for name in self.names if name in values}
 
     def _of_many(
         self, rows: Any, drawn: Sequence[Take], names: Collection[str]
@@ -463,8 +441,7 @@ def _fit_options(options: Any, plan: SizePlan) -> Any:
     have a value."""
     if plan.unit != "words" or plan.size is None:
         return options
-    fitted = {name: min(words, plan.size) for name, words in _windows(options).items()}
-    return replace(options, **fitted)
+    return replace(options, **{n: min(words, plan.size) for n, words in _windows(options).items()})
 
 
 def _windows(options: Any) -> dict[str, int]:
@@ -499,13 +476,10 @@ def _sizes(metric: Metric, options: Any, sample: Sample, rows: Any) -> NDArray[n
 
 
 def _no_windows_note(metric: Metric, groups: Mapping[str, Take], sizes: NDArray[np.int64]) -> str:
-    if metric.match == "texts":
-        return (
-            f"{metric.name}: no values at equal size, which take {MIN_WINDOWS} texts of each source"
-        )
-    unit = str(metric.match)
-    short = sources_too_short(groups, sizes, metric.match or "words")
-    return _too_short_note(metric.name, short or list(groups), unit)
+    name, unit = metric.name, metric.match or "words"
+    if unit == "texts":
+        return f"{name}: no values at equal size, which take {MIN_WINDOWS} texts of each source"
+    return _too_short_note(name, sources_too_short(groups, sizes, unit) or list(groups), unit)
 
 
 def _too_short_note(name: str, short: Sequence[str], unit: str) -> str:

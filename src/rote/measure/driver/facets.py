@@ -23,7 +23,7 @@ from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.facets import EACH, JOINT, Facet, facets, reference_place
 from rote.core.metric import Metric, Values
 from rote.core.progress import Reporter, several
-from rote.core.result import Result
+from rote.core.result import Result, SourceResult
 from rote.core.sample import Sample, Take
 from rote.measure._text_means import per_text, reduce, standard_errors
 from rote.measure.driver.collection import CollectedTexts
@@ -45,7 +45,8 @@ class SetScores:
     left_out: Mapping[str, int]
     notes: Mapping[str, list[str]]
     """What the measure itself says of all texts of a source."""
-    source_of: Integers
+    source_of: Sequence[str]
+    """By set."""
 
 
 def average_over_sets(
@@ -73,13 +74,11 @@ def average_over_sets(
         value.name: np.array([values[value.name] for values in set_values], np.float64)
         for value in metric.values(options)
     }
-    sources = {source: rank for rank, source in enumerate(groups)}
     own_notes = {
         source: metric.notes(rows, take, options) if metric.notes else []
         for source, take in study.groups.items()
     }
-    source_of = np.array([sources[source] for source, _, _ in members], np.int64)
-    table = SetScores(scores, left_out, own_notes, source_of)
+    table = SetScores(scores, left_out, own_notes, [source for source, _, _ in members])
     words = [int(study.sample.words[take].sum()) for _, _, take in members]
     derived = replace(
         study,
@@ -91,7 +90,7 @@ def average_over_sets(
         files=(),
         doc_ids=(),
     )
-    return _set_metric(metric, table, list(groups), study.settings.within), derived
+    return _set_metric(metric, table, study.settings.within), derived
 
 
 def _set_members(
@@ -102,14 +101,12 @@ def _set_members(
     groups, left_out = {}, {}
     for source, take in study.groups.items():
         first = len(members)
-        sets_of_source = [(int(n), take[sets[take] == n]) for n in np.unique(sets[take]) if n >= 0]
-        members += [
-            (source, number, texts)
-            for number, texts in sets_of_source
-            if len(texts) >= MIN_SET_SIZE
-        ]
+        numbers = np.unique(sets[take])
+        every = [(source, int(n), take[sets[take] == n]) for n in numbers if n >= 0]
+        large = [member for member in every if len(member[2]) >= MIN_SET_SIZE]
+        members += large
         groups[source] = np.arange(first, len(members), dtype=np.int64)
-        left_out[source] = sum(len(texts) < MIN_SET_SIZE for _, texts in sets_of_source)
+        left_out[source] = len(every) - len(large)
     if not members:
         raise OptionError(
             f"--within {study.settings.within}: no value of that field occurs in two texts of "
@@ -119,12 +116,12 @@ def _set_members(
     return members, groups, left_out
 
 
-def _set_metric(metric: Metric, table: SetScores, sources: list[str], field: str | None) -> Metric:
+def _set_metric(metric: Metric, table: SetScores, field: str | None) -> Metric:
     def notes(rows: SetScores, take: Take, options: Any) -> list[str]:
         if not len(take):
             return [f"no two texts with the same {field}: nothing to measure"]
         lines = [f"mean over {several(len(take), 'set')} of texts with the same {field}"]
-        source = sources[int(rows.source_of[take[0]])]
+        source = rows.source_of[take[0]]
         lines += rows.notes[source]
         if single := rows.left_out[source]:
             lines.append(f"left out: {several(single, 'set')} of a single text")
@@ -133,24 +130,17 @@ def _set_metric(metric: Metric, table: SetScores, sources: list[str], field: str
                 lines.append(f"{name}: undefined in {several(undefined, 'set')}, left out")
         return lines
 
+    gone = "resample many random_values draw units intervals undefined tables check match".split()
+    without: dict[str, Any] = dict.fromkeys(gone)
     return replace(
         metric,
         rows=lambda sample, options, work: table,
         reduce=reduce,
-        resample=None,
-        many=None,
-        random_values=None,
-        draw=None,
         standard_errors=standard_errors,
-        units=None,
-        intervals=None,
         per_text=per_text,
-        undefined=None,
         notes=notes,
-        tables=None,
-        check=None,
-        match=None,
         order_matters=False,
+        **without,
     )
 
 
@@ -196,7 +186,12 @@ def measure_facets(
                 raise
             notes.append(f"{metric.name} leaves out {', '.join(part.collected.groups)}: {problem}")
         else:
-            notes += _read_apart(metric, part) if place else []
+            if place:
+                notes.append(
+                    f"{metric.name}: the texts of {', '.join(part.collected.groups)} are taken for "
+                    f"{language_name(part.code)} and read by other models, so that they are not "
+                    "tested against other sources"
+                )
     combined = _join_results(results, list(collected.groups), settings)
     signature = combined.signature
     if languages := language_signatures(metric, options, collected, words):
@@ -212,7 +207,7 @@ def _measure_part(
     reporter: Reporter,
     tests_of_source: int,
 ) -> FacetStudy:
-    texts = _facet_texts(part.collected, facet)
+    texts = part.collected.only(facet.names)
     return FacetStudy(
         sample=texts.sample,
         groups=texts.groups,
@@ -229,14 +224,6 @@ def _measure_part(
         order=texts.order,
         tests=tests_of_source,
     )
-
-
-def _read_apart(metric: Metric, part: LanguagePart) -> list[str]:
-    names = ", ".join(part.collected.groups)
-    return [
-        f"{metric.name}: the texts of {names} are taken for {language_name(part.code)} and read "
-        "by other models, so that they are not tested against other sources"
-    ]
 
 
 def check_reference(collected: CollectedTexts, settings: Settings) -> list[Facet]:
@@ -258,21 +245,12 @@ def check_reference(collected: CollectedTexts, settings: Settings) -> list[Facet
     return having
 
 
-def _facet_texts(collected: CollectedTexts, facet: Facet) -> CollectedTexts:
-    if len(facet.names) == len(collected.groups):
-        return collected
-    groups = {name: take for name, take in collected.groups.items() if name in facet}
-    return collected.chosen(groups)
-
-
 def _join_results(results: Sequence[Result], order: Sequence[str], settings: Settings) -> Result:
     """The facets' results as one, groups in the order in which they were read."""
     first = results[0]
-    sources = {
-        name: source_result
-        for result in results
-        for name, source_result in result.by_source.items()
-    }
+    sources: dict[str, SourceResult] = {}
+    for result in results:
+        sources |= result.by_source
     sources = {name: sources[name] for name in order if name in sources}
     tables: dict[str, list[Any]] = {}
     for result in results:

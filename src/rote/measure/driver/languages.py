@@ -82,7 +82,7 @@ def split_languages(
             part_tokenizers[None] = annotators.get(annotator).signature
         parts.append(
             LanguagePart(
-                collected=_select_groups(collected, sources),
+                collected=collected.only(sources),
                 options=replace(options, embedder=embedder) if embedder else options,
                 tokenizers=part_tokenizers,
                 code=collected.languages.get((sources[0], None), "") if place else "",
@@ -95,21 +95,16 @@ def language_signatures(
     metric: Metric, options: Any, collected: CollectedTexts, words: WordSettings
 ) -> tuple[str, ...]:
     """What a signature says of models for single languages: of those that the texts have."""
-    there = set(collected.languages.values())
-    readers = by_language(words.annotator, annotators.DEFAULT)
-    signatures = [
-        f"{code}={annotators.get(name).signature}"
-        for code, name in readers.items()
-        if code and code in there
-    ]
+    there = set(collected.languages.values()) - {""}
+    settings: list[tuple[Any, str]] = [(annotators, words.annotator)]
     if metric.embeds(options):
-        names = by_language(options.embedder, embeddings.DEFAULT)
-        signatures += [
-            f"{code}={embeddings.get(name).signature}"
-            for code, name in names.items()
-            if code and code in there
-        ]
-    return tuple(signatures)
+        settings.append((embeddings, options.embedder))
+    return tuple(
+        f"{code}={room.get(name).signature}"
+        for room, setting in settings
+        for code, name in by_language(setting, room.DEFAULT).items()
+        if code in there
+    )
 
 
 def _annotated_needs(metric: Metric, options: Any) -> list[Need]:
@@ -152,7 +147,6 @@ class _Languages:
         return names.get(self.code(field), names[""])
 
     def embedder(self, field: str | None = None) -> str:
-        """The same for vectors."""
         if not self.metric.embeds(self.options):
             return ""
         names = by_language(self.options.embedder, embeddings.DEFAULT)
@@ -205,9 +199,3 @@ def _first_reader(
         return all(reference not in (group, *group.split("|")) for group in sources), -texts
 
     return sorted(members, key=rank)
-
-
-def _select_groups(collected: CollectedTexts, groups: Sequence[str]) -> CollectedTexts:
-    if len(groups) == len(collected.groups):
-        return collected
-    return collected.chosen({group: collected.groups[group] for group in groups})

@@ -72,8 +72,6 @@ class _Family:
         return len({key[:2] for _, key in self.members})
 
     def row(self) -> dict[str, Any]:
-        """What there is to say of it."""
-
         def values(field: str) -> int:
             return len({(n, key[2]) for n, key in self.members if key[3] == field})
 
@@ -108,31 +106,25 @@ def correct_results(
     outcomes: dict[tuple[int, Test], Outcome] = {}
     for family in families:
         tests = [results[number][1][key] for number, key in family.members]
-        further = family.verdicts and most is not None
-        judged = (
-            decide(tests, correction, most or 0, reporter)
-            if further
-            else correct(tests, correction)
-        )
+        if family.verdicts and most is not None:
+            judged = decide(tests, correction, most, reporter)
+        else:
+            judged = correct(tests, correction)
         outcomes |= dict(zip(family.members, judged))
     verdicts = {member for family in families if family.verdicts for member in family.members}
     alike = _correct_equivalence(results, families, correction)
-    return [
-        _fill_rows(
-            result,
-            {key: out for (place, key), out in outcomes.items() if place == number},
-            {key for place, key in verdicts if place == number},
-            {key: p for (place, key), p in alike.items() if place == number},
-            [
-                corrected_family
-                for corrected_family in families
-                if any(place == number for place, _ in corrected_family.members)
-            ],
-        )
-        if tests or any("tested" not in row for row in result.comparisons)
-        else result
-        for number, (result, tests) in enumerate(results)
-    ]
+    corrected = []
+    for number, (result, tests) in enumerate(results):
+        if tests or any("tested" not in row for row in result.comparisons):
+            result = _fill_rows(
+                result,
+                {key: out for (place, key), out in outcomes.items() if place == number},
+                {key for place, key in verdicts if place == number},
+                {key: p for (place, key), p in alike.items() if place == number},
+                [f for f in families if any(place == number for place, _ in f.members)],
+            )
+        corrected.append(result)
+    return corrected
 
 
 def _families(results: Sequence[tuple[Result, Tests]], correction: Correction) -> list[_Family]:
@@ -182,17 +174,15 @@ def _fill_rows(
         filled, key = dict(row), (row["source"], row["reference"], row["value"])
         for field in ("p", "matched_p"):
             if field in row:
-                outcome = outcomes.get((*key, field), UNDEFINED)
-                before = field.removesuffix("p")
+                test, before = (*key, field), field.removesuffix("p")
+                outcome = outcomes.get(test, UNDEFINED)
                 filled[f"{field}_corrected"] = outcome.p
                 filled[f"{before}floor"] = outcome.floor
                 filled[f"{before}tested"] = outcome.tested
-                verdict = (*key, field) in verdicts
-                filled[f"{before}borderline"] = outcome.borderline and verdict
+                filled[f"{before}borderline"] = outcome.borderline and test in verdicts
                 if outcome.permutations:
                     filled[f"{before}permutations"] = outcome.permutations
-                known = outcome.detectable if outcome.tested else math.nan
-                filled[f"{before}detectable"] = known
+                filled[f"{before}detectable"] = outcome.detectable if outcome.tested else math.nan
         if "equivalence_p" in row:
             p = alike.get((*key, "p"), math.nan)
             filled["equivalence_p_corrected"] = p
@@ -217,11 +207,10 @@ def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterato
     """What was not tested for want of permutations or of texts, and what would do."""
     for family in _join_facets(families):
         keys = {key[:3] for _, key in family.members}
-        tested_rows = [
-            row for row in rows if (row["source"], row["reference"], row["value"]) in keys
-        ]
+        tested_rows = [r for r in rows if (r["source"], r["reference"], r["value"]) in keys]
+        name_of = "{source} and {reference}" if family.pairs else "{source}"
         cells = [
-            (_name_rows(row, family), row["value"], row[field])
+            (name_of.format_map(row), row["value"], row[field])
             for row in tested_rows
             for field in ("floor", "matched_floor")
             if not math.isnan(row.get(field, math.nan))
@@ -230,37 +219,31 @@ def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterato
         possible = {name for name, _, floor in cells if floor < LEVEL}
         untested = dict.fromkeys(name for name, _, _ in cells if name not in possible)
         tied = dict.fromkeys(v for name, v, f in cells if name in possible and f >= LEVEL)
-        reference = (
-            "each other" if family.pairs else tested_rows[0]["reference"] if tested_rows else ""
-        )
+        reference = next((row["reference"] for row in tested_rows), "")
+        whom = f"{UNTESTED} {'each other' if family.pairs else reference}"
         if tied:
             more = f" and {len(tied) - _MAX_NAMED} more" if len(tied) > _MAX_NAMED else ""
             yield (
-                f"{UNTESTED} {reference}: {', '.join(list(tied)[:_MAX_NAMED])}{more}: too few "
-                "texts hold what is counted, so that many exchanges of labels make the same "
-                "largest difference and no corrected p can be small"
+                f"{whom}: {', '.join(list(tied)[:_MAX_NAMED])}{more}: too few texts hold what is "
+                "counted, so that many exchanges of labels make the same largest difference and no "
+                "corrected p can be small"
             )
         if not untested:
             continue
         count = min(row["permutations"] for row in tested_rows)
         floor = min(1.0, family.times / (count + 1))
         if floor >= LEVEL:
-            what = (
-                "tests" if family.correction == "holm" else "pairs" if family.pairs else "sources"
-            )
+            unit = "pairs" if family.pairs else "sources"
+            what = "tests" if family.correction == "holm" else unit
             times = f" and {family.times:,} {what}" if family.times > 1 else ""
             yield (
-                f"{UNTESTED} {reference}: with {several(count, 'permutation')}{times} no corrected "
+                f"{whom}: with {several(count, 'permutation')}{times} no corrected "
                 f"p can be below {LEVEL} (the smallest is {format_number(floor, '.2g')}); "
                 f"--permutations {enough_permutations(family.times)} would do"
             )
         else:
             yield (
-                f"{UNTESTED} {reference}: {', '.join(untested)}: the labels of so few texts can be "
+                f"{whom}: {', '.join(untested)}: the labels of so few texts can be "
                 f"exchanged in so few ways that no corrected p can be below {LEVEL}; more texts "
                 "would do"
             )
-
-
-def _name_rows(row: Row, family: _Family) -> str:
-    return f"{row['source']} and {row['reference']}" if family.pairs else row["source"]

@@ -59,9 +59,8 @@ class ReadTexts:
         """At most so many texts of each source, with or without what they were made from."""
         key = (count, inputs)
         if key not in self.parts:
-            part = self.collected
-            if not inputs and any(map(is_input, part.groups)):
-                part = part.chosen({s: g for s, g in part.groups.items() if not is_input(s)})
+            sources = [name for name in self.collected.groups if inputs or not is_input(name)]
+            part = self.collected.only(sources)
             self.parts[key] = part if count is None else part.sampled(count, seed)
         return self.parts[key]
 

@@ -182,17 +182,11 @@ class Preparation:
                 by_group.setdefault((*groups, text), (Document(name, text, meta), line))
         if not by_group:
             return None
-        documents, lines = zip(*by_group.values())
-        inputs = replace(
-            batch,
-            documents=list(documents),
-            lines=list(lines),
-            label=fields.inputs_name,
-            problems=[],
-        )
-        return replace(self, fields=FieldSettings(fields.by, cluster=fields.cluster)).piece(
-            inputs, 0
-        )
+        documents, lines = map(list, zip(*by_group.values()))
+        name = fields.inputs_name
+        inputs = replace(batch, documents=documents, lines=lines, label=name, problems=[])
+        settings = FieldSettings(fields.by, cluster=fields.cluster)
+        return replace(self, fields=settings).piece(inputs, 0)
 
     def _sample(self, documents: Sequence[Document], annotation: Annotation | None) -> Sample:
         texts = [document.text for document in documents]
@@ -214,7 +208,6 @@ class Preparation:
         )
 
     def _fields(self) -> list[str]:
-        """The fields whose texts are counted."""
         return list(dict.fromkeys(need.field for need in self.needs if need.field is not None))
 
     def _beside(self, documents: Sequence[Document], field: str) -> _LayerMaker:

@@ -42,7 +42,7 @@ from rote.compare.permutation import (
     permuted_differences,
     shared_strata,
 )
-from rote.compare.resampling import Keys, ReduceMany, generator, scramble
+from rote.compare.resampling import Keys, ReduceMany, generator, rank_in_groups, scramble
 from rote.core.arrays import Floats
 from rote.core.facets import EACH
 from rote.core.metric import Comparison, Metric, Progress, Value, Values, Work
@@ -71,7 +71,6 @@ CALIBRATION_DRAWS = 24
 are calibrated by them: fewer where it is so large that they would take long."""
 _CALIBRATED_WORDS = 500_000
 _MIN_CALIBRATION = 6
-_MOVES = ("moves_with_texts", "moves_with_length")
 _TESTED = ("tested_texts", "tested_reference_texts")
 MAX_UNDEFINED = 0.1
 """The share of a source's texts that may have no part in a value that is tested on whole texts:
@@ -92,7 +91,7 @@ def hash_name(name: str) -> int:
     return int.from_bytes(blake2b(encoded, digest_size=8).digest(), "little")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FacetStudy:
     """What is measured, whatever the measure: texts, sources, settings."""
 
@@ -117,7 +116,7 @@ class FacetStudy:
     tests: int = 0
     """Of one source, of all measures together: p-values are corrected over them."""
 
-    @property
+    @cached_property
     def drawn_from(self) -> dict[str, Take]:
         """The texts of each source as draws see them: what is drawn does not depend on the order of
         the records."""
@@ -146,10 +145,7 @@ class FacetStudy:
             for stratum, text in zip(numbers.tolist(), take[first].tolist())
         )
         by_name = np.array([hash_name(name) for name in names], np.uint64)
-        order = np.argsort(number, kind="stable")
-        begins = np.append(True, np.diff(number[order]) != 0)
-        turn = np.empty(len(take), np.uint64)
-        turn[order] = np.arange(len(take)) - np.flatnonzero(begins)[np.cumsum(begins) - 1]
+        turn = rank_in_groups(np.argsort(number, kind="stable"), number).astype(np.uint64)
         alone = strata < 0
         turn[~alone] *= np.uint64(not by_doc_id)
         salt = np.uint64(hash_name(f"source {source}"))
@@ -233,14 +229,13 @@ class _MeasureRun:
             self.halves = self.half_samples(by_source)
         matched, estimates, equal, notes = self.at_equal_sizes()
         sources = {s: self.source_result(s, values) for s, values in by_source.values.items()}
-        comparisons, comparison_notes = self.comparisons(by_source, matched)
+        comparisons, test_notes = self.comparisons(by_source, matched)
+        notes = [*notes, *test_notes]
         comparisons = [self.with_intervals(row, sources, estimates) for row in comparisons]
         texts = self.text_table()
         if self.settings.per_text and not texts:
-            comparison_notes = [
-                *comparison_notes,
-                f"{self.metric.name} has no values of single texts for --per-text",
-            ]
+            notes.append(f"{self.metric.name} has no values of single texts for --per-text")
+        further = self.metric.tables
         return Result(
             measure=self.metric.name,
             signature=self.signature(),
@@ -249,8 +244,13 @@ class _MeasureRun:
             interval=self.interval() if self.settings.interval else None,
             by_source=sources,
             comparisons=comparisons,
-            tables={"values": self.value_table(), **equal, **texts, **self.further_tables()},
-            notes=(*notes, *comparison_notes),
+            tables={
+                "values": self.value_table(),
+                **equal,
+                **texts,
+                **(further(self.rows, self.comparison(), self.options) if further else {}),
+            },
+            notes=tuple(notes),
         )
 
     def found_values(self, reduce: Reduce) -> dict[str, Values]:
@@ -266,30 +266,24 @@ class _MeasureRun:
             return dict(zip(groups, side_by_side(reduce_source, groups, self.settings.jobs)))
 
     def signature(self) -> Signature:
-        needs = self.metric.needs(self.options)
-        used = dict.fromkeys(
-            self.study.tokenizers[need.tokenizer] for need in needs if need.layer != "text"
-        )
-        settings = {"measure": self.metric.name, **option_settings(self.options)}
-        if used:
-            settings["tokenizer"] = tuple(used)
-        if self.settings.within:
-            settings["within"] = self.settings.within
-        if self.settings.cluster != DOC_ID:
-            settings["cluster"] = self.settings.cluster
-        settings["sample"] = self.settings.sample or "all"
-        settings["seed"] = self.settings.seed
-        if self.metric.stand_in:
-            settings["draws"] = self.metric.stand_in
-        settings["texts"] = self.study.fingerprint[:12]
-        settings["groups"] = self.study.grouping
-        if self.settings.reference:
-            settings["reference"] = self.settings.reference
-        if self.settings.correction != "westfall-young":
-            settings["correction"] = self.settings.correction
-        if self.settings.equivalent:
-            settings["equivalent"] = self.settings.equivalent
-        return Signature.of(settings)
+        common, needs = self.settings, self.metric.needs(self.options)
+        used = (self.study.tokenizers[need.tokenizer] for need in needs if need.layer != "text")
+        known = {
+            "tokenizer": tuple(dict.fromkeys(used)),
+            "within": common.within,
+            "cluster": "" if common.cluster == DOC_ID else common.cluster,
+            "sample": common.sample or "all",
+            "seed": common.seed,
+            "draws": self.metric.stand_in,
+            "texts": self.study.fingerprint[:12],
+            "groups": self.study.grouping,
+            "reference": common.reference,
+            "correction": "" if common.correction == "westfall-young" else common.correction,
+            "equivalent": common.equivalent,
+        }
+        settings = {name: value for name, value in known.items() if value or name == "seed"}
+        own = {"measure": self.metric.name, **option_settings(self.options)}
+        return Signature.of({**own, **settings})
 
     # Intervals
 
@@ -319,14 +313,15 @@ class _MeasureRun:
         one: they are not independent. None where each has its own, or doc_ids are too few."""
         least = _FEW_TEXTS if self.settings.cluster == DOC_ID else _MIN_NAMED
         return {
-            s: cluster_ids(self.study.strata[take], least) for s, take in self.drawn_from.items()
+            source: cluster_ids(self.study.strata[take], least)
+            for source, take in self.study.drawn_from.items()
         }
 
     @cached_property
     def units(self) -> dict[str, dict[str, int]]:
         """By source and value: how many independent texts, or clusters of them, it rests on."""
         by_name: dict[str, dict[str, int]] = {}
-        for source, take in self.drawn_from.items():
+        for source, take in self.study.drawn_from.items():
             clusters = self.clusters[source]
             ids = np.arange(len(take)) if clusters is None else clusters
             all_units = len(np.unique(ids))
@@ -339,18 +334,16 @@ class _MeasureRun:
         return by_name
 
     @cached_property
-    def drawn_from(self) -> dict[str, Take]:
-        return self.study.drawn_from
-
-    @cached_property
     def keys(self) -> dict[str, Keys]:
         """By source, of each text as `drawn_from` has it, the unit that it is drawn with: a doc_id
         where its texts keep together, else a text. Texts of several sources that answer the same
         doc_id have the same: first with first, second with second."""
         return {
-            source: self.study.unit_keys(source, take, by_doc_id=self.clusters[source] is not None)
-            for source, take in self.drawn_from.items()
+            source: self.unit_keys(source, take) for source, take in self.study.drawn_from.items()
         }
+
+    def unit_keys(self, source: str, take: Take) -> Keys:
+        return self.study.unit_keys(source, take, by_doc_id=self.clusters[source] is not None)
 
     @cached_property
     def paired(self) -> set[tuple[str, str]]:
@@ -399,7 +392,8 @@ class _MeasureRun:
         same doc_ids: a difference of such values is surer than each of them."""
         names = {value.name for value in self.values}
         open_names = {source: names - self.closed_form(source) for source in self.study.groups}
-        if self.is_resampled and self.permutations():
+        resampled = self.metric.tested and getattr(self.rows, "resamplable", True)
+        if resampled and self.permutations():
             for source in {source for pair in self.paired for source in pair}:
                 open_names[source] |= tested_names(self.metric, self.options, self.rows)
         halves: dict[str, dict[str, Floats]] = {}
@@ -412,8 +406,9 @@ class _MeasureRun:
                 many = self.many(open_values - random)
                 drawn = draw_half_samples(self.resample, **how, advance=advance, many=many)
                 drawn = {name: drawn[name] for name in (open_values - random) & drawn.keys()}
-                stand_in = bool(self.metric.stand_in)
-                halves[source] = self.calibrated(source, drawn, values) if stand_in else drawn
+                if self.metric.stand_in:
+                    drawn = self.calibrated(source, drawn, values)
+                halves[source] = drawn
                 if random:
                     drawn = draw_half_samples(self.draw, **how)
                     halves[source] |= {name: drawn[name] for name in random & drawn.keys()}
@@ -428,7 +423,7 @@ class _MeasureRun:
 
     def of_source(self, source: str) -> dict[str, Any]:
         """What half-samples of a source are drawn from, and how."""
-        take, keys = self.drawn_from[source], self.keys[source]
+        take, keys = self.study.drawn_from[source], self.keys[source]
         return {"take": take, "keys": keys, "seed": self.settings.seed, "jobs": self.settings.jobs}
 
     def calibrated(
@@ -456,11 +451,6 @@ class _MeasureRun:
         """The values of a source that rest on a draw of parts of its texts."""
         names, take = self.metric.random_values, self.study.groups[source]
         return set(names(self.rows, take, self.options)) if names else set()
-
-    @property
-    def is_resampled(self) -> bool:
-        """Whether groups are drawn to be compared."""
-        return self.metric.tested and getattr(self.rows, "resamplable", True)
 
     def standard_errors(self, source: str) -> Values:
         """By half-samples where there is no formula."""
@@ -546,16 +536,14 @@ class _MeasureRun:
     def too_undefined(self) -> dict[str, dict[str, int]]:
         """By value: the sources that are not tested in it, and for how many of their texts it is
         undefined."""
-        groups = self.study.groups.items()
         return {
-            name: self.too_many({source: int(flags[take].sum()) for source, take in groups})
+            name: {
+                source: count
+                for source, take in self.study.groups.items()
+                if (count := int(flags[take].sum())) > MAX_UNDEFINED * len(take)
+            }
             for name, flags in self.undefined.items()
         }
-
-    def too_many(self, counts: Mapping[str, int]) -> dict[str, int]:
-        """The sources of which too many texts have no part in a value."""
-        groups = self.study.groups
-        return {s: n for s, n in counts.items() if n > MAX_UNDEFINED * len(groups[s])}
 
     def untested_notes(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Why values of these rows are not tested: a note for each reason."""
@@ -574,10 +562,9 @@ class _MeasureRun:
                 values.setdefault(f"undefined for {counted(many)}", []).append(row["value"])
         each = self.settings.reference == EACH
         whom = f"{UNTESTED} {'each other' if each else self.study.reference}"
-        notes = [
+        return [
             f"{whom}: {', '.join(dict.fromkeys(names))}: {why}" for why, names in values.items()
         ]
-        return notes
 
     @cached_property
     def tested_whole(self) -> set[str]:
@@ -605,7 +592,7 @@ class _MeasureRun:
             for source, reference in pairs:
                 ends = source, reference
                 all_texts = self.study.groups[source], self.study.groups[reference]
-                tests, pair = self.test(source, reference, values, advance)
+                tests, pair = self.test(*ends, values, advance)
                 texts = {}
                 if sum(map(len, pair)) < sum(map(len, all_texts)):
                     texts = dict(zip(_TESTED, map(len, pair)))
@@ -613,11 +600,11 @@ class _MeasureRun:
                 shared = shared_strata(*all_texts, self.study.strata)
                 windows = dict[str, PermutedTest]()
                 if matched and self.equal:
-                    windows = self.equal.test(source, reference, matched, count, advance)
+                    windows = self.equal.test(*ends, matched, count, advance)
                 around = list[str]()
                 measured = set(tests) | (tested - self.tested_whole)
                 for name in (v.name for v in self.values if v.name in tested & measured):
-                    test, difference = tests.get(name), values.difference(name, source, reference)
+                    test, difference = tests.get(name), values.difference(name, *ends)
                     if test and texts and name in steady and test.observed * difference < 0:
                         test, around = replace(test, observed=0.0), [*around, name]
                     row: dict[str, Any] = {
@@ -644,15 +631,12 @@ class _MeasureRun:
                         if texts and test.observed * difference < 0:
                             test, around = replace(test, observed=0.0), [*around, name]
                         row["matched_difference"], row["matched_p"] = difference, test.p
-                        verdict = name in self.headlines
-                        test = replace(test, headline=verdict)
+                        test = replace(test, headline=name in self.headlines)
                         self.tests[source, reference, name, "matched_p"] = test
                     rows.append(row)
                 if around:
                     names = ", ".join(dict.fromkeys(around))
-                    turned.append(
-                        BORDERLINE_NOTE.format(source, reference, names, self.settings.cluster)
-                    )
+                    turned.append(BORDERLINE_NOTE.format(*ends, names, self.settings.cluster))
         as_many = [BALANCED_NOTE.format(self.settings.cluster)] * fewer
         return rows, [*as_many, *turned, *self.untested_notes(rows)]
 
@@ -692,12 +676,9 @@ class _MeasureRun:
             result.intervals[name],
             self.units[source][name],
             self.halves.get(source, {}).get(name),
-            self.counted(name),
+            any(value.name == name and self.counts_texts(value) for value in self.values),
             self.clusters[source] is not None,
         )
-
-    def counted(self, name: str) -> bool:
-        return any(value.name == name and self.counts_texts(value) for value in self.values)
 
     @cached_property
     def headlines(self) -> set[str]:
@@ -709,11 +690,8 @@ class _MeasureRun:
         """Whether whole texts of the sources can be compared by a value: not where it moves with
         their length and they differ in it."""
         moving = {value.name for value in self.values if value.length_sensitive}
-        return name not in moving or self.metric.match is None or not self.unequal
-
-    @property
-    def unequal(self) -> bool:
-        return bool(self.unmatched) or (self.equal is not None and self.equal.compared)
+        unequal = bool(self.unmatched) or (self.equal is not None and self.equal.compared)
+        return name not in moving or self.metric.match is None or not unequal
 
     def equivalence(
         self, row: Mapping[str, Any], sources: Mapping[str, SourceResult]
@@ -725,13 +703,9 @@ class _MeasureRun:
         both = row["source"], row["reference"]
         ours, theirs = (sources[source] for source in both)
         units = [self.units[source][value.name] for source in both]
+        level, name = self.settings.interval, value.name
         errors = [
-            interval_error(
-                source.values[value.name],
-                source.intervals.get(value.name),
-                self.settings.interval,
-                count,
-            )
+            interval_error(source.values[name], source.intervals.get(name), level, count)
             for source, count in zip((ours, theirs), units)
         ]
         margin = Margin.of(self.settings.equivalent).at(theirs.values[value.name])
@@ -756,7 +730,7 @@ class _MeasureRun:
     ) -> tuple[dict[str, PermutedTest], Groups]:
         """By value, and of which texts of the two."""
         strata, seed = self.study.strata, self.settings.seed
-        all_texts = self.drawn_from[source], self.drawn_from[reference]
+        all_texts = self.study.drawn_from[source], self.study.drawn_from[reference]
         pair = balance_groups(*all_texts, strata, generator(seed, f"choose {source} {reference}"))
 
         def permuted(
@@ -823,37 +797,26 @@ class _MeasureRun:
         level = self.settings.interval
         if not level:
             return {}
-
-        def keys(source: str, take: Take) -> Keys:
-            return self.study.unit_keys(source, take, by_doc_id=self.clusters[source] is not None)
-
-        halves = equal.halves(by_source, keys, lambda amount: None)
+        halves = equal.halves(by_source, self.unit_keys, lambda amount: None)
         estimates: dict[str, dict[str, ValueEstimate]] = {}
         for source, values in by_source.values.items():
-            units = len(np.unique(keys(source, equal.plan.groups[source])))
-            estimates[source] = {
-                v.name: ValueEstimate(
-                    values[v.name],
-                    interval_from_error(
-                        *(values[v.name], deviation(halves[source][v.name]), level, units),
-                        share=v.share,
-                    ),
-                    units,
-                    halves[source][v.name],
-                )
-                for v in self.values
-                if v.name in values and v.name in halves.get(source, {})
-            }
+            units = len(np.unique(self.unit_keys(source, equal.plan.groups[source])))
+            estimates[source] = {}
+            for v in self.values:
+                drawn = halves.get(source, {}).get(v.name)
+                if v.name in values and drawn is not None:
+                    error = deviation(drawn)
+                    ends = interval_from_error(values[v.name], error, level, units, share=v.share)
+                    estimates[source][v.name] = ValueEstimate(values[v.name], ends, units, drawn)
         return estimates
 
     def value_table(self) -> list[dict[str, Any]]:
         """What each value is: a reader of the JSON need not know the measure."""
-        columns = ("title", "higher", "length_sensitive", *_MOVES, "share", "relative")
+        moves = ("length_sensitive", "moves_with_texts", "moves_with_length")
+        columns = ("title", "higher", *moves, "share", "relative")
         settings = dict(self.signature().settings)
         aspect = self.metric.title_of([value.name for value in self.values], settings)
-        aspects = {
-            headline.value: self.metric.aspect(headline) for headline in self.metric.headlines
-        }
+        aspects = {line.value: self.metric.aspect(line) for line in self.metric.headlines}
         return [
             {"value": value.name, "aspect": aspects.get(value.name, aspect)}
             | {name: getattr(value, name) for name in columns}
@@ -867,25 +830,15 @@ class _MeasureRun:
         comparison, words = self.comparison(), self.study.sample.words
         rows = [
             {"source": source, **comparison.named(text), **self.prompt(text)}
-            | {"words": int(words[text])}
-            | {name: float(column[text]) for name, column in columns.items()}
+            | {"words": int(words[text]), **{n: float(c[text]) for n, c in columns.items()}}
             for source, take in self.study.groups.items()
             for text in take
         ]
         return {"texts": rows} if columns else {}
 
     def prompt(self, text: int) -> dict[str, str]:
-        """The doc_id of a text, if it has one."""
-        stratum = int(self.study.strata[text])
-        return (
-            {"doc_id": self.study.doc_ids[stratum]} if self.study.doc_ids and stratum >= 0 else {}
-        )
-
-    def further_tables(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        """Tables that only this measure has."""
-        if self.metric.tables is None:
-            return {}
-        return self.metric.tables(self.rows, self.comparison(), self.options)
+        stratum, doc_ids = int(self.study.strata[text]), self.study.doc_ids
+        return {"doc_id": doc_ids[stratum]} if doc_ids and stratum >= 0 else {}
 
     def comparison(self) -> Comparison:
         study = self.study

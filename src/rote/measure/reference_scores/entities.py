@@ -23,7 +23,7 @@ from rote.compare.clusters import clustered_mean
 from rote.compare.intervals import mean, shares
 from rote.core.arrays import Flags, Floats, Integers
 from rote.core.layer import Layer
-from rote.core.metric import Comparison, Value, Work
+from rote.core.metric import Comparison, Moves, Value, Work
 from rote.core.result import Result
 from rote.core.sample import Need, Sample, Take
 from rote.core.table import Column, Table, defined, distinct, make_columns
@@ -49,15 +49,10 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     explained = _EXPLAINED | (_OF_THE_PAPER if options.variant == "paper" else {})
+    moves: dict[str, Moves] = {"entity_recall": "length"}
     return tuple(
-        Value(
-            name,
-            f"{title}, {explained[name]}",
-            "neither",
-            "length" if name == "entity_recall" else "neither",
-            share=True,
-        )
-        for name, title in TITLES.items()
+        Value(n, f"{title}, {explained[n]}", "neither", moves.get(n, "neither"), share=True)
+        for n, title in TITLES.items()
     )
 
 
@@ -134,7 +129,6 @@ class EntityTokens:
         return EntityTokens(*(column[chosen] for column in columns))  # type: ignore[arg-type]
 
     def per_text(self, chosen: Flags, texts: int) -> Integers:
-        """How many of the chosen tokens each text has."""
         return np.bincount(self.text[chosen], minlength=texts)
 
 
@@ -164,7 +158,6 @@ class Entities:
         }
 
     def tokens(self, type: int) -> Integers:
-        """How many tokens of a type each text has."""
         return self._count(self.generated, self.generated.type == type)
 
     def _count(self, tokens: EntityTokens, chosen: Flags) -> Integers:
@@ -174,10 +167,8 @@ class Entities:
 def entities(sample: Sample, options: Options) -> Entities:
     """Find the entity tokens of every text and of its reference, and where else they stand."""
     text, our_entities, their_words, others, source = (sample.layer(n) for n in needs(options))
-    types = tuple(
-        sorted({_type(label) for layer in (our_entities, others) for label in layer.vocabulary})
-    )
-    types = tuple(type for type in types if type)
+    every = {_type(label) for layer in (our_entities, others) for label in layer.vocabulary}
+    types = tuple(sorted(every - {""}))
     numbers: dict[str, int] = {}
     words = [_numbered(layer, numbers) for layer in (text, their_words, source)]
     sides = []
@@ -249,11 +240,8 @@ shall should may might must ought
 _ADVERBS = "not there here then when where why how also too very only just again once more most"
 _PIECES = "'s ' n't 're 've 'll 'd 'm ca wo"
 
-STOP_WORDS = frozenset(
-    " ".join(
-        (_DETERMINERS, _PRONOUNS, _PREPOSITIONS, _CONJUNCTIONS, _VERBS, _ADVERBS, _PIECES)
-    ).split()
-)
+_KINDS = (_DETERMINERS, _PRONOUNS, _PREPOSITIONS, _CONJUNCTIONS, _VERBS, _ADVERBS, _PIECES)
+STOP_WORDS = frozenset(" ".join(_KINDS).split())
 
 
 def says_something(word: str) -> bool:
@@ -272,14 +260,13 @@ def _shown_types(rows: TableRows, result: Result) -> TableRows:
     ]
 
 
-_SHORT = {"entity_recall": "E_Rec", "entity_precision": "E_Prc", "entity_remembered": "E_Rem"}
 LAYOUT = (
     Table(
         "types",
         "By type of entity",
         (
             *make_columns("source type texts:count tokens:count"),
-            *(Column(name, title, "number", 3, optional=True) for name, title in _SHORT.items()),
+            *(Column(name, title, "number", 3, optional=True) for name, title in TITLES.items()),
         ),
         note="means over the texts that have the type",
         rows=_shown_types,

@@ -51,20 +51,11 @@ def rows(sample: Sample, options: Options, work: Work) -> FragmentRows:
     number = {item: place for place, item in enumerate(document_words.vocabulary)}
     known = np.array([number.get(item, -1) for item in text_words.vocabulary], np.int64)
     words = known[text_words.ids] if len(known) else np.empty(0, np.int64)
-    covered, squares = _count_fragments(
-        words,
-        text_words.text_starts,
-        text_words.text_ends,
-        document_words.ids,
-        document_words.text_starts,
-        document_words.text_ends,
-        len(document_words.vocabulary),
-        options.variant == "paper",
-    )
-    sizes, others = (
-        text_words.text_ends - text_words.text_starts,
-        document_words.text_ends - document_words.text_starts,
-    )
+    ends, other_ends = text_words.text_ends, document_words.text_ends
+    starts, other_starts = text_words.text_starts, document_words.text_starts
+    document = (document_words.ids, other_starts, other_ends, len(document_words.vocabulary))
+    covered, squares = _count_fragments(words, starts, ends, *document, options.variant == "paper")
+    sizes, others = ends - starts, other_ends - other_starts
     empty = (sizes == 0) | (others == 0)
     lengths = np.where(empty, 0, sizes)
     return FragmentRows(

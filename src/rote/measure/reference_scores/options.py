@@ -33,8 +33,6 @@ def _sign_stemmer(stemming: bool) -> str | bool:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Settings of `score`."""
-
     scores: tuple[str, ...] = option(
         (),
         "which scores: rouge, cosine, bertscore, comet, fragments, entities; default: all that the "
@@ -114,10 +112,7 @@ def chosen_scores(options: Options) -> tuple[str, ...]:
 
 def possible_scores(options: Options, fields: Collection[str]) -> tuple[str, ...]:
     """Those of the chosen scores that records with these fields allow."""
-    of_reference, of_document = (
-        options.reference_field in fields,
-        options.document_field in fields,
-    )
+    of_reference, of_document = options.reference_field in fields, options.document_field in fields
     allowed = {
         **dict.fromkeys((*OF_REFERENCE, "bertscore"), of_reference),
         **dict.fromkeys(OF_DOCUMENT, of_document),

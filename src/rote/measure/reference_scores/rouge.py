@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate import words
 from rote.core.arrays import Array, Floats, Integers
 from rote.core.errors import MissingExtra
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Layer, Offsets
 from rote.core.metric import Progress, Value, Work
-from rote.core.ngrams import ONCE
+from rote.core.ngrams import ONCE, number_ngrams
 from rote.core.sample import SEVERAL, Need, RawText, Sample, Take
 from rote.measure._pair_kernels import ALL, ONE, ZERO, common, forget, held, marks, step
 from rote.measure._text_means import count_note
@@ -135,8 +136,6 @@ class Side:
 
 def side_of(texts: Sequence[str]) -> Side:
     """One side, from texts that are in memory."""
-    from rote.annotate import words
-
     return Side(words.get("rouge")(texts), RawText.of(texts))
 
 
@@ -184,7 +183,6 @@ def rouge(texts: Side, references: Side, *, threads: int, progress: Progress) ->
 
 def paired(texts: Side, references: Side) -> ReferencePairs:
     """A reference without words is left out: it could not score more than 0."""
-
     words, reference_words = texts.words, references.words
     numbers: dict[str, int] = {}
     ids = []
@@ -215,8 +213,6 @@ def _begins(side: Side) -> NDArray[np.uint8]:
 
 def _shared_ngrams(pairs: ReferencePairs, threads: int) -> Iterator[tuple[int, Integers]]:
     """For n = 1 and 2: how many n-grams the two texts of each pair share."""
-    from rote.core.ngrams import number_ngrams
-
     starts = np.concatenate((pairs.starts, pairs.other_starts))
     ends = np.concatenate((pairs.ends, pairs.other_ends))
     for n, numbers, kinds, _ in number_ngrams(pairs.ids, starts, ends, pairs.kinds, 2):
