@@ -28,7 +28,16 @@ from rote.core.facets import JOINT
 from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, make_columns, source_rows, value_ends
+from rote.core.table import (
+    VALUES,
+    Column,
+    FullTable,
+    Rows,
+    Table,
+    make_columns,
+    source_rows,
+    value_ends,
+)
 from rote.corpus.items import Item, ItemRecord
 from rote.corpus.items.lm_eval import requests as logged
 from rote.models.answers import score_all
@@ -477,10 +486,10 @@ def _split_groups(rows: Rows, result: Result) -> Rows:
 def _value_columns(rows: Rows, result: Result) -> list[Column]:
     return [
         *(Column(name) for name in sorted(result.by, key=lambda name: name != SOURCE)),
-        Column("texts", "items", "count"),
-        Column("accuracy", kind="share", ends=value_ends("accuracy"), optional=True),
-        *make_columns("accuracy_norm?=norm.:share perplexity?:number chance?:share"),
-        *make_columns("majority?:share unanswered?:count"),
+        *make_columns(
+            "texts=items:count accuracy?:share~value accuracy_norm?=norm.:share "
+            "perplexity?:number chance?:share majority?:share unanswered?:count"
+        ),
     ]
 
 
@@ -492,7 +501,7 @@ def _test_columns(rows: Rows, result: Result) -> list[Column]:
 
 
 LAYOUT = (
-    Table(
+    FullTable(
         VALUES,
         "Answers",
         _value_columns,
@@ -501,13 +510,9 @@ LAYOUT = (
         ),
         rows=_split_groups,
         by=SOURCE,
-        limit=_EVERY,
     ),
-    Table(
-        "tests",
-        "McNemar, exact: items that only one of two models has right",
-        _test_columns,
-        limit=_EVERY,
+    FullTable(
+        "tests", "McNemar, exact: items that only one of two models has right", _test_columns
     ),
     Table(
         "unanswered",

@@ -31,7 +31,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.result import Result
-from rote.core.table import Column, Row, Rows, Table, estimate, make_columns
+from rote.core.table import FullTable, Row, Rows, estimate, make_columns
 from rote.studies._source_table import SourceColumn, SourceTable, reorder_source, short_name
 
 Scale = Literal["auto", "linear", "log"]
@@ -513,38 +513,32 @@ def _shorten_columns(rows: Rows, result: Result) -> list[Row]:
 
 _FACET_COLUMNS = make_columns("facet? column=value")
 MIXED_TABLES = (
-    Table(
+    FullTable(
         "mixed",
         "Mixed model of the texts",
         (
             *_FACET_COLUMNS,
-            *(Column("source"), Column("level", optional=True)),
-            Column("estimate", "effect", "number", ends=("low", "high")),
-            *(Column("freedom", "df", "number", 1), Column("p", kind="p")),
-            Column("p_corrected", "corrected", "p", optional=True),
+            *make_columns(
+                "source level? estimate=effect:number~low freedom=df:number.1 p:p "
+                "p_corrected?=corrected:p"
+            ),
         ),
         note="effect: per unit (doubling) of the factor, or from the first level to this one; "
         "corrected: by Holm over the values",
         rows=_shorten_columns,
-        limit=1000,
     ),
-    Table(
+    FullTable(
         "alike",
         "Do all sources change alike?",
-        (
-            *(*_FACET_COLUMNS, Column("f", "F", "number", 2), Column("freedom", "df", "count")),
-            *(Column("of", "of", "number", 1), Column("p", kind="p")),
-        ),
+        (*_FACET_COLUMNS, *make_columns("f=F:number.2 freedom=df:count of:number.1 p:p")),
         rows=_shorten_columns,
-        limit=1000,
     ),
-    Table(
+    FullTable(
         "random",
         "Random effects",
         (*_FACET_COLUMNS, *make_columns("effect sd:number levels:count")),
         note="sd: how far texts of one level are from those of another, all else equal",
         rows=_shorten_columns,
-        limit=1000,
     ),
 )
 

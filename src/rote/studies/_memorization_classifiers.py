@@ -27,7 +27,7 @@ from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.intervals import interval_from_error
 from rote.core.numbers import format_number
 from rote.core.result import Row
-from rote.core.table import Column, Table, ends, estimate, make_columns
+from rote.core.table import Table, estimate, make_columns
 from rote.studies._items import Floats, Labels
 from rote.studies._memorization_scores import share_below
 
@@ -399,10 +399,7 @@ TOPIC_LAYOUT = (
     Table(
         "topic",
         "Members against non-members by their words alone: what separates them without a model",
-        (
-            *make_columns("group members:count others:count"),
-            Column("auc", "AUC", kind="number", decimals=3, ends=ends("auc")),
-        ),
+        make_columns("group members:count others:count auc=AUC:number.3~"),
         note="naive Bayes on words in lower case, on texts not fitted; 0.5: the words say nothing",
         limit=40,
     ),

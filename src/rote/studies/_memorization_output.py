@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,11 +110,18 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
         "frequency": list(_frequency_rows(scored)),
         "items": list(_item_rows(scored)),
     }
+    about = scored.groups, scored.bases, scored.options.interval
     if scored.windows is not None:
-        tables["extraction"] = list(_extraction_rows(scored))
-        tables["windows"] = list(_window_rows(scored))
+        extracted = _memorization_extraction.extraction_rows(scored.windows, *about)
+        tables["extraction"] = list(_start_rows(scored, extracted))
+        group_of = group_by_item(scored.groups)
+        windows = _memorization_extraction.window_rows(scored.windows, scored.items)
+        by_group = ((model, group_of[number], row) for model, number, row in windows)
+        tables["windows"] = list(_start_rows(scored, by_group))
     if scored.samples is not None:
-        tables["samples"] = list(_sample_rows(scored))
+        item = np.array([cut.item for cut in scored.cuts])
+        samples = _memorization_extraction.sample_rows(scored.samples, item, *about)
+        tables["samples"] = list(_start_rows(scored, samples))
         tables["drawn_membership"] = list(_drawn_membership_rows(scored, scored.samples))
     return tables
 
@@ -337,34 +344,10 @@ def _frequency_rows(scored: MemorizationScoring) -> Iterator[Row]:
                 yield {**begin, **about, **estimate("spearman", rho, reach, _ENDS)}
 
 
-def _extraction_rows(scored: MemorizationScoring) -> Iterator[Row]:
-    """How many windows of each group so many draws extract."""
-    if scored.windows is not None:
-        level = scored.options.interval
-        for model, group, row in _memorization_extraction.extraction_rows(
-            scored.windows, scored.groups, scored.bases, level
-        ):
-            yield {**_row_start(scored, model, group), **row}
-
-
-def _sample_rows(scored: MemorizationScoring) -> Iterator[Row]:
-    """What was drawn, against what follows in the text."""
-    if scored.samples is not None:
-        item = np.array([cut.item for cut in scored.cuts])
-        arguments = (scored.groups, scored.bases, scored.options.interval)
-        for model, group, row in _memorization_extraction.sample_rows(
-            scored.samples, item, *arguments
-        ):
-            yield {**_row_start(scored, model, group), **row}
-
-
-def _window_rows(scored: MemorizationScoring) -> Iterator[Row]:
-    if scored.windows is not None:
-        group_of = group_by_item(scored.groups)
-        for model, number, row in _memorization_extraction.window_rows(
-            scored.windows, scored.items
-        ):
-            yield {**_row_start(scored, model, group_of[number]), **row}
+def _start_rows(scored: MemorizationScoring, rows: Iterable[tuple[str, str, Row]]) -> Iterator[Row]:
+    """Rows of a model and a group, as the rows of all tables begin."""
+    for model, group, row in rows:
+        yield {**_row_start(scored, model, group), **row}
 
 
 def _item_rows(scored: MemorizationScoring) -> Iterator[Row]:
@@ -433,7 +416,7 @@ LAYOUT = (
         Table(
             "membership",
             title,
-            (*_GROUP_COLUMNS, Column("members", kind="count"), Column("others", kind="count")),
+            (*_GROUP_COLUMNS, *make_columns("members:count others:count")),
             limit=_LINES,
             # An attack may leave out items, so how many there are is said by the first alone.
             pivot=Pivot("attack", cell, _SHORT),
@@ -450,25 +433,20 @@ LAYOUT = (
     Table(
         "overlap",
         "N-grams that members and others share, with the training data and with each other",
-        (
-            *make_columns("of in n:count"),
-            _ITEM_COUNT,
-            Column("share", kind="share", ends=("low", "high")),
-        ),
+        (*make_columns("of in n:count"), _ITEM_COUNT, *make_columns("share:share~low")),
         limit=_LINES,
     ),
     Table(
         "prediction",
         "Right answers predicted from the scores",
         (
-            *(
-                *_GROUP_COLUMNS,
-                Column("attack"),
-                _ITEM_COUNT,
-                Column("majority_f1", "majority", "share"),
-            ),
-            *(_score_column("logistic", "logistic"), _score_column("svm", "SVM")),
-            Column("said", "coefficients"),
+            *_GROUP_COLUMNS,
+            *make_columns("attack"),
+            _ITEM_COUNT,
+            *make_columns("majority_f1=majority:share"),
+            _score_column("logistic", "logistic"),
+            _score_column("svm", "SVM"),
+            *make_columns("said=coefficients"),
         ),
         note="macro-F1 (AUC), on items not fitted",
         rows=lambda rows, result: [
@@ -480,15 +458,17 @@ LAYOUT = (
         "halves",
         "Accuracy of the halves with low and high scores",
         (
-            *(*_GROUP_COLUMNS, Column("attack"), Column("half"), _ITEM_COUNT),
-            Column("accuracy", kind="share", ends=("low", "high")),
+            *_GROUP_COLUMNS,
+            *make_columns("attack half"),
+            _ITEM_COUNT,
+            *make_columns("accuracy:share~low"),
         ),
         limit=_LINES,
     ),
     Table(
         "frequency",
         "Scores against the frequency in the corpus: Spearman's rho",
-        (*_GROUP_COLUMNS, Column("frequency"), _ITEM_COUNT),
+        (*_GROUP_COLUMNS, *make_columns("frequency"), _ITEM_COUNT),
         note="copies: of the whole text; ips: popularity; held: share of its n-grams there; a "
         "dash, or no line: the same for all",
         rows=lambda rows, result: [row for row in rows if defined(row["spearman"])],

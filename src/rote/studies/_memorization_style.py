@@ -350,7 +350,7 @@ STYLE_LAYOUT = (
         lambda rows, result: (
             f"Spread over {several(rows[0]['draws'], 'draw')} of half of the texts"
         ),
-        (Column("group"), Column("value"), Column("mean", "share", "share", spread="sd")),
+        (*make_columns("group value"), Column("mean", "share", "share", spread="sd")),
         note="mean ± standard deviation",
         rows=lambda rows, result: [row for row in rows if row["value"] in _KINDS],
         limit=_EVERY,
@@ -358,10 +358,7 @@ STYLE_LAYOUT = (
     Table(
         "seen",
         "By how often a text was seen",
-        (
-            *make_columns("group seen texts:count"),
-            *(Column(n, kind="share", ends=ends(n)) for n in ("exact", "style", "style_only")),
-        ),
+        make_columns("group seen texts:count exact:share~ style:share~ style_only:share~"),
         rows=lambda rows, result: [{**row, "seen": format_seen(row)} for row in rows],
         limit=_EVERY,
     ),

@@ -22,7 +22,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.core.result import Row
-from rote.core.table import Column, Table, ends, estimate, make_columns
+from rote.core.table import Table, estimate, make_columns
 from rote.corpus import ReadOptions
 from rote.corpus.items import Item, read_items
 from rote.models.answers import generate_all
@@ -281,11 +281,11 @@ UNPROMPTED_LAYOUT = (
         "unprompted",
         "Passages that nobody asked for, in the texts",
         (
-            *(*_AFTER, Column("texts", kind="count")),
-            Column("some", "texts that recite", "share", ends=ends("some")),
-            Column("inside", "words recited", "share", ends=ends("inside")),
-            Column("longest", "longest run", "count"),
-            Column("held", "in the corpus", "share", ends=ends("held"), optional=True),
+            *_AFTER,
+            *make_columns(
+                "texts:count some=texts_that_recite:share~ inside=words_recited:share~ "
+                "longest=longest_run:count held?=in_the_corpus:share~"
+            ),
         ),
         note="recited: in a run of --run words or more of a passage that was not asked for; in the "
         "corpus: share of tokens in n-grams of --corpus",
@@ -294,10 +294,7 @@ UNPROMPTED_LAYOUT = (
     Table(
         "recited",
         "Passages recited by any of the texts",
-        (
-            *(*_AFTER, Column("group"), Column("passages", kind="count")),
-            Column("recited", kind="share", ends=ends("recited")),
-        ),
+        (*_AFTER, *make_columns("group passages:count recited:share~")),
         limit=40,
     ),
     Table(

@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import share_interval
 from rote.compare.exact_tests import mcnemar, signed_ranks
 from rote.core.chart import Chart, Colour
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, estimate, make_columns
+from rote.core.table import Column, FullTable, Pivot, Row, Rows, Table, make_columns
 from rote.curate.perturb import Perturbed
 from rote.curate.synonyms.replacement import Replacement
 from rote.search.backends import Backend
 from rote.studies import _perturb_checks
-from rote.studies._items import defined_mean
+from rote.studies._items import defined_mean, share_cells
 from rote.studies._perturb_checks import BeforeAfter, Floats, ItemPairs
 
 Groups = Mapping[str, NDArray[np.int64]]
@@ -105,14 +104,15 @@ def answer_rows(
         for task, task_items in groups.items():
             before, after = answers.before[task_items], answers.after[task_items]
             both = np.isfinite(before) & np.isfinite(after)
+            twins = bases[task_items][both]
             rows.append(
                 {
                     "source": answers.source,
                     "task": task,
                     "kind": kinds[task],
                     "pos": answers.pos,
-                    **_share("accuracy_before", before[both], bases[task_items][both], level),
-                    **_share("accuracy_after", after[both], bases[task_items][both], level),
+                    **share_cells("accuracy_before", before[both], twins, level),
+                    **share_cells("accuracy_after", after[both], twins, level),
                     "accuracy_change": _change(
                         defined_mean(before[both]), defined_mean(after[both])
                     ),
@@ -123,10 +123,6 @@ def answer_rows(
                 }
             )
     return rows
-
-
-def _share(name: str, answers: Floats, bases: NDArray[np.int64], level: float) -> dict[str, Any]:
-    return estimate(name, defined_mean(answers), share_interval(answers, bases, level))
 
 
 def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
@@ -151,9 +147,9 @@ def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int
     """How many of the judged items mean the same (table B of the paper)."""
     rows: list[Row] = []
     for task, task_items in groups.items():
-        reach = share_interval(same[task_items], bases[task_items], level)
-        share = estimate("same", defined_mean(same[task_items]), reach, ("low", "high"))
-        rows.append({"task": task, "judged": int(np.isfinite(same[task_items]).sum()), **share})
+        judged = int(np.isfinite(same[task_items]).sum())
+        share = share_cells("same", same[task_items], bases[task_items], level, ("low", "high"))
+        rows.append({"task": task, "judged": judged, **share})
     return rows
 
 
@@ -267,71 +263,52 @@ def _select_test(test: str) -> Any:
 
 _MODEL = Column("source", optional=True)
 LAYOUT = (
-    Table(
+    FullTable(
         "answers",
         lambda rows, result: f"Accuracy of the models in percent: {rows[0]['kind']} tasks",
         make_columns("source=model conf=conf."),
         note="change: in percent of the original",
         rows=_answer_cells,
         split=("kind",),
-        limit=_EVERY,
         pivot=Pivot("of", Column("value", kind="number", decimals=2)),
     ),
-    Table(
-        "judge",
-        "Judge: items that mean the same",
-        (
-            *(Column("task"), Column("judged", kind="count")),
-            Column("same", kind="share", ends=("low", "high")),
-        ),
-        limit=_EVERY,
+    FullTable(
+        "judge", "Judge: items that mean the same", make_columns("task judged:count same:share~low")
     ),
-    Table(
+    FullTable(
         "tests",
         "McNemar, exact: answers lost and gained",
-        (
-            *(_MODEL, Column("task")),
-            *(Column(name, kind="count") for name in ("items", "lost", "gained")),
-            Column("p", kind="p"),
-        ),
+        (_MODEL, *make_columns("task items:count lost:count gained:count p:p")),
         rows=_select_test("mcnemar"),
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "tests",
         "Wilcoxon signed ranks: popularity before and after",
         (
             _MODEL,
             *make_columns("task of items:count"),
             *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
-            Column("p", kind="p"),
+            *make_columns("p:p"),
         ),
         note="lost: popularity of the items that go from right to wrong",
         rows=_select_test("wilcoxon"),
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "frequencies",
         "Words and synonyms in the corpus",
-        (
-            Column("words"),
-            *(Column(name, kind="count") for name in ("occurrences", "absent")),
-            *(Column(n, kind="number") for n in ("mean_log10", "sd_log10", "q5", "q50", "q95")),
+        make_columns(
+            "words occurrences:count absent:count mean_log10:number sd_log10:number "
+            "q5:number q50:number q95:number"
         ),
         note="log10 of 1 + occurrences",
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "counts",
         "Items that changed, words that were replaced and that stay",
-        (
-            Column("task"),
-            *(Column(name, kind="count") for name in ("items", "changed", "replaced", "stay")),
-        ),
-        limit=_EVERY,
+        make_columns("task items:count changed:count replaced:count stay:count"),
     ),
     Table("replacements", "Most frequent replacements", limit=_SHOWN),
-    Table("kept", "Words that stay, and why", make_columns("task why words:count"), limit=_EVERY),
+    FullTable("kept", "Words that stay, and why", make_columns("task why words:count")),
     Table("items", "Items", limit=0),
 )
 

@@ -20,6 +20,7 @@ from rote.core.result import Result, SourceResult
 from rote.core.table import (
     VALUES,
     Column,
+    FullTable,
     Row,
     Rows,
     Table,
@@ -392,9 +393,10 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
         Column(
             "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
         ),
-        Column("ahead", kind="share", ends=value_ends("ahead"), optional=True),
-        *make_columns("p_corrected?=p:p advantage?=relative:number accuracy?:share"),
-        *make_columns("accuracy_low?=low:share accuracy_high?=high:share"),
+        *make_columns(
+            "ahead?:share~value p_corrected?=p:p advantage?=relative:number "
+            "accuracy?:share accuracy_low?=low:share accuracy_high?=high:share"
+        ),
         Column(
             *("accuracy_difference", "high - low", "share"),
             signed=True,
@@ -416,25 +418,21 @@ def _explain_values(rows: Rows, result: Result) -> str:
 
 
 LAYOUT = (
-    Table(
-        VALUES, "Popularity", _value_columns, note=_explain_values, rows=_add_tests, limit=_EVERY
-    ),
+    FullTable(VALUES, "Popularity", _value_columns, note=_explain_values, rows=_add_tests),
     Table(
         "groups",
         "Accuracy by popularity",
-        (
-            *make_columns("group popularity items:count score:number answered:count"),
-            *make_columns("correct:count"),
-            Column("accuracy", kind="share", ends=("low", "high")),
+        make_columns(
+            "group popularity items:count score:number answered:count correct:count "
+            "accuracy:share~low"
         ),
         limit=0,
     ),
-    Table(
+    FullTable(
         "pairs",
         "Pairs of n-grams and the likelihood of the answer",
         (
-            *(Column("group"), Column("items", kind="count")),
-            *(Column("pairs", kind="number", decimals=1), Column("seen", kind="share")),
+            *make_columns("group items:count pairs:number.1 seen:share"),
             *(
                 Column(name, title, "number", 2, signed=True, ends=ends(name))
                 for name, title in (
@@ -444,7 +442,6 @@ LAYOUT = (
             ),
         ),
         note=_PAIRS_NOTE,
-        limit=_EVERY,
     ),
 )
 

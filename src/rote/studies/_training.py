@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rote.models.hub_models import Loaded
 
 
+Settings = TypeVar("Settings")
 VERSION = "4"
 SMOOTHING = 0.1
 """Of labels, in training."""
@@ -77,6 +78,12 @@ def folder_option(default: str) -> Any:
 def check_seeds(seeds: Sequence[int]) -> None:
     if not seeds or len(set(seeds)) < len(seeds):
         raise OptionError("--seeds names no seed, or one twice")
+
+
+def from_options(kind: type[Settings], options: Any, **more: Any) -> Settings:
+    """Settings whose fields are options of the same names, or given beside them."""
+    names = [field.name for field in fields(kind) if hasattr(options, field.name)]  # type: ignore[arg-type]
+    return kind(**{**{name: getattr(options, name) for name in names}, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +182,8 @@ _DIVERSITY = 1.0
 _DOCUMENTS = 8
 """In one update."""
 _RANKED_BY = ("rouge_1", "rouge_2", "rouge_l")
+_BLOCK = 256
+"""Different documents between two writings to the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,10 +346,6 @@ def _candidate_texts(row: JsonObject) -> list[str]:
     if not all(isinstance(text, str) for text in texts):
         raise row.error("candidates", "holds something else than texts")
     return texts
-
-
-_BLOCK = 256
-"""Different documents between two writings to the file."""
 
 
 def score_candidates(candidate_lists: Sequence[Sequence[str]], references: Sequence[str]) -> Floats:

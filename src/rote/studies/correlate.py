@@ -48,13 +48,13 @@ from rote.core.result import Result
 from rote.core.table import (
     VALUES,
     Column,
+    FullTable,
     Pivot,
     Row,
     Rows,
     Table,
     defined,
     distinct,
-    ends,
     estimate,
     make_columns,
 )
@@ -424,14 +424,12 @@ def _list_pairs(result: Result, *, quality: bool) -> list[Row]:
 
 
 _PAIR = (
-    *make_columns("facet? a=one b=other n:count"),
-    Column("pearson", "Pearson", "number", 2, ends=ends("pearson")),
-    Column("pearson_p", "p", "p"),
-    Column("pearson_p_corrected", "corrected", "p"),
+    *make_columns(
+        "facet? a=one b=other n:count pearson=Pearson:number.2~ pearson_p=p:p "
+        "pearson_p_corrected=corrected:p"
+    ),
     Column("weakest", "without one", "number", 2, also=Column("without")),
-    Column("spearman", "Spearman", "number", 2, ends=ends("spearman")),
-    Column("spearman_p", "p", "p"),
-    Column("spearman_p_corrected", "corrected", "p"),
+    *make_columns("spearman=Spearman:number.2~ spearman_p=p:p spearman_p_corrected=corrected:p"),
 )
 _PAIR_NOTE = (
     "p: share of the orders of the sources with as strong a correlation; without one: Pearson "
@@ -440,23 +438,21 @@ _PAIR_NOTE = (
 
 LAYOUT = (
     Table(VALUES, "Values", limit=0, page=False),
-    Table(
+    FullTable(
         "correlations",
         lambda rows, result: f"{rows[0]['facet'] or 'Correlations'} ({rows[0]['sources']} sources)",
         make_columns("number=_ name=_"),
         note=_explain_matrix,
         rows=_matrix_cells,
         split=("facet",),
-        limit=_EVERY,
         pivot=Pivot("other", Column("value", kind="number", decimals=2, mark="sign")),
     ),
-    Table(
+    FullTable(
         "correlations",
         "Pairs with quality",
         _PAIR,
         note=_PAIR_NOTE,
         rows=lambda _, result: _list_pairs(result, quality=True),
-        limit=_EVERY,
     ),
     Table(
         "correlations",

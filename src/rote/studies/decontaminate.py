@@ -38,7 +38,7 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, is_given, option
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import FullTable, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.corpus.items import Item
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -349,7 +349,7 @@ STUDY = Study(
         ),
     ),
     layout=(
-        Table(
+        FullTable(
             "tasks",
             "Items found",
             (
@@ -358,25 +358,18 @@ STUDY = Study(
                 *make_columns("reworded?=in_other_words:count"),
                 *make_columns("other_facts?=similar,_other_facts:count documents:count"),
             ),
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "accuracy",
             "Correct answers with and without what was found",
-            (
-                *make_columns("source=answers_of task items n:count"),
-                Column("accuracy", kind="share", ends=("low", "high")),
-            ),
-            limit=1000,
+            make_columns("source=answers_of task items n:count accuracy:share~low"),
         ),
         Table(
             "found",
             "Where",
-            (
-                Column("score", kind="number", decimals=2),
-                Column("p", kind="number", optional=True),
-                *make_columns("differing?=other_facts item part id=document text:text"),
-                *make_columns("item_text=the_item:text"),
+            make_columns(
+                "score:number.2 p?:number differing?=other_facts item part id=document "
+                "text:text item_text=the_item:text"
             ),
             limit=10,
         ),

@@ -31,7 +31,7 @@ from rote.core.numbers import parse_memory
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Rows, Table, make_columns
+from rote.core.table import Column, FullTable, Pivot, Rows, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -185,7 +185,7 @@ STUDY = Study(
         ),
     ),
     layout=(
-        Table(
+        FullTable(
             "sources",
             "What went",
             (
@@ -193,12 +193,11 @@ STUDY = Study(
                 *make_columns("documents_removed=documents_that_went:count words_cut:count"),
                 *make_columns("share=share_of_words:share"),
             ),
-            limit=1000,
         ),
         Table(
             "shared",
             "Words of each source that another document of these holds too",
-            (Column("source"),),
+            make_columns("source"),
             note=_note_sets,
             rows=_most_shared,
             limit=100,

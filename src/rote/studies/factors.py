@@ -25,7 +25,7 @@ from rote.core.metric import check_options, option, unsigned
 from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends, make_columns
+from rote.core.table import VALUES, Column, FullTable, Row, Rows, Table, defined, ends, make_columns
 from rote.studies._factors import (
     MIXED_TABLES,
     WIDE,
@@ -91,7 +91,7 @@ def _level_columns(rows: Rows, result: Result) -> list[Column]:
     slope = Column("slope", f"per {per}", "number", ends=ends("slope"), optional=True)
     rho = Column("spearman", "rho", "number", 2, also=Column("p", kind="p"), optional=True)
     return [
-        Column("source"),
+        *make_columns("source"),
         *(
             Column(f"at {row['level']}", row["level"], "number", ends=ends(f"at {row['level']}"))
             for row in result.tables["levels"]
@@ -155,42 +155,33 @@ def _format_range(values: list[float]) -> str:
 
 LAYOUT = (
     Table(VALUES, "Values", limit=0, page=False),
-    Table(
+    FullTable(
         "cells",
         _title,
         _level_columns,
         note=_explain_values,
         rows=_value_lines,
         split=("facet", "column"),
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "agreement",
         "Order of the sources",
-        (
-            Column("facet", optional=True),
-            Column("column", "value"),
-            Column("w", "W", "number", 2),
-            *make_columns("p:p sources:count levels:count next=next_levels"),
+        make_columns(
+            "facet? column=value w=W:number.2 p:p sources:count levels:count next=next_levels"
         ),
         note="W: Kendall's, 1 where every level puts the sources into the same order; next levels: "
         "Spearman between neighbours, smallest to largest",
         rows=_agreement_rows,
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "changes",
         lambda rows, result: f"{rows[0]['first']} to {rows[0]['last']}",
-        (
-            Column("facet", optional=True),
-            Column("column", "value"),
-            Column("mean", "mean change", "number", ends=("low", "high")),
-            *(Column(name, kind="count") for name in ("sources", "up", "down")),
-            *make_columns("p_sign=sign_test:p p_wilcoxon=Wilcoxon:p p_corrected=corrected:p"),
+        make_columns(
+            "facet? column=value mean=mean_change:number~low sources:count up:count "
+            "down:count p_sign=sign_test:p p_wilcoxon=Wilcoxon:p p_corrected=corrected:p"
         ),
         note="corrected: Wilcoxon's p-value by Holm over the values",
         rows=lambda rows, result: [{**row, **_facet_and_column(row)} for row in rows],
-        limit=_EVERY,
     ),
     *MIXED_TABLES,
 )

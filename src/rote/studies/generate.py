@@ -32,7 +32,7 @@ from rote.core.metric import OptionSet, handle, option, unsigned
 from rote.core.model import Model
 from rote.core.progress import Asking, Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.generate import GenerateOptions
 from rote.models.options import ModelOptions
@@ -186,15 +186,13 @@ STUDY = Study(
     output="data",
     account=lambda result, place: f"{place}: {several(result.about['texts'], 'text')}",
     layout=(
-        Table(
+        FullTable(
             "sources",
             "Sources",
-            (
-                Column("source"),
-                *(Column(name, kind="count") for name in ("texts", "tokens", "words")),
-                *make_columns("incomplete=cut_off:count empty:count filtered:count"),
+            make_columns(
+                "source texts:count tokens:count words:count incomplete=cut_off:count "
+                "empty:count filtered:count"
             ),
-            limit=1000,
         ),
     ),
 )

@@ -38,7 +38,8 @@ from rote.core.metric import OptionSet, option, unsigned
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, ends, estimate, make_columns, value_ends
+from rote.core.table import VALUES, FullTable, Rows, Table, estimate, make_columns
+from rote.studies._items import share_cells
 
 _PLAIN = {"higher": "neither", "length_sensitive": False}
 
@@ -298,8 +299,7 @@ def win_row(labels: Better, a: str, b: str, level: float) -> dict[str, Any]:
     documents = number_clusters([document for _, document in labels])
     row: dict[str, Any] = {"a": a, "b": b, "judgements": len(signs)}
     for name, sign in (("a_better", 1), ("b_better", -1), ("alike", 0)):
-        right = (signs == sign).astype(np.float64)
-        row |= estimate(name, float(right.mean()), share_interval(right, documents, level))
+        row |= share_cells(name, (signs == sign).astype(np.float64), documents, level)
     return row
 
 
@@ -338,7 +338,7 @@ def _judge_rows(
                     "a": a,
                     "b": b,
                     "units": len(common),
-                    **estimate("same", float(same.mean()), share_interval(same, documents, level)),
+                    **share_cells("same", same, documents, level),
                     **estimate("alpha", alpha(ratings, "nominal"), interval),
                 }
             )
@@ -430,10 +430,7 @@ def win_chart(*panel: str) -> Chart:
     )
 
 
-WINS = (
-    *make_columns("of a b judgements:count"),
-    *(Column(name, kind="share", ends=ends(name)) for name in ("a_better", "b_better", "alike")),
-)
+WINS = make_columns("of a b judgements:count a_better:share~ b_better:share~ alike:share~")
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -509,33 +506,21 @@ STUDY = Study(
         Table(
             VALUES,
             "Systems",
-            (
-                Column("source"),
-                Column("texts", "judgements", "count"),
-                Column("relevance", "highlights covered", "share", ends=value_ends("relevance")),
-                Column("made_up", "facts made up", "number", ends=value_ends("made_up")),
-                Column("consistent", "none made up", "share", ends=value_ends("consistent")),
+            make_columns(
+                "source texts=judgements:count relevance=highlights_covered:share~value "
+                "made_up=facts_made_up:number~value consistent=none_made_up:share~value"
             ),
         ),
-        Table("wins", "Better of two", WINS, limit=1000),
-        Table(
+        FullTable("wins", "Better of two", WINS),
+        FullTable(
             "agreement",
             "Krippendorff's alpha",
-            (
-                *make_columns("of what level units:count documents:count judges:count"),
-                Column("alpha", kind="number", ends=ends("alpha")),
-            ),
-            limit=1000,
+            make_columns("of what level units:count documents:count judges:count alpha:number~"),
         ),
-        Table(
+        FullTable(
             "judges",
             "Judges two by two: better of two",
-            (
-                *make_columns("of a=judge b=judge units:count"),
-                Column("same", kind="share", ends=ends("same")),
-                Column("alpha", kind="number", ends=ends("alpha")),
-            ),
-            limit=1000,
+            make_columns("of a=judge b=judge units:count same:share~ alpha:number~"),
         ),
     ),
     charts=(win_chart("of"),),

@@ -33,7 +33,6 @@ import numpy as np
 from rote.compare.clusters import number_clusters, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.exact_tests import sign_test
-from rote.core.arrays import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, option, unsigned
 from rote.core.model import (
@@ -49,9 +48,10 @@ from rote.core.model import (
 from rote.core.progress import Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.result import SourceResult
-from rote.core.table import VALUES, Column, Table, ends, estimate, make_columns, value_ends
+from rote.core.table import VALUES, Column, FullTable, Table, estimate, make_columns, value_ends
 from rote.corpus import ReadOptions
 from rote.models.options import ModelOptions
+from rote.studies._items import share_cells
 from rote.studies.judge_agreement import WINS, JudgePair, win_chart, win_row
 from rote.studies.judge_page import JudgedDocument, draw_documents, group_summaries
 
@@ -303,12 +303,6 @@ def judge_pairs(
     return verdicts, [{"kind": "pair", **record} for record in records]
 
 
-def _share(name: str, outcomes: Floats, documents: Sequence[str], level: float) -> dict[str, float]:
-    """The share of answers and its interval; those to one document belong together."""
-    share = float(outcomes.mean()) if len(outcomes) else float("nan")
-    return estimate(name, share, share_interval(outcomes, number_clusters(documents), level))
-
-
 def position_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     """How often the text shown first wins. Of one document all answers belong together."""
     firsts = [(verdict.doc_id, first) for verdict in verdicts for first in verdict.firsts]
@@ -316,13 +310,14 @@ def position_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any
     readable = [verdict for verdict in verdicts if verdict.verdict != "unreadable"]
     consistent = np.array([float(v.verdict != "inconsistent") for v in readable])
     choices = [choice for verdict in verdicts for choice in verdict.choices]
+    documents = [verdict.doc_id for verdict in readable]
     return {
         "answers": len(choices),
         "unreadable": choices.count(None),
         "ties": choices.count("T"),
-        **_share("first_wins", won, [name for name, _ in firsts], level),
+        **share_cells("first_wins", won, number_clusters([name for name, _ in firsts]), level),
         "p": _sign_test_documents(firsts),
-        **_share("consistent", consistent, [verdict.doc_id for verdict in readable], level),
+        **share_cells("consistent", consistent, number_clusters(documents), level),
     }
 
 
@@ -347,7 +342,7 @@ def length_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     documents = len({verdict.doc_id for verdict in readable})
     return {
         "pairs": len(longer),
-        **_share("longer_wins", won, [name for name, _ in longer], level),
+        **share_cells("longer_wins", won, number_clusters([name for name, _ in longer]), level),
         "p": _sign_test_documents(longer),
         **estimate("rho", rho, bonett_wright_interval(rho, documents, level)),
     }
@@ -483,43 +478,30 @@ STUDY = Study(
             VALUES,
             "Systems",
             (
-                Column("source"),
-                Column("texts", "judgements", "count"),
+                *make_columns("source texts=judgements:count"),
                 *(
                     Column(of, f"{of}: won", "share", ends=value_ends(of), optional=True)
                     for of in QUESTIONS
                 ),
             ),
         ),
-        Table(
+        FullTable(
             "wins",
             "Better of two",
-            (Column("judge"), *WINS, Column("inconsistent", kind="count")),
-            limit=1000,
+            (*make_columns("judge"), *WINS, *make_columns("inconsistent:count")),
         ),
-        Table(
+        FullTable(
             "position",
             "Position",
-            (
-                Column("judge"),
-                Column("of"),
-                *(Column(name, kind="count") for name in ("answers", "unreadable", "ties")),
-                Column("first_wins", "first wins", "share", ends=ends("first_wins")),
-                Column("p", kind="p"),
-                Column("consistent", "same in both orders", "share", ends=ends("consistent")),
+            make_columns(
+                "judge of answers:count unreadable:count ties:count first_wins:share~ p:p "
+                "consistent=same_in_both_orders:share~"
             ),
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "length",
             "Length",
-            (
-                *make_columns("judge of pairs:count"),
-                Column("longer_wins", "longer wins", "share", ends=ends("longer_wins")),
-                Column("p", kind="p"),
-                Column("rho", "Spearman's rho", "number", ends=ends("rho")),
-            ),
-            limit=1000,
+            make_columns("judge of pairs:count longer_wins:share~ p:p rho=Spearman's_rho:number~"),
         ),
     ),
     charts=(win_chart("judge", "of"),),

@@ -30,7 +30,7 @@ from rote.core.metric import (
     unsigned,
 )
 from rote.core.record import Call, Findings, Study
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import Table, make_columns
 from rote.corpus import Corpus, ReadOptions, open_corpus, read_option
 from rote.search.trace.options import MEANING, TraceOptions
 
@@ -172,10 +172,9 @@ STUDY = Study(
         Table(
             "spans",
             "Spans that the corpus holds",
-            (
-                *make_columns("kind id words:count"),
-                Column("bits", kind="number", decimals=0),
-                *make_columns("text:text document author occurrences=times:count"),
+            make_columns(
+                "kind id words:count bits:number.0 text:text document author "
+                "occurrences=times:count"
             ),
         ),
     ),

@@ -24,7 +24,7 @@ from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
-from rote.core.table import Column, Table
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
@@ -109,18 +109,14 @@ STUDY = Study(
     account=lambda result, place: f"{place}: {several(len(result.about['models']), 'model')}",
     citation="Liu et al. (2022), BRIO: Bringing Order to Abstractive Summarization",
     layout=(
-        Table(
+        FullTable(
             "models",
             "Models",
-            (
-                Column("seed", kind="count"),
-                Column("subset"),
-                *(Column(name, kind="count") for name in ("pairs", "updates")),
-                *(Column(name, kind="number") for name in ("best", "worst", "first_loss", "loss")),
-                Column("model"),
+            make_columns(
+                "seed:count subset pairs:count updates:count best:number worst:number "
+                "first_loss:number loss:number model"
             ),
             note="best, worst: mean ROUGE of the best and the worst candidate",
-            limit=1000,
         ),
     ),
 )

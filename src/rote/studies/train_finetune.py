@@ -27,7 +27,7 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
@@ -165,16 +165,13 @@ STUDY = Study(
     output="data",
     account=_account,
     layout=(
-        Table(
+        FullTable(
             "models",
             "Models",
-            (
-                Column("seed", kind="count"),
-                Column("subset"),
-                *(Column(name, kind="count") for name in ("pairs", "updates")),
-                *make_columns("loss:number validation?:number held_out:count model"),
+            make_columns(
+                "seed:count subset pairs:count updates:count loss:number validation?:number "
+                "held_out:count model"
             ),
-            limit=1000,
         ),
     ),
 )

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rote.compare.clusters import number_clusters, share_interval
+from rote.compare.clusters import number_clusters
 from rote.core.chart import Chart
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
@@ -31,7 +31,7 @@ from rote.core.json_reader import read_json_lines
 from rote.core.metric import check_options, option, unsigned
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table, ends, estimate, make_columns
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import (
     VALIDATION,
@@ -42,6 +42,7 @@ from rote.curate.pairs import (
     select_split,
 )
 from rote.models.options import ModelOptions
+from rote.studies._items import share_cells
 from rote.studies._training import NOT_OF_TRAINING, longest_option, max_tokens_option
 
 _ENTITIES, _EDITS = 2000, 2
@@ -176,16 +177,8 @@ def outcome_rows(
             documents = number_clusters([document for document, _ in cases])
             for what in OUTCOMES:
                 right = np.array([float(verdict == what) for _, verdict in cases])
-                interval = share_interval(right, documents, level)
-                rows.append(
-                    {
-                        "source": name,
-                        "edit": how,
-                        "outcome": what,
-                        "cases": len(cases),
-                        **estimate("share", float(right.mean()), interval),
-                    }
-                )
+                row = {"source": name, "edit": how, "outcome": what, "cases": len(cases)}
+                rows.append(row | share_cells("share", right, documents, level))
     return rows
 
 
@@ -341,14 +334,8 @@ STUDY = Study(
     account=lambda result, place: f"{place}: {several(result.about['edits'], 'edited document')}",
     citation="Choubey et al. (2023), Lexical Repetitions Lead to Rote Learning, appendix C",
     layout=(
-        Table(
-            "outcomes",
-            "Outcomes",
-            (
-                *make_columns("source edit outcome cases:count"),
-                Column("share", kind="share", ends=ends("share")),
-            ),
-            limit=1000,
+        FullTable(
+            "outcomes", "Outcomes", make_columns("source edit outcome cases:count share:share~")
         ),
     ),
     charts=(

@@ -30,7 +30,7 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, ends, make_columns
+from rote.core.table import Column, FullTable, ends, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions
 from rote.models.options import ModelOptions
@@ -168,18 +168,15 @@ STUDY = Study(
         "Lexical Overlap in Train and Test Reference Summaries"
     ),
     layout=(
-        Table(
+        FullTable(
             "sizes",
             "Training sets",
-            (
-                Column("source"),
-                *(Column(name, kind="count") for name in ("pairs", "words")),
-                *make_columns("updates:count loss:number validation?:number"),
+            make_columns(
+                "source pairs:count words:count updates:count loss:number validation?:number"
             ),
             note="mean over seeds",
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "averages",
             "Scores",
             (
@@ -187,13 +184,12 @@ STUDY = Study(
                 _interval_column("mean"),
                 _interval_column("nov"),
                 _interval_column("sim"),
-                Column("between_seeds", kind="number", optional=True),
+                *make_columns("between_seeds?:number"),
             ),
             note="all test items, the most novel (T_nov), and those closest to the training set "
             "(T_sim); between seeds: standard deviation of the mean",
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "contrasts",
             "What repetition adds",
             (
@@ -201,15 +197,14 @@ STUDY = Study(
                 _interval_column("in_nov"),
                 _interval_column("in_sim"),
                 _interval_column("more_in_sim"),
-                Column("between_seeds", kind="number", optional=True),
+                *make_columns("between_seeds?:number"),
                 _interval_column("more_in_placebo"),
             ),
             note="the difference of two systems on the same items in T_nov and in T_sim, and how "
             "much larger it is in T_sim (between seeds: its standard deviation); the same with "
             "bins by the placebo",
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "neighbours",
             "With and without an item's neighbours",
             (
@@ -220,7 +215,6 @@ STUDY = Study(
             ),
             note="what items lose when the pairs that share a 4-gram with them are left out, what "
             "the others lose, and the difference",
-            limit=1000,
         ),
     ),
 )
