@@ -477,6 +477,11 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     return field(default=default, metadata={"help": help, **extra})
 
 
+def unsigned_option(default: Any, help: str, **extra: Any) -> Any:
+    """An option that the signature does not name."""
+    return option(default, help, sign=unsigned, **extra)
+
+
 AT_A_GLANCE = 10
 """Options that the help of a command shows at most, before `--help-all`."""
 

@@ -11,7 +11,7 @@ first documents of the corpus.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -449,34 +449,25 @@ def _count_items(
 ) -> list[dict[str, Any]]:
     """Of each task how many items there are, can be judged, and were found; apart from those that
     were found word for word, those in other words, and similar ones with other facts."""
-    by_kind: dict[str, list[dict[str, Any]]] = {VERBATIM: [], REWORDED: [], OTHER_FACTS: []}
+    by_kind: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        by_kind[kind_of_row(row)].append(row)
-    rows = by_kind[VERBATIM]
-    tasks = dict.fromkeys(item.task for item in items)
+        by_kind[row["task"], kind_of_row(row)].append(row)
+
+    def count(some: Iterable[dict[str, Any]]) -> int:
+        return len({row["item"] for row in some})
+
     totals = Counter(item.task for item in items)
     can = Counter(items[number].task for number in judged)
-    return [
-        {
-            "task": task,
-            "items": totals[task],
-            "judged": can[task],
-            "found": len({row["item"] for row in rows if row["task"] == task}),
-            "with_answer": len(
-                {row["item"] for row in rows if row["task"] == task and row["answered"]}
-            ),
-            "documents": len({(r["file"], r["line"]) for r in rows if r["task"] == task}),
-            **(
-                {
-                    kind: len({row["item"] for row in by_kind[kind] if row["task"] == task})
-                    for kind in (REWORDED, OTHER_FACTS)
-                }
-                if meaning
-                else {}
-            ),
-        }
-        for task in tasks
-    ]
+    counted = []
+    for task, total in totals.items():
+        verbatim = by_kind[task, VERBATIM]
+        row = {"task": task, "items": total, "judged": can[task], "found": count(verbatim)}
+        row["with_answer"] = count(row for row in verbatim if row["answered"])
+        row["documents"] = len({(row["file"], row["line"]) for row in verbatim})
+        if meaning:
+            row |= {kind: count(by_kind[task, kind]) for kind in (REWORDED, OTHER_FACTS)}
+        counted.append(row)
+    return counted
 
 
 def kind_of_row(row: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from rote.core.arrays import Array
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import starts_of
-from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned_option
 from rote.core.progress import several as number_of
 from rote.curate.repeated_runs import ONCE, ArrayRoom, number_runs, position_dtype
 from rote.index.grams import END
@@ -88,7 +88,7 @@ class DedupOptions:
         "date); of several rules the first that tells them apart",
         metavar="RULE,...",
     )
-    by: str = option("source", "field that names a text's source", metavar="FIELD", sign=unsigned)
+    by: str = unsigned_option("source", "field that names a text's source", metavar="FIELD")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -163,6 +163,11 @@ class WordNumbers:
     more: NDArray[np.int32]
     starts: Ints
     lengths: Ints
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int32], ends: Ints) -> WordNumbers:
+        """Documents that follow one another and end there."""
+        return cls(ids, np.empty(0, np.int32), starts_of(ends), np.diff(ends, prepend=0))
 
     def document(self, number: int) -> NDArray[np.int32]:
         """The words of a document."""

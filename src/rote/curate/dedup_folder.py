@@ -29,19 +29,20 @@ from rote.core.errors import InputError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
-from rote.core.progress import Reporter, Silent, several
+from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, Shard, map_shards
 from rote.curate.corpus_reader import (
     CorpusEstimate,
+    JoinedWords,
     ShardCache,
     ShardTokenizer,
     TokenizedCorpus,
     TokenizedShard,
+    changed_file_error,
     corpus_fingerprint,
     estimate_corpus,
     other_fields,
     read_corpus,
-    renumber_words,
     write_lines,
 )
 from rote.curate.corpus_writer import (
@@ -50,7 +51,6 @@ from rote.curate.corpus_writer import (
     ShardEdits,
     WordCutter,
     WordSpan,
-    changed_file_error,
     id_and_text,
     write_corpus,
 )
@@ -91,31 +91,19 @@ class DedupStage:
         np.add.at(words, cuts.document, cuts.end - cuts.start)
         gone = (repetitions.alike >= 0) | ((words > 0) & (words == lengths))
         alike = np.flatnonzero(repetitions.alike >= 0)
-        documents = np.concatenate((alike, repetitions.alike[alike]))
+        similar = [(pair.document, pair.earlier) for pair in repetitions.other_facts]
+        whole = (alike, repetitions.alike[alike], np.array(similar, np.int64).ravel())
+        documents = np.concatenate(whole)
         copied = cuts[cuts.kept >= 0]
-        similar = np.array(
-            [(pair.document, pair.earlier) for pair in repetitions.other_facts], np.int64
-        ).ravel()
-        documents = np.concatenate((documents, similar))
-        quoted = np.concatenate(
-            (
-                np.stack((documents, np.zeros_like(documents), lengths[documents]), 1),
-                np.stack((cuts.document, cuts.start, cuts.end), 1),
-                np.stack(
-                    (
-                        copied.kept,
-                        copied.kept_start,
-                        np.minimum(
-                            copied.kept_start + copied.end - copied.start, lengths[copied.kept]
-                        ),
-                    ),
-                    1,
-                ),
-            )
+        copy_ends = copied.kept_start + copied.end - copied.start
+        columns = (
+            (documents, np.zeros_like(documents), lengths[documents]),
+            (cuts.document, cuts.start, cuts.end),
+            (copied.kept, copied.kept_start, np.minimum(copy_ends, lengths[copied.kept])),
         )
-        return cls(
-            repetitions, lengths, gone, np.unique(quoted[quoted[:, 2] > quoted[:, 1]], axis=0)
-        )
+        quoted = np.concatenate([np.stack(column, 1) for column in columns])
+        quoted = np.unique(quoted[quoted[:, 2] > quoted[:, 1]], axis=0)
+        return cls(repetitions, lengths, gone, quoted)
 
     def stage(self, first: int, last: int, lines: Ints) -> EditStage:
         """What is done to the documents from `first` to `last`, which are at these lines."""
@@ -447,30 +435,21 @@ class _RepetitionFinder:
     def stages(self) -> tuple[DedupPlan, Repetitions]:
         """All that goes, and what the first stage found."""
         texts_read, options = self.texts_read, self.options
-        nothing = np.empty(0, np.int32)
         folded = texts_read.folded
         texts = DedupTexts(
-            words=WordNumbers(texts_read.ids, nothing, texts_read.part_starts, texts_read.words),
-            folded=None
-            if folded is None
-            else WordNumbers(
-                folded.ids,
-                nothing,
-                starts_of(folded.text_ends),
-                np.diff(folded.text_ends, prepend=0),
-            ),
+            words=WordNumbers.of(texts_read.ids, texts_read.part_ends),
+            folded=None if folded is None else WordNumbers.of(folded.ids, folded.text_ends),
             gone=np.zeros(len(texts_read), np.bool_),
             vocabulary=texts_read.vocabulary,
             sources=self.sources,
             ages=texts_read.beside.get(options.newest) if options.newest else None,
             sentence_ends=texts_read.sentence_ends,
+            read=self._read_texts if options.meaning else None,
             elsewhere=self._find_elsewhere(
                 texts_read.ids, texts_read.part_ends, texts_read.vocabulary
             ),
         )
         plan, first = DedupPlan(texts_read.lines, texts_read.parts, len(self.corpus.parts)), None
-        if options.meaning:
-            texts = replace(texts, read=self._read_texts)
         numbers: dict[str, int] = {}
         folded_numbers: dict[str, int] = {}
         while True:
@@ -570,12 +549,10 @@ def _join_shards(
     pieces: Sequence[Layer | FoldedWords], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int32], Ints]:
     """The words of several pieces one after another, and where each document ends."""
-    ids, ends, done = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
+    joined = JoinedWords(numbers)
     for piece in pieces:
-        ids.append(renumber_words(piece, numbers))
-        ends.append(piece.text_ends + done)
-        done += len(piece.ids)
-    return np.concatenate(ids), np.concatenate(ends)
+        joined.add(piece)
+    return joined.finish()
 
 
 def _meaning_signature() -> str:
@@ -595,16 +572,9 @@ def _count_rows(
 def _describe_effort(first: CorpusEstimate, memory: int, jobs: int) -> str:
     array_bytes = first.words * _MEMORY
     total = _PROCESS * (jobs + (jobs > 1)) + min(array_bytes, memory)
-    rest = (
-        f", {(array_bytes - memory) / 1e9:,.1f} GB of arrays in files"
-        if array_bytes > memory
-        else ""
-    )
-    return (
-        f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
-        f"(in '{first.name}'): about "
-        f"{total / 1e9:,.1f} GB of memory{rest}"
-    )
+    beyond = array_bytes - memory
+    rest = f", {beyond / 1e9:,.1f} GB of arrays in files" if beyond > 0 else ""
+    return f"{first}: about {total / 1e9:,.1f} GB of memory{rest}"
 
 
 def _describe_content(

@@ -30,6 +30,7 @@ from rote.curate.corpus_reader import (
     ShardTokenizer,
     TokenizedCorpus,
     TokenizedShard,
+    changed_file_error,
     estimate_corpus,
     read_corpus,
     read_lines_at,
@@ -118,11 +119,7 @@ def _describe_effort(first: CorpusEstimate, options: LimitOptions, jobs: int) ->
     walks = len(options.max) * options.seeds
     seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
     memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
-    return (
-        f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
-        f"(in '{first.name}'): about "
-        f"{max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
-    )
+    return f"{first}: about {max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
 
 
 def _share_progress(advance: Any) -> Any:
@@ -274,11 +271,7 @@ class ShardThinner:
         piece, frequent = self.work(shard), self.frequent.value
         places, hashes = _hash_ngrams(piece.layer, self.n)
         if frequent.sums.get(shard.number) != _sum_hashes(hashes):
-            raise InputError(
-                "the file has changed since it was read first",
-                file=shard.origin.file,
-                remedy="Run the command again while nothing writes to it",
-            )
+            raise changed_file_error(shard.origin.file)
         return _thin_shard(piece, places, places[frequent.holds(hashes)], self.n)
 
 

@@ -29,7 +29,7 @@ from rote.core.locked_folder import (
     refuse_links,
     remove_halves,
 )
-from rote.core.metric import MOST_JOBS, OptionSet, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, OptionSet, engine_option, unsigned_option
 from rote.core.record import Call, Findings
 
 MANIFEST = "manifest.json"
@@ -41,17 +41,16 @@ class FolderOptions(OptionSet):
     """Where a command that makes a folder puts it, and what works on it."""
 
     SECTION: ClassVar[str] = "Output"
-    output: Path | None = option(
+    output: Path | None = unsigned_option(
         None,
         "The folder; a new one, or one of the same run  [default: rote-COMMAND]",
         short="-o",
         metavar="DIR",
         writes="folder",
-        sign=unsigned,
         common=True,
     )
-    jobs: int = option(
-        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    jobs: int = unsigned_option(
+        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
     )
     engine: str | None = engine_option()
 

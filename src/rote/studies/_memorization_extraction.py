@@ -34,7 +34,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rote.compare.clusters import mean_by_cluster, number_clusters
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt, StepwiseModel
 from rote.core.progress import Reporter
@@ -258,31 +258,19 @@ def _shown_chance(row: Row) -> float:
 
 
 EXTRACTION_CHARTS = (
-    Chart(
+    make_chart(
         "extraction",
         "Windows extracted by so many draws",
-        table="extraction",
-        shape="lines",
-        x="tries",
-        y="share",
-        colour="group",
-        panel=("model",),
-        ends=ENDS,
+        "extraction lines x=tries y=share colour=group panel=model ends=low,high",
         titles={"tries": "draws", "share": "windows written"},
         scales={"tries": "log"},
         share=True,
         says="The share of windows that are written at least once, over the number of draws.",
     ),
-    Chart(
+    make_chart(
         "map",
         "Where a text is known",
-        table="windows",
-        shape="heat",
-        x="at",
-        y="id",
-        colour="chance",
-        panel=("model",),
-        ends=("from", "to"),
+        "windows heat x=at y=id colour=chance panel=model ends=from,to",
         domain=(_LEAST, 0.0),
         titles={"at": "word", "chance": "log10 of the chance"},
         rows=_chart_map,

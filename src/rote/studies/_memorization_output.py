@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import clustered_mean
 from rote.compare.correlation import bonett_wright_interval, spearman
-from rote.core.chart import Chart
+from rote.core.chart import Chart, make_chart
 from rote.core.facets import JOINT
 from rote.core.numbers import format_number
 from rote.core.progress import several as counted
@@ -527,32 +527,21 @@ def _chart_prediction(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "membership",
         "Members told from others",
-        table="membership",
-        shape="lines",
-        x="group",
-        y="value",
-        colour="attack",
+        "membership lines x=group y=value colour=attack panel=title,model ends=low,high",
         names=TITLES,
-        panel=("title", "model"),
-        ends=("low", "high"),
         domain=(0, 1),
         rows=_chart_membership,
         says="AUC, and members found at few false alarms, over the groups; a line for each attack.",
     ),
-    Chart(
+    make_chart(
         "prediction",
         "Right answers predicted from the scores",
-        table="prediction",
-        shape="bars",
-        x="attack",
-        y="logistic_f1",
-        panel=("group", "model"),
+        "prediction bars x=attack y=logistic_f1 panel=group,model rule=majority_f1",
         titles={"logistic_f1": "macro-F1"},
         domain=(0, 1),
-        rule="majority_f1",
         rows=_chart_prediction,
         says="Macro-F1 by attack; the dashed line is the guess of the majority.",
     ),

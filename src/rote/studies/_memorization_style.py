@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import annotators, words
 from rote.compare.intervals import interval_from_error, mean_error, wilson
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.facets import sort_groups
@@ -384,18 +384,12 @@ def _chart_frequency(rows: Rows, result: Result) -> Rows:
 
 
 STYLE_CHARTS = (
-    Chart(
+    make_chart(
         "seen",
         "Memorized, by how often it was seen",
-        table="seen",
-        shape="bars",
-        x="seen",
-        y="share",
-        colour="kind",
+        "seen bars x=seen y=share colour=kind panel=group ends=low,high",
         names=_KINDS,
         colours={"exact": "plain", "style": "pale"},
-        panel=("group",),
-        ends=("low", "high"),
         titles={"seen": "times in the training data", "share": "memorized"},
         share=True,
         rows=_chart_frequency,

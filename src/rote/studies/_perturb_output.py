@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.compare.exact_tests import mcnemar, signed_ranks
-from rote.core.chart import Chart, Colour
+from rote.core.chart import Colour, make_chart
 from rote.core.progress import Reporter
 from rote.core.result import Result
 from rote.core.table import Column, FullTable, Pivot, Row, Rows, Table, make_columns
@@ -368,56 +368,37 @@ def _chart_accuracies(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "popularity",
         "Popularity before and after",
-        table="items",
-        shape="histogram",
-        x="value",
-        y="items",
-        colour="items",
+        "items histogram x=value y=items colour=items panel=task",
         colours=_COLOURS,
-        panel=("task",),
         titles={"value": "popularity (1 to 10)", "items": "items"},
         rows=_chart_popularity,
         says="The popularity of the items before and after, task by task.",
     ),
-    Chart(
+    make_chart(
         "frequencies",
         "Words and their synonyms in the corpus",
-        table="replacements",
-        shape="histogram",
-        x="value",
-        y="items",
-        colour="items",
+        "replacements histogram x=value y=items colour=items weight=times",
         colours=_COLOURS,
-        weight="times",
         titles={"value": "log10(1 + occurrences in the corpus)", "items": "replacements"},
         rows=_chart_frequencies,
         says="How often the words and their synonyms occur in the corpus.",
     ),
-    Chart(
+    make_chart(
         "similarity",
         "Items and their originals",
-        table="items",
-        shape="boxes",
-        x="value",
-        y="task",
-        panel=("measure",),
+        "items boxes x=value y=task panel=measure",
         domain=(0, 1),
         rows=_chart_similarity,
         says="How similar each item is to its original.",
     ),
-    Chart(
+    make_chart(
         "answers",
         "Accuracy before and after",
-        table="answers",
-        x="accuracy",
-        y="task",
-        colour="items",
+        "answers dots x=accuracy y=task colour=items panel=source ends=low,high",
         colours=_COLOURS,
-        panel=("source",),
-        ends=("low", "high"),
         titles={"accuracy": "accuracy"},
         share=True,
         rows=_chart_accuracies,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.exact_tests import sign_flip
 from rote.compare.permutation import holm
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.result import Result, SourceResult
@@ -467,45 +467,30 @@ def _chart_scores(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "halves",
         "Accuracy of the less and the more popular half",
-        table="groups",
-        shape="bars",
-        x="name",
-        y="accuracy",
-        colour="popularity",
+        "groups bars x=name y=accuracy colour=popularity panel=facet ends=low,high",
         colours={"low": "pale", "high": "plain"},
-        panel=("facet",),
-        ends=("low", "high"),
         titles={"accuracy": "accuracy", "popularity": "popularity"},
         share=True,
         rows=_split_facets,
         says="Accuracy of the items up to the median popularity of their task, and above it.",
     ),
-    Chart(
+    make_chart(
         "deciles",
         "Accuracy over popularity",
-        table="accuracy",
-        shape="lines",
-        x="decile",
-        y="accuracy",
-        colour="name",
-        panel=("facet",),
-        ends=("low", "high"),
+        "accuracy lines x=decile y=accuracy colour=name panel=facet ends=low,high",
         titles={"decile": "decile of popularity", "accuracy": "accuracy"},
         scales={"decile": "ordinal"},
         share=True,
         rows=_split_facets,
         says="Accuracy over the deciles of popularity.",
     ),
-    Chart(
+    make_chart(
         "popularity",
         "Popularity of items",
-        table="items",
-        shape="boxes",
-        x="ips",
-        y="group",
+        "items boxes x=ips y=group",
         titles={"ips": "popularity (IPS)"},
         domain=(1, 10),
         rows=_chart_scores,

@@ -23,7 +23,7 @@ from rote.compare.intervals import change_level, interval_error
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
 from rote.core.json_reader import parse_json, read_json
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned_option
 from rote.core.numbers import format_number, name_some
 from rote.core.progress import several
 from rote.core.record import Call, Findings
@@ -191,10 +191,8 @@ class TableOptions(OptionSet):
     matched: bool = option(
         False, "Take the values at equal size, where a result has them", sign=sign_if_given
     )
-    interval: float | None = option(
-        None,
-        "Level of the intervals; 0 leaves them out  [default: as the results have it]",
-        sign=unsigned,
+    interval: float | None = unsigned_option(
+        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
     )
     seed: int = option(0, "Seed of the random orders, where sources are too many for all of them")
 

@@ -16,7 +16,7 @@ from rote.core.arrays import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.locked_folder import os_error_messages
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, option, unsigned_option
 from rote.core.progress import Reporter
 from rote.curate.corpus_reader import json_line
 from rote.curate.generate import count_lines, grow_file, parse_record, partial_path
@@ -70,9 +70,7 @@ def max_tokens_option() -> Any:
 
 def folder_option(default: str) -> Any:
     """The folder of the models that are trained."""
-    return option(
-        Path(default), "The folder", short="-o", metavar="DIR", writes="folder", sign=unsigned
-    )
+    return unsigned_option(Path(default), "The folder", short="-o", metavar="DIR", writes="folder")
 
 
 def check_seeds(seeds: Sequence[int]) -> None:

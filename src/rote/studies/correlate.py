@@ -37,10 +37,10 @@ from rote.compare.correlation import (
 from rote.compare.multiple_testing import CORRECTIONS, adjust_p_values
 from rote.compare.permutation import LEVEL
 from rote.core.arrays import Floats
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
-from rote.core.metric import handle, option, unsigned
+from rote.core.metric import handle, option, unsigned_option
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
@@ -100,8 +100,8 @@ class Options(TableOptions):
         takes="table",
         common=True,
     )
-    quality_columns: tuple[str, ...] = option(
-        (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned
+    quality_columns: tuple[str, ...] = unsigned_option(
+        (), "Columns of these tables to take; default: all that hold numbers alone"
     )
     correction: Correction = option(
         "holm",
@@ -523,30 +523,19 @@ def _chart_points(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "correlations",
         "Correlations over sources",
-        table="correlations",
-        shape="matrix",
-        x="b",
-        y="a",
-        colour="r",
-        text="shown",
-        panel=("title", "said"),
+        "correlations matrix x=b y=a colour=r panel=title,said text=shown",
         titles={"r": "correlation"},
         rows=_chart_squares,
         says="One matrix for each facet and a pooled one: Pearson below the diagonal, Spearman "
         "above it.",
     ),
-    Chart(
+    make_chart(
         "pairs",
         "Pairs of values",
-        table="correlations",
-        shape="points",
-        x="x",
-        y="y",
-        colour="source",
-        panel=("title", "facet", "a", "b"),
+        "correlations points x=x y=y colour=source panel=title,facet,a,b",
         titles={"x": "a", "y": "b"},
         rows=_chart_points,
         says="The sources of some pairs as points: what a coefficient rests on.",

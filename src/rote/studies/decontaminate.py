@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.folded_words import fold_text
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, is_given, option
 from rote.core.record import Call, Findings, Study
@@ -334,15 +334,10 @@ STUDY = Study(
         )
     ),
     charts=(
-        Chart(
+        make_chart(
             "accuracy",
             "Correct answers with and without what was found",
-            table="accuracy",
-            x="accuracy",
-            y="items",
-            colour="source",
-            panel=("task",),
-            ends=("low", "high"),
+            "accuracy dots x=accuracy y=items colour=source panel=task ends=low,high",
             share=True,
             says="Of each task the share of correct answers, among all items, those that were "
             "found in the corpus, those that were not, and those that cannot be judged.",

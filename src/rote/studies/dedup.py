@@ -25,8 +25,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rote.core.chart import Chart
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.chart import make_chart
+from rote.core.metric import check_options, handle, unsigned_option
 from rote.core.numbers import parse_memory
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
@@ -49,12 +49,11 @@ class Options:
         takes="corpus",
     )
     corpus_read: tuple[str, ...] = read_option("that corpus")
-    memory: str = option(
+    memory: str = unsigned_option(
         "4G",
         "Memory that comparing may use, as 512M or 4G; the rest is in files, and results do not "
         "depend on it",
         metavar="SIZE",
-        sign=unsigned,
     )
 
     def __post_init__(self) -> None:
@@ -168,14 +167,10 @@ STUDY = Study(
         )
     ),
     charts=(
-        Chart(
+        make_chart(
             "shared",
             "Words of each source that another document of these holds too",
-            table="shared",
-            shape="matrix",
-            x="also_in",
-            y="source",
-            colour="share",
+            "shared matrix x=also_in y=source colour=share",
             titles={"share": "share of words", "also_in": "also in"},
             rows=_most_shared,
             share=True,

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, is_given, option, unsigned
+from rote.core.metric import check_options, handle, is_given, option, unsigned_option
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus.items import ItemOptions, ItemRecord, fingerprint, take_items
@@ -61,11 +61,11 @@ class Options:
         "Fields that make a group: task, kind (formal, functional), source (the model), paradigm, "
         "any other; several models are groups of their own",
     )
-    limit: int = option(
-        0, "Take the first items of each task, at most this many; 0: all", least=0, sign=unsigned
+    limit: int = unsigned_option(
+        0, "Take the first items of each task, at most this many; 0: all", least=0
     )
-    shots: int = option(
-        0, "Answered examples before each item, of its task", least=0, most=100, sign=unsigned
+    shots: int = unsigned_option(
+        0, "Answered examples before each item, of its task", least=0, most=100
     )
     train: tuple[Path, ...] = handle(
         (),
@@ -73,16 +73,15 @@ class Options:
         "FILE,...",
         takes="items",
     )
-    seed: int = option(SEED, "The seed of that draw", least=0, sign=unsigned)
-    write: Path | None = option(
+    seed: int = unsigned_option(SEED, "The seed of that draw", least=0)
+    write: Path | None = unsigned_option(
         None,
         "Write the answers there, a record for each model and item (JSON Lines); -o with the "
         "ending .jsonl does the same",
         metavar="FILE",
         writes=LINES,
-        sign=unsigned,
     )
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
         check_options(self)

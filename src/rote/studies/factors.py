@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rote.compare.permutation import holm
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, option, unsigned_option
 from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -234,16 +234,10 @@ def _panel_caption(about: Row, judged: Row | None, reference_rows: Rows) -> str:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "factors",
         "Values over the levels of a factor",
-        table="cells",
-        shape="lines",
-        x="level",
-        y="estimate",
-        colour="source",
-        panel=("title", "said"),
-        ends=("low", "high"),
+        "cells lines x=level y=estimate colour=source panel=title,said ends=low,high",
         titles={"level": "over"},
         scales={"level": "scale"},
         rows=_chart_cells,
@@ -263,11 +257,11 @@ class Options(TableOptions):
     over: str | None = option(
         None, "Field of the sources that is the factor", metavar="FIELD", common=True
     )
-    order: tuple[str, ...] = option(
-        (), "The levels in order, where they are not numbers", sign=unsigned, common=True
+    order: tuple[str, ...] = unsigned_option(
+        (), "The levels in order, where they are not numbers", common=True
     )
-    pair: tuple[str, ...] = option(
-        (), "Two levels to compare, such as base,instruct", sign=unsigned, common=True
+    pair: tuple[str, ...] = unsigned_option(
+        (), "Two levels to compare, such as base,instruct", common=True
     )
     scale: Scale = option(
         "auto",

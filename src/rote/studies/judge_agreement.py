@@ -31,10 +31,10 @@ import numpy as np
 from rote.compare.clusters import clustered_mean, number_clusters, share_interval
 from rote.compare.intervals import interval_from_error, left_out_error
 from rote.core.arrays import Floats, Integers
-from rote.core.chart import Chart
+from rote.core.chart import Chart, make_chart
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import JsonObject, parse_json, read_json
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned_option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
@@ -48,11 +48,8 @@ _PLAIN = {"higher": "neither", "length_sensitive": False}
 class Options(OptionSet):
     """Settings of `judge agreement`."""
 
-    key: Path | None = option(
-        None,
-        "The file beside the page that says whose each summary is",
-        metavar="FILE",
-        sign=unsigned,
+    key: Path | None = unsigned_option(
+        None, "The file beside the page that says whose each summary is", metavar="FILE"
     )
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
@@ -414,16 +411,11 @@ def _chart_wins(rows: Rows, result: Result) -> list[dict[str, Any]]:
 
 def win_chart(*panel: str) -> Chart:
     """Who is better, with a panel for each value of these fields."""
-    return Chart(
+    return make_chart(
         "wins",
         "Who is better",
-        table="wins",
-        shape="bars",
-        x="pair",
-        y="share",
-        colour="who",
+        "wins bars x=pair y=share colour=who ends=low,high",
         panel=panel,
-        ends=("low", "high"),
         share=True,
         rows=_chart_wins,
         says="How often the first, the second or neither of two systems is better.",

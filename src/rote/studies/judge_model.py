@@ -34,7 +34,7 @@ from rote.compare.clusters import number_clusters, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.exact_tests import sign_test
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, handle, option, unsigned_option
 from rote.core.model import (
     MESSAGES,
     Chatting,
@@ -99,12 +99,11 @@ class Options:
     of: tuple[str, ...] = option(
         ("relevance", "consistency"), f"What is judged: {', '.join(QUESTIONS)}"
     )
-    instruction: str = option(
+    instruction: str = unsigned_option(
         "",
         "Another question: a file, or a text that holds {first} and {second} (and {document}, "
         "{question})",
         metavar="FILE",
-        sign=unsigned,
     )
     chat: bool | None = option(
         None,
@@ -114,19 +113,18 @@ class Options:
     max_tokens: int = option(8, "Tokens in which the answer has to be given", least=1, most=65_536)
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
-    sample: int | None = option(
-        None, "At most this many documents, drawn as for the page", least=1, sign=unsigned
+    sample: int | None = unsigned_option(
+        None, "At most this many documents, drawn as for the page", least=1
     )
-    seed: int = option(0, "The seed of that draw", least=0, sign=unsigned)
-    write: Path | None = option(
+    seed: int = unsigned_option(0, "The seed of that draw", least=0)
+    write: Path | None = unsigned_option(
         None,
         "Write the answers there (JSON Lines), for `rote judge agreement`; -o with the ending "
         ".jsonl does the same",
         metavar="FILE",
         writes=LINES,
-        sign=unsigned,
     )
-    interval: float = option(0.95, "Level of the intervals; 0: none", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
         check_options(self)

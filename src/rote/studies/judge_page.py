@@ -24,7 +24,7 @@ import numpy as np
 
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned_option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
@@ -36,8 +36,8 @@ class Options(OptionSet):
     """What is judged, and where the page goes."""
 
     SECTION: ClassVar[str] = "Page"
-    output: Path = option(
-        Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",), sign=unsigned
+    output: Path = unsigned_option(
+        Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",)
     )
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")

@@ -32,7 +32,7 @@ import numpy as np
 from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import sort_groups
-from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned_option
 from rote.core.model import Decoding, Model
 from rote.core.progress import Reporter
 from rote.core.record import Call, Findings, Study
@@ -102,7 +102,7 @@ class Options:
         "KIND",
         common=True,
     )
-    neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned, most=1_000)
+    neighbour_count: int = unsigned_option(10, "Neighbours of each text", most=1_000)
     k: float = option(
         *(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++"),
         short="-k",
@@ -133,97 +133,74 @@ class Options:
     by: tuple[str, ...] = option(
         ("task",), "Fields that make a group: task, kind, any other", common=True
     )
-    extraction: float | None = option(
+    extraction: float | None = unsigned_option(
         None,
         "Slide windows along each text: how many draws write what follows a prefix at least once "
         "with this probability, such as 0.5",
         metavar="P",
         above=0,
         below=1,
-        sign=unsigned,
         common=True,
     )
-    near: int = option(
+    near: int = unsigned_option(
         0,
         "Edits within which a text counts as near: with --extraction, how likely that is at least",
         least=0,
-        sign=unsigned,
         most=100,
     )
-    beams: int = option(
-        16, "Beginnings that --near keeps at a time", least=1, sign=unsigned, most=1_000
-    )
-    samples: int = option(
+    beams: int = unsigned_option(16, "Beginnings that --near keeps at a time", least=1, most=1_000)
+    samples: int = unsigned_option(
         0,
         "Draw this many texts after each window's prefix: the best match, n-grams (-n) covered",
         least=0,
-        sign=unsigned,
         most=10_000,
     )
-    unprompted: str | None = option(
+    unprompted: str | None = unsigned_option(
         None,
         "Draw this many texts that begin with nothing, or take those of a file: which of the "
         "passages they recite",
         metavar="N|FILE",
         opened=True,
         takes="items",
-        sign=unsigned,
     )
-    run: int = option(
+    run: int = unsigned_option(
         10,
         "Minimum length of a recitation, in words, with --unprompted",
         least=2,
-        sign=unsigned,
         most=LONGEST_NGRAM,
     )
-    tokens: int = option(
-        128, "Tokens of each text that --unprompted draws", least=1, sign=unsigned, most=100_000
+    tokens: int = unsigned_option(
+        128, "Tokens of each text that --unprompted draws", least=1, most=100_000
     )
-    prefix: int = option(
-        50, "Words before the cut of a window", least=1, sign=unsigned, most=10_000
+    prefix: int = unsigned_option(50, "Words before the cut of a window", least=1, most=10_000)
+    suffix: int = unsigned_option(
+        50, "Words behind the cut, which are to be written", least=1, most=10_000
     )
-    suffix: int = option(
-        50, "Words behind the cut, which are to be written", least=1, sign=unsigned, most=10_000
+    stride: int = unsigned_option(10, "Words from one window to the next", least=1, most=10_000)
+    temperature: float = unsigned_option(
+        1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0
     )
-    stride: int = option(
-        10, "Words from one window to the next", least=1, sign=unsigned, most=10_000
+    top_k: int = unsigned_option(0, "Draws are from this many likeliest tokens; 0: all", least=0)
+    top_p: float = unsigned_option(
+        1.0, "Draws are from the likeliest tokens that hold this share", above=0, most=1
     )
-    temperature: float = option(
-        1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0, sign=unsigned
-    )
-    top_k: int = option(
-        0, "Draws are from this many likeliest tokens; 0: all", least=0, sign=unsigned
-    )
-    top_p: float = option(
-        1.0,
-        "Draws are from the likeliest tokens that hold this share",
-        above=0,
-        most=1,
-        sign=unsigned,
-    )
-    layer: str | None = option(
+    layer: str | None = unsigned_option(
         None,
         "Compare what the model writes in this layer too: pos, upos, ...; memorized word for word, "
         "or in style",
-        sign=unsigned,
         common=True,
     )
-    frequency: str | None = option(
+    frequency: str | None = unsigned_option(
         None,
         "With --layer, field that says how often the model saw a text; default: how often its "
         "words occur in --corpus",
         metavar="FIELD",
-        sign=unsigned,
     )
-    sample: int | None = option(
-        None,
-        "With --layer, take this many texts, drawn by the seed",
-        metavar="N",
-        least=1,
-        sign=unsigned,
+    sample: int | None = unsigned_option(
+        None, "With --layer, take this many texts, drawn by the seed", metavar="N", least=1
     )
     seed: int = option(0, "Seed of the folds, of the neighbours and of what is drawn")
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
         check_options(self)

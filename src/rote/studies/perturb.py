@@ -40,7 +40,7 @@ from rote.core.metric import (
     handle,
     is_given,
     option,
-    unsigned,
+    unsigned_option,
 )
 from rote.core.progress import Reporter, several
 from rote.core.record import LINES, Call, Findings, Study
@@ -70,19 +70,14 @@ class Options:
     """What is read and written beside the result, and who answers."""
 
     SECTION: ClassVar[str] = "Items, before and after"
-    write: Path | None = option(
+    write: Path | None = unsigned_option(
         None,
         "Write the perturbed items there, in the form of the input (JSON Lines)",
         metavar="FILE",
         writes=LINES,
-        sign=unsigned,
     )
-    log: Path | None = option(
-        None,
-        "Write every replacement there (JSON Lines)",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    log: Path | None = unsigned_option(
+        None, "Write every replacement there (JSON Lines)", metavar="FILE", writes=LINES
     )
     perturbed: tuple[Path, ...] = handle(
         (),
@@ -90,12 +85,11 @@ class Options:
         "FILE,...",
         takes="items",
     )
-    write_answers: Path | None = option(
+    write_answers: Path | None = unsigned_option(
         None,
         "Write every answer of --model there, before and after (JSON Lines)",
         metavar="FILE",
         writes=LINES,
-        sign=unsigned,
     )
     corpus: str | None = handle(
         None,
@@ -110,10 +104,8 @@ class Options:
         "one a name of its own",
         "M1,M2,...",
     )
-    each_pos: bool = option(
-        True,
-        "Also perturb nouns only and verbs only, with --model (the authors' tables C and D)",
-        sign=unsigned,
+    each_pos: bool = unsigned_option(
+        True, "Also perturb nouns only and verbs only, with --model (the authors' tables C and D)"
     )
 
     def __post_init__(self) -> None:

@@ -39,7 +39,7 @@ import numpy as np
 
 from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
-from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned_option
 from rote.core.numbers import format_interval, format_number, format_percent, format_points
 from rote.core.record import Call, Finding, Findings, ReportContext, Study
 from rote.core.result import Result
@@ -85,59 +85,51 @@ class Options:
     by: tuple[str, ...] = option(
         ("task",), "Fields that make a group: task, kind (formal, functional), source, any other"
     )
-    deciles: Path | None = option(
-        None,
-        "Deciles of the original items, to be applied unchanged",
-        metavar="FILE",
-        sign=unsigned,
+    deciles: Path | None = unsigned_option(
+        None, "Deciles of the original items, to be applied unchanged", metavar="FILE"
     )
-    save_deciles: Path | None = option(
+    save_deciles: Path | None = unsigned_option(
         None,
         "Write the deciles there, for items made from these (.json)",
         metavar="FILE",
         writes=(".json",),
-        sign=unsigned,
     )
     variant: Literal["exact", "paper"] = option(
         "exact",
         "score of an item with several options: how much more popular the right one is (exact), or "
         "that divided by its popularity (paper), whose mean is biased below 0",
     )
-    pairs: int | None = option(
+    pairs: int | None = unsigned_option(
         None,
         "Also count pairs of n-grams of this many tokens: one of the input, one of the answer; "
         "how often both occur in a document, and whether the likelihood goes with it",
         metavar="N",
         least=1,
-        sign=unsigned,
         most=LONGEST_NGRAM,
     )
-    pairs_within: int | None = option(
+    pairs_within: int | None = unsigned_option(
         None,
         "Cut documents into stretches of this many tokens: a pair is counted where one holds both",
         metavar="TOKENS",
         least=1,
-        sign=unsigned,
         most=1_000_000,
     )
-    pairs_similar: float | None = option(
+    pairs_similar: float | None = unsigned_option(
         None,
         "Least cosine between the embeddings of a pair; others are left out",
         metavar="COSINE",
         least=-1,
         most=1,
-        sign=unsigned,
     )
-    embedder: str = option(
+    embedder: str = unsigned_option(
         "minilm",
         "Embedder for --pairs-similar: minilm (extra semantic), sentence-transformers:NAME",
         metavar="NAME",
-        sign=unsigned,
     )
-    max_undefined: float = option(
-        0.1, "Largest share of instances that may be shorter than n", least=0, most=1, sign=unsigned
+    max_undefined: float = unsigned_option(
+        0.1, "Largest share of instances that may be shorter than n", least=0, most=1
     )
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
         check_options(self)

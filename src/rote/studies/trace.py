@@ -26,8 +26,7 @@ from rote.core.metric import (
     engine_option,
     handle,
     is_given,
-    option,
-    unsigned,
+    unsigned_option,
 )
 from rote.core.record import Call, Findings, Study
 from rote.core.table import Table, make_columns
@@ -62,8 +61,8 @@ class Options:
         takes="texts",
     )
     unrelated_read: tuple[str, ...] = read_option("the unrelated texts")
-    jobs: int = option(
-        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    jobs: int = unsigned_option(
+        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
     )
     engine: str | None = engine_option()
 

@@ -24,11 +24,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rote.compare.clusters import number_clusters
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json_lines
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, option, unsigned_option
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.core.table import FullTable, make_columns
@@ -59,13 +59,12 @@ class Options:
         "Models, each NAME=FOLDER or a folder; none: the edits alone are written",
         metavar="MODEL,...",
     )
-    output: Path = option(
+    output: Path = unsigned_option(
         Path("edited.jsonl"),
         "The edited documents, with the summaries",
         short="-o",
         metavar="FILE",
         writes=LINES,
-        sign=unsigned,
     )
     test: str = option("", "Split to edit; default: test, else validation", metavar="NAME")
     sample: int = option(50, "Documents that are edited, drawn at random", least=1)
@@ -339,15 +338,10 @@ STUDY = Study(
         ),
     ),
     charts=(
-        Chart(
+        make_chart(
             "outcomes",
             "What becomes of a changed fact",
-            table="outcomes",
-            shape="bars",
-            x="source",
-            y="share",
-            colour="outcome",
-            ends=("share_low", "share_high"),
+            "outcomes bars x=source y=share colour=outcome ends=share_low,share_high",
             share=True,
             rows=lambda rows, result: [row for row in rows if row["edit"] == "all"],
         ),

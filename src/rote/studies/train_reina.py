@@ -23,7 +23,7 @@ import numpy as np
 
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, unsigned_option
 from rote.core.progress import several
 from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus import ReadOptions
@@ -39,13 +39,8 @@ class Options(OptionSet):
     """Where the pairs go."""
 
     SECTION: ClassVar[str] = "Output"
-    output: Path = option(
-        Path("retrieved.jsonl"),
-        "The pairs, all splits",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    output: Path = unsigned_option(
+        Path("retrieved.jsonl"), "The pairs, all splits", short="-o", metavar="FILE", writes=LINES
     )
 
 
