@@ -30,15 +30,8 @@ from rote.core.layer import Ids
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, ItemPart, fingerprint
+from rote.curate import corpus_writer
 from rote.curate.corpus_reader import corpus_fingerprint, write_lines
-from rote.curate.corpus_writer import (
-    WrittenFile,
-    cut_words,
-    id_and_text,
-    replace_text,
-    text_around,
-    write_corpus,
-)
 from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
 from rote.index.grams import END
 from rote.search import part_matcher
@@ -294,7 +287,7 @@ class ShardMatcher:
                 "start": match.start,
                 "end": match.end,
                 "text": texts[number][match.start : match.end],
-                **text_around(texts[number], match.start, match.end),
+                **corpus_writer.text_around(texts[number], match.start, match.end),
                 **self.matcher.describe(self.items, match),
             }
             for number, matches in by_document.items()
@@ -308,10 +301,10 @@ class ShardMatcher:
                 if number < 0 or (matches and self.policy == "drop"):
                     continue
                 if matches:
-                    text = cut_sentences(id_and_text(record, shard, line)[1], matches)
+                    text = cut_sentences(corpus_writer.id_and_text(record, shard, line)[1], matches)
                     if not text.strip():
                         continue
-                    record = replace_text(record, shard, text)
+                    record = corpus_writer.replace_text(record, shard, text)
                 records.append(record)
         return records, {
             "rows": rows,
@@ -335,7 +328,7 @@ def cut_sentences(text: str, matches: Sequence[ItemMatch]) -> str:
             gone.append((first, last))
         first = last
     for first, last in reversed(gone):
-        text = cut_words(text, starts, ends, first, last)
+        text = corpus_writer.cut_words(text, starts, ends, first, last)
     return text
 
 
@@ -385,9 +378,9 @@ def decontaminate(
     with output.resume(weights) as (partial, finished):
         if policy == "report":
             reports = list(_match_shards(work, corpus, works, reporter))
-            files: list[WrittenFile] = []
+            files: list[corpus_writer.WrittenFile] = []
         else:
-            files = write_corpus(
+            files = corpus_writer.write_corpus(
                 corpus,
                 partial,
                 work,

@@ -16,19 +16,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rote.core import locked_folder
 from rote.core.distribution import version
 from rote.core.errors import OptionError
 from rote.core.files import beside, check_parent, half_of, write_atomically
 from rote.core.json_reader import JsonObject, read_json
-from rote.core.locked_folder import (
-    LOCK,
-    inside,
-    is_abandoned,
-    locked,
-    os_error_messages,
-    refuse_links,
-    remove_halves,
-)
 from rote.core.metric import MOST_JOBS, OptionSet, engine_option, unsigned_option
 from rote.core.record import Call, Findings
 
@@ -160,14 +152,14 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = _resolve_link(path)
     check_parent(path)
     for leftover in path.absolute().parent.iterdir():
-        if half_of(leftover.name) == path.name and is_abandoned(leftover):
+        if half_of(leftover.name) == path.name and locked_folder.is_abandoned(leftover):
             shutil.rmtree(leftover)
     partial = beside(path)
     partial.mkdir()
     try:
-        with locked(partial, "rote"):
+        with locked_folder.locked(partial, "rote"):
             yield partial
-            (partial / LOCK).unlink()
+            (partial / locked_folder.LOCK).unlink()
         os.rename(partial, path)  # an empty folder there is replaced, a full one refused
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -182,14 +174,14 @@ def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, P
     check_parent(path)
     partial = path.with_name(f".{path.name}.{key}.partial")
     content, notes, over = partial / "made", partial / "finished", partial / "over"
-    with os_error_messages(partial, "the folder"):
-        refuse_links((partial, *inside(partial)))
+    with locked_folder.os_error_messages(partial, "the folder"):
+        locked_folder.refuse_links((partial, *locked_folder.inside(partial)))
         for folder in (content, notes):
             folder.mkdir(parents=True, exist_ok=True)
-        with locked(partial, command):
+        with locked_folder.locked(partial, command):
             shutil.rmtree(over, ignore_errors=True)
             for folder in (content, notes):
-                remove_halves(folder, lambda _: True)
+                locked_folder.remove_halves(folder, lambda _: True)
             try:
                 yield content, notes
             except BaseException:

@@ -18,20 +18,9 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent, several
 from rote.corpus.items import Item, ItemRecord
-from rote.curate.synonyms import lexicons, senses
+from rote.curate.synonyms import lexicons, replacement, senses
 from rote.curate.synonyms.lexicons import Sense, SynonymLexicon
-from rote.curate.synonyms.replacement import (
-    TARGET,
-    ChosenLemma,
-    Replacement,
-    Variant,
-    draw_lemma,
-    fitting_lemmas,
-    keep_distinct,
-    mark_bound_words,
-    replace_words,
-    target_forms,
-)
+from rote.curate.synonyms.replacement import ChosenLemma, Replacement, Variant
 from rote.curate.synonyms.senses import ModelChooser, SenseQuestion
 from rote.curate.synonyms.words import CONTEXT, LAYERS, OPTIONS, Key, Word, WordFinder
 from rote.models.options import ModelOptions
@@ -148,16 +137,18 @@ def perturb(
             if not lemmas:
                 unreplaced[why] += 1
                 continue
-            choice = draw_lemma(lemmas, sense, answers[at], word, item, seed=options.seed)
+            choice = replacement.draw_lemma(
+                lemmas, sense, answers[at], word, item, seed=options.seed
+            )
             if choice.lemma.lower() == word.lemma.lower():
                 unreplaced[_ITSELF] += 1
-            elif choice.lemma.lower() in target_forms(item):
-                unreplaced[TARGET] += 1  # it would give the answer away
+            elif choice.lemma.lower() in replacement.target_forms(item):
+                unreplaced[replacement.TARGET] += 1  # it would give the answer away
             else:
                 chosen.append((word, choice))
-        distinct = keep_distinct(item, chosen)
+        distinct = replacement.keep_distinct(item, chosen)
         unreplaced.update([_SAME] * (len(chosen) - len(distinct)))
-        new, log = replace_words(item, distinct)
+        new, log = replacement.replace_words(item, distinct)
         result.items.append(new)
         result.replacements.extend(log)
     return result
@@ -169,7 +160,7 @@ def _candidate_lemmas(
     """What one is drawn from for a word, wherever it occurs, or why there is nothing to draw."""
     others = sense.others(words[0].lemma)
     if variant == "careful" and others:
-        return fitting_lemmas(words, sense, lexicon)
+        return replacement.fitting_lemmas(words, sense, lexicon)
     if variant == "paper" and len(sense.usable) > 1:
         return sense.usable, ""
     return (others, "") if others and variant == "exact" else ((), _ALONE)
@@ -192,7 +183,9 @@ def _find_words(
             firsts = accumulate((len(item.options) for item in some), initial=0)
             for item, first in zip(some, firsts):
                 words, standing = finder.words(item, annotation, first)
-                item_words.append(mark_bound_words(item, words, standing, careful=careful))
+                item_words.append(
+                    replacement.mark_bound_words(item, words, standing, careful=careful)
+                )
             advance(len(some))
     return item_words, annotator.signature
 

@@ -91,14 +91,7 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
 
 def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str) -> Loaded:
     """A GGUF file of any architecture that transformers' own loader knows, dequantized."""
-    from rote.models.llama.gguf import (
-        check_positions,
-        end_tokens,
-        find_file,
-        fingerprint,
-        numbers_in,
-        read_gguf,
-    )
+    from rote.models.llama import gguf
     from rote.models.tokens import gguf_tokens, has_known_tokenizer
 
     torch, transformers = libraries()
@@ -108,9 +101,9 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
     if options.dtype == "4bit":
         raise OptionError("a GGUF file is dequantized: take dtype float32, bfloat16 or float16")
     kind = "float32" if options.dtype == "auto" else options.dtype
-    file = find_file(name)
-    contents = read_gguf(file)
-    check_positions(contents)
+    file = gguf.find_file(name)
+    contents = gguf.read_gguf(file)
+    gguf.check_positions(contents)
     with reporter.stage(f"loading {file.stem}", None), quiet_transformers():
         with _one_file(contents, transformers) as path:
             arguments = {"gguf_file": path.name}
@@ -132,7 +125,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
                     str(path.parent), gguf_file=path.name
                 )
             _check_tokenizer(tokenizer, contents, transformers.__version__)
-    extra = numbers_in(contents) - sum(weights.numel() for weights in model.parameters())
+    extra = gguf.numbers_in(contents) - sum(weights.numel() for weights in model.parameters())
     if extra:
         whose = "the file holds" if extra > 0 else "transformers expects"
         raise InputError(
@@ -144,9 +137,9 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         model=(model if place else model.to(device)).eval(),
         tokenizer=tokenizer,
         device=str(model.device) if place else device,
-        signature=f"transformers/{version}-{file.stem}-{kind}-{fingerprint(file)}",
+        signature=f"transformers/{version}-{file.stem}-{kind}-{gguf.fingerprint(file)}",
         longest=_context_length(model.config, tokenizer),
-        ends=end_tokens(contents),
+        ends=gguf.end_tokens(contents),
         template=gguf_template(contents.fields, str(file)),
     )
 

@@ -22,6 +22,7 @@ from rote.corpus.items import Item
 from rote.studies import (
     _memorization_classifiers,
     _memorization_extraction,
+    _memorization_scores,
     _memorization_unprompted,
 )
 from rote.studies._items import (
@@ -38,14 +39,6 @@ from rote.studies._items import (
     split_halves,
 )
 from rote.studies._memorization_classifiers import predict
-from rote.studies._memorization_scores import (
-    ATTACKS,
-    REFERENCE_ATTACKS,
-    Attack,
-    AttackScores,
-    Frequencies,
-    separation,
-)
 
 _HALVED = ("tde_likelihood", "neighbours")
 """The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it
@@ -66,11 +59,11 @@ class MemorizationScoring:
 
     items: Sequence[Item]
     groups: Mapping[str, Labels]
-    scores: Mapping[str, AttackScores]
+    scores: Mapping[str, _memorization_scores.AttackScores]
     """By the name of the model."""
     correct: Floats
     member: Floats
-    frequencies: Frequencies | None
+    frequencies: _memorization_scores.Frequencies | None
     bases: Labels
     """Items with the same number are made from one another."""
     order: Labels
@@ -81,10 +74,14 @@ class MemorizationScoring:
     samples: _memorization_extraction.DrawnSamples | None = None
 
     @property
-    def attacks(self) -> tuple[Attack, ...]:
+    def attacks(self) -> tuple[_memorization_scores.Attack, ...]:
         """Those of every model, and where there is a reference model those that need it."""
         referred = any("reference" in scores.by_attack for scores in self.scores.values())
-        return (*ATTACKS, *REFERENCE_ATTACKS) if referred else ATTACKS
+        return (
+            (*_memorization_scores.ATTACKS, *_memorization_scores.REFERENCE_ATTACKS)
+            if referred
+            else _memorization_scores.ATTACKS
+        )
 
 
 def source_results(scored: MemorizationScoring) -> dict[str, SourceResult]:
@@ -175,7 +172,7 @@ def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str,
 
 def _each_group(
     scored: MemorizationScoring, more: Groups = _NO_GROUPS
-) -> Iterator[tuple[Row, Labels, AttackScores]]:
+) -> Iterator[tuple[Row, Labels, _memorization_scores.AttackScores]]:
     """Every model and group, as the rows of a table begin."""
     for model, scores in scored.scores.items():
         for group, group_items in {**scored.groups, **more}.items():
@@ -247,7 +244,7 @@ def _separate_members(
         group_items[scored.member[group_items] == 1],
         np.flatnonzero(scored.member == 0),
     )
-    return separation(
+    return _memorization_scores.separation(
         column[members],
         column[others],
         bases=(scored.bases[members], scored.bases[others]),

@@ -42,17 +42,8 @@ from rote.curate.pairs import (
 )
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
+from rote.studies import _training
 from rote.studies._items import draw_in_order
-from rote.studies._training import (
-    Calibration,
-    FitSettings,
-    batch_tokens,
-    calibrate,
-    fit,
-    from_options,
-    open_trainable,
-    write_resumed,
-)
 
 _STEPS = (1000, 2000)
 """Updates of random weights, at least and at most."""
@@ -154,13 +145,19 @@ class _ArmTrainer:
         if arm.calibrated:
             start = study.folder / "models" / "all" / f"seed-{seed}"
             how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
-            wanted = from_options(Calibration, options, margin=0.001, training=how, running=running)
-            result = calibrate(wanted, str(start), some, seed, folder, self.reporter)
+            wanted = _training.from_options(
+                _training.Calibration, options, margin=0.001, training=how, running=running
+            )
+            result = _training.calibrate(wanted, str(start), some, seed, folder, self.reporter)
             return {"updates": result["updates"], "loss": result["loss"]}
-        wanted_fit = from_options(FitSettings, options, training=study.training, running=running)
+        wanted_fit = _training.from_options(
+            _training.FitSettings, options, training=study.training, running=running
+        )
         settings = {"pairs": pairs_fingerprint(some), "arm": arm.name}
         held_out = study.held_out
-        done = fit(wanted_fit, study.train, some, held_out, seed, folder, settings, self.reporter)
+        done = _training.fit(
+            wanted_fit, study.train, some, held_out, seed, folder, settings, self.reporter
+        )
         last = done["loss"][-20:]
         looks = [loss for _, loss in done["validation"]]
         return {
@@ -195,10 +192,10 @@ class _ArmTrainer:
             doc_id = parse_record(line).get("doc_id")
             return None if doc_id == study.test[number].id else f"'doc_id' is {doc_id}"
 
-        loaded = open_trainable(str(model), self.running, self.reporter)
+        loaded = _training.open_trainable(str(model), self.running, self.reporter)
         documents = [pair.document for pair in study.test]
         room = self.running.batch * 4
-        write_resumed(loaded, documents, how, path, room, record, wrong, self.reporter)
+        _training.write_resumed(loaded, documents, how, path, room, record, wrong, self.reporter)
 
 
 def train_arms(
@@ -215,7 +212,7 @@ def train_arms(
     train, held_out, validated = _hold_out_validation(train, test, every, training)
     every = [*every, *(pair for some in test_sets.values() for pair in some)]
     training = training.settled(options.from_config)
-    room = batch_tokens(options.tokens, options.from_config)
+    room = _training.batch_tokens(options.tokens, options.from_config)
     if options.from_config and not training.steps:
         # Epochs of a small subset are too few updates for random weights to learn anything.
         training = replace(training, steps=_count_updates(train, room))

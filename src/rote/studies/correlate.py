@@ -24,16 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rote.compare.correlation import (
-    DRAWS,
-    MAX_EXACT,
-    MIN_SOURCES,
-    Coefficient,
-    ColumnPair,
-    correlate_columns,
-    largest_block,
-    smallest_p,
-)
+from rote.compare import correlation
 from rote.compare.multiple_testing import CORRECTIONS, adjust_p_values
 from rote.compare.permutation import LEVEL
 from rote.core.arrays import Floats
@@ -58,16 +49,8 @@ from rote.core.table import (
     estimate,
     make_columns,
 )
-from rote.studies._source_table import (
-    SourceColumn,
-    SourceTable,
-    TableOptions,
-    add_quality,
-    drop_sources,
-    note_lengths,
-    read_source_table,
-    short_name,
-)
+from rote.studies import _source_table
+from rote.studies._source_table import SourceColumn, SourceTable, TableOptions
 
 Correction = Literal["holm", "bh"]
 METHOD = "Fisher's z for Pearson, with the error of Bonett and Wright (2000) for Spearman"
@@ -114,9 +97,11 @@ class Options(TableOptions):
 def run(call: Call) -> Findings:
     """Pearson and Spearman of every two columns over the sources of each facet."""
     options: Options = call.options
-    full_table = add_quality(read_source_table(call), options.quality, options.quality_columns)
+    full_table = _source_table.add_quality(
+        _source_table.read_source_table(call), options.quality, options.quality_columns
+    )
     parts = split_by_facet(full_table, options.facet)
-    table = drop_sources(
+    table = _source_table.drop_sources(
         full_table, options.without, reference=options.with_reference, inputs=options.with_inputs
     )
     parts = [part for part in (part.only(table.sizes) for part in parts) if part.sources]
@@ -124,10 +109,12 @@ def run(call: Call) -> Findings:
     names = [column.name for column in table.columns]
     rows: list[dict[str, Any]] = []
     described: list[dict[str, Any]] = []
-    notes = note_lengths(table, [part.sources for part in parts], matched=options.matched)
+    notes = _source_table.note_lengths(
+        table, [part.sources for part in parts], matched=options.matched
+    )
     for part in parts:
         block = _value_block(table.columns, [list(part.sources)])
-        correlations = correlate_columns(block, level=table.level, seed=options.seed)
+        correlations = correlation.correlate_columns(block, level=table.level, seed=options.seed)
         part_rows = _pair_rows(correlations, names, list(part.sources.values()), options.correction)
         rows += [{"facet": part.title, **row} for row in part_rows]
         part_columns = [_describe_column(column, part) for column in table.columns]
@@ -142,7 +129,7 @@ def run(call: Call) -> Findings:
     if len(parts) > 1:
         pooled, remarks = _pool_facets(table, parts, options)
         tables["pooled"], notes = pooled, [*notes, *remarks]
-    signed = {"p": f"all orders up to {MAX_EXACT} sources, else {DRAWS}"}
+    signed = {"p": f"all orders up to {correlation.MAX_EXACT} sources, else {correlation.DRAWS}"}
     return table.findings(tables, method=METHOD, notes=notes, signed=signed)
 
 
@@ -189,10 +176,10 @@ def _check_columns(table: SourceTable, parts: Sequence[CorrelationFacet]) -> Non
             f"no source has two of the columns ({', '.join(table.files)}): are the sources named "
             f"alike? {examples}"
         )
-    if most < MIN_SOURCES:
+    if most < correlation.MIN_SOURCES:
         raise OptionError(
             f"at most {several(most, 'source')} have two of the columns: a correlation "
-            f"needs {MIN_SOURCES}, and says little below 6"
+            f"needs {correlation.MIN_SOURCES}, and says little below 6"
         )
 
 
@@ -205,7 +192,7 @@ def _value_block(columns: Sequence[SourceColumn], facets: Sequence[Sequence[str]
 
 
 def _pair_rows(
-    correlations: Sequence[ColumnPair],
+    correlations: Sequence[correlation.ColumnPair],
     names: Sequence[str],
     sources: Sequence[str],
     correction: Correction,
@@ -234,7 +221,7 @@ def _pair_rows(
     return rows
 
 
-def _coefficient_cells(name: str, coefficient: Coefficient) -> dict[str, float]:
+def _coefficient_cells(name: str, coefficient: correlation.Coefficient) -> dict[str, float]:
     ends = estimate(name, coefficient.estimate, (coefficient.low, coefficient.high))
     return {**ends, f"{name}_p": coefficient.p, f"{name}_p_corrected": math.nan}
 
@@ -260,7 +247,7 @@ def _describe_column(column: SourceColumn, part: CorrelationFacet) -> dict[str, 
 
 
 def _remarks(
-    correlations: Sequence[ColumnPair],
+    correlations: Sequence[correlation.ColumnPair],
     described: Sequence[Mapping[str, Any]],
     part: CorrelationFacet,
     correction: Correction,
@@ -282,7 +269,7 @@ def _remarks(
             "chance (their intervals): correlations with it come out too small"
         )
     # Benjamini-Hochberg multiplies the smallest p-value less the more pairs share it.
-    least = min(smallest_p(pair.sources) for pair in tested)
+    least = min(correlation.smallest_p(pair.sources) for pair in tested)
     if correction == "holm" and least * len(tested) >= _SIGNIFICANT:
         notes.append(
             f"{where}with {max(pair.sources for pair in tested)} sources and {len(tested)} pairs "
@@ -304,14 +291,14 @@ def _pool_facets(
     by_name = [{name: source for source, name in part.sources.items()} for part in parts]
     every = list(dict.fromkeys(name for part in by_name for name in part))
     present = np.array([[name in part for name in every] for part in by_name])
-    used, places = largest_block(present, least=MIN_SOURCES)
+    used, places = correlation.largest_block(present, least=correlation.MIN_SOURCES)
     if not used:
-        return [], [f"not pooled: no two facets share {MIN_SOURCES} sources"]
+        return [], [f"not pooled: no two facets share {correlation.MIN_SOURCES} sources"]
     shared = [every[place] for place in places]
     block = _value_block(
         table.columns, [[by_name[facet][name] for name in shared] for facet in used]
     )
-    correlations = correlate_columns(block, level=table.level, seed=options.seed)
+    correlations = correlation.correlate_columns(block, level=table.level, seed=options.seed)
     names = [column.name for column in table.columns]
     rows = _pair_rows(correlations, names, shared, options.correction)
     titles = ", ".join(parts[facet].title for facet in used)
@@ -391,7 +378,7 @@ def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
                     {
                         "facet": title,
                         "number": str(place),
-                        "name": short_name(a),
+                        "name": _source_table.short_name(a),
                         "other": str(number),
                         "value": value,
                         "sign": sign,
@@ -415,8 +402,8 @@ def _list_pairs(result: Result, *, quality: bool) -> list[Row]:
         {
             **row,
             "facet": title if several else None,
-            "a": short_name(row["a"]),
-            "b": short_name(row["b"]),
+            "a": _source_table.short_name(row["a"]),
+            "b": _source_table.short_name(row["b"]),
             "without": row["weakest_without"],
         }
         for title, row in rank_pairs(result)[0 if quality else 1]
@@ -490,7 +477,16 @@ def _chart_squares(rows: Rows, result: Result) -> Rows:
                     if r is None
                     else f"{format_number(r, '.2f')}{'*' * is_significant(row, name)}"
                 )
-                entries.append((order[a], order[b], short_name(a), short_name(b), r, cell_text))
+                entries.append(
+                    (
+                        order[a],
+                        order[b],
+                        _source_table.short_name(a),
+                        _source_table.short_name(b),
+                        r,
+                        cell_text,
+                    )
+                )
         cells += [
             {"a": a, "b": b, "r": r, "shown": cell_text, **about}
             for _, _, a, b, r, cell_text in sorted(entries, key=lambda cell: cell[:2])
@@ -511,8 +507,8 @@ def _chart_points(rows: Rows, result: Result) -> Rows:
             "title": f"Pearson {format_number(row['pearson'], '.2f')}, "
             f"Spearman {format_number(row['spearman'], '.2f')}",
             "facet": facet,
-            "a": short_name(row["a"]),
-            "b": short_name(row["b"]),
+            "a": _source_table.short_name(row["a"]),
+            "b": _source_table.short_name(row["b"]),
         }
         for member in result.tables["members"]:
             values = result.by_source[member["source"]].values

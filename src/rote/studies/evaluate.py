@@ -30,17 +30,7 @@ from rote.core.record import LINES, Call, Findings, Study
 from rote.corpus.items import ItemOptions, ItemRecord, fingerprint, take_items
 from rote.models.options import ModelOptions
 from rote.studies import _evaluation
-from rote.studies._evaluation import (
-    ANSWER_FIELDS,
-    CHARTS,
-    LAYOUT,
-    SEED,
-    SOURCE,
-    VERSION,
-    answer_all,
-    answer_record,
-    draw_examples,
-)
+from rote.studies._evaluation import CHARTS, LAYOUT, SEED, SOURCE
 from rote.studies._items import check_by, describe_values, items_by_group
 
 METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins belong together"
@@ -99,7 +89,7 @@ def run(call: Call) -> Findings:
     items = [record.item for record in records]
     # What is wrong with the groups is said before anybody is asked.
     item_fields = [field for field in by if field != SOURCE]
-    if answer_fields := [field for field in item_fields if field in ANSWER_FIELDS]:
+    if answer_fields := [field for field in item_fields if field in _evaluation.ANSWER_FIELDS]:
         raise OptionError(
             f"--by {answer_fields[0]}: items are grouped by what they are, not by answers"
         )
@@ -111,14 +101,14 @@ def run(call: Call) -> Findings:
         chosen = replace(call.of(ItemOptions), where=())
         if is_given(options.train):
             pool = take_items(options.train, chosen, call.reporter, called="train")
-        examples = draw_examples(records, pool, options.shots, options.seed)
+        examples = _evaluation.draw_examples(records, pool, options.shots, options.seed)
     elif is_given(options.train):
         raise OptionError("--train names examples: --shots says how many")
     models = open_models(options.model, call.of(ModelOptions), call.reporter)
     rows = [
-        answer_record(answer, name, model.signature)
+        _evaluation.answer_record(answer, name, model.signature)
         for name, model in models.items()
-        for answer in answer_all(
+        for answer in _evaluation.answer_all(
             records, model, call.reporter, title=f"answering ({name})", examples=examples
         )
     ]
@@ -143,7 +133,7 @@ def run(call: Call) -> Findings:
         by=by,
         signed={
             "by": by,
-            "prompts": VERSION,
+            "prompts": _evaluation.VERSION,
             "shots": options.shots,
             **(
                 {

@@ -26,24 +26,9 @@ from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import VALUES, Column, FullTable, Row, Rows, Table, defined, ends, make_columns
-from rote.studies._factors import (
-    MIXED_TABLES,
-    WIDE,
-    FactorTrends,
-    MixedEffects,
-    Scale,
-    ordered_levels,
-    reference_field,
-    split_by_facet,
-)
-from rote.studies._source_table import (
-    TableOptions,
-    drop_sources,
-    note_lengths,
-    read_source_table,
-    short_name,
-    sign_if_given,
-)
+from rote.studies import _factors, _source_table
+from rote.studies._factors import FactorTrends, MixedEffects
+from rote.studies._source_table import TableOptions
 
 _EVERY = 1000
 
@@ -104,7 +89,7 @@ def _level_columns(rows: Rows, result: Result) -> list[Column]:
 def _title(rows: Rows, result: Result) -> str:
     titles = {row["value"]: row["title"] for row in result.tables["values"]}
     column = rows[0]["column"]
-    label = " ".join(filter(None, (rows[0]["facet"], short_name(column))))
+    label = " ".join(filter(None, (rows[0]["facet"], _source_table.short_name(column))))
     title = str(titles.get(column, column))
     return label + (f": {title}" if title not in label else "")
 
@@ -139,7 +124,7 @@ def _agreement_rows(rows: Rows, result: Result) -> list[Row]:
 
 
 def _facet_and_column(row: Row) -> dict[str, Any]:
-    return {"facet": row["facet"] or None, "column": short_name(row["column"])}
+    return {"facet": row["facet"] or None, "column": _source_table.short_name(row["column"])}
 
 
 def _format_range(values: list[float]) -> str:
@@ -183,7 +168,7 @@ LAYOUT = (
         note="corrected: Wilcoxon's p-value by Holm over the values",
         rows=lambda rows, result: [{**row, **_facet_and_column(row)} for row in rows],
     ),
-    *MIXED_TABLES,
+    *_factors.MIXED_TABLES,
 )
 
 
@@ -217,7 +202,7 @@ def _chart_cells(rows: Rows, result: Result) -> Rows:
                     "source": row["source"] or "",
                     "level": None if row["reference"] and level else across,
                     **{name: row[name] for name in ("estimate", "low", "high")},
-                    "title": " ".join(filter(None, (facet, short_name(column)))),
+                    "title": " ".join(filter(None, (facet, _source_table.short_name(column)))),
                     "said": caption,
                     "over": f"{over} ({first['unit']})" if first["unit"] else over,
                     "scale": first["scale"] or "",
@@ -263,10 +248,10 @@ class Options(TableOptions):
     pair: tuple[str, ...] = unsigned_option(
         (), "Two levels to compare, such as base,instruct", common=True
     )
-    scale: Scale = option(
+    scale: _factors.Scale = option(
         "auto",
         "How numbers are taken: as they are or by their logarithm, with slopes per doubling; auto: "
-        f"by their logarithm where the largest is at least {WIDE} times the smallest",
+        f"by their logarithm where the largest is at least {_factors.WIDE} times the smallest",
     )
     random: tuple[str, ...] = option(
         (),
@@ -274,7 +259,7 @@ class Options(TableOptions):
         "several together (doc_id:source); to the values of single texts, in results of `rote "
         "lexical --per-text` and the like",
         metavar="FIELD,...",
-        sign=sign_if_given,
+        sign=_source_table.sign_if_given,
     )
 
     def __post_init__(self) -> None:
@@ -291,7 +276,7 @@ class Options(TableOptions):
 def run(call: Call) -> Findings:
     """Trends, changes and agreement of every column over the levels of the factor."""
     options: Options = call.options
-    table = read_source_table(call)
+    table = _source_table.read_source_table(call)
     if options.factor not in table.by:
         raise UnknownName("field of the sources", options.factor, table.by)
     if len(table.by) < 2:
@@ -299,8 +284,8 @@ def run(call: Call) -> Findings:
             f"the results were made --by {options.factor} alone, so no source can be followed over "
             f"it: make them --by source,{options.factor}"
         )
-    place = reference_field(table)
-    chosen = drop_sources(
+    place = _factors.reference_field(table)
+    chosen = _source_table.drop_sources(
         table,
         options.without,
         reference=options.with_reference or place == options.factor,
@@ -312,14 +297,16 @@ def run(call: Call) -> Findings:
         # The reference is drawn as a line of its own, and may have no level at all.
         if place == options.factor or table.reference not in fields.values()
     ]
-    levels = ordered_levels(seen_levels, options.factor, order=options.order, pair=options.pair)
+    levels = _factors.ordered_levels(
+        seen_levels, options.factor, order=options.order, pair=options.pair
+    )
     if len(levels.names) < 2:
         raise OptionError(
             f"'{options.factor}' has only the level {', '.join(levels.names) or 'none'}: a factor "
             "needs two"
         )
     rows = FactorTrends(chosen, levels, options)
-    parts = split_by_facet(table, chosen, place, over=options.factor, facet=options.facet)
+    parts = _factors.split_by_facet(table, chosen, place, over=options.factor, facet=options.facet)
     cells, trends, changes, agreements, neighbours = [], [], [], [], []
     for part in parts:
         of_part: list[dict[str, Any]] = []
@@ -348,7 +335,7 @@ def run(call: Call) -> Findings:
         tables |= effects.tables(parts)
         remarks = effects.notes()
     groups = [[g for by_level in part.groups.values() for g in by_level.values()] for part in parts]
-    notes = note_lengths(chosen, groups, matched=options.matched)
+    notes = _source_table.note_lengths(chosen, groups, matched=options.matched)
     notes += [*rows.remarks(parts, seen_levels), *remarks]
     described = replace(table, notes=chosen.notes)
     signed = {"levels": levels.names, "kind": levels.kind, "scale": rows.scale}

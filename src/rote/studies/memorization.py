@@ -44,18 +44,12 @@ from rote.search.backends import Backend, BackendOptions
 from rote.studies import (
     _memorization_extraction,
     _memorization_output,
+    _memorization_scores,
     _memorization_style,
     _memorization_unprompted,
 )
 from rote.studies._items import check_by, items_by_group, read_correctness
 from rote.studies._memorization_output import CHARTS, LAYOUT, MemorizationScoring
-from rote.studies._memorization_scores import (
-    corpus_frequencies,
-    instance_numbers,
-    read_member,
-    score_attacks,
-    undefined_scores,
-)
 from rote.studies._memorization_style import STYLE_CHARTS, STYLE_LAYOUT
 
 _METHOD = (
@@ -267,7 +261,10 @@ def run(call: Call) -> Findings:
     groups = sort_groups(items_by_group(items, options.by))
     correct = np.array([read_correctness(item, options.correct) for item in items])
     member = np.array(
-        [read_member(item, options.member) if options.member else np.nan for item in items]
+        [
+            _memorization_scores.read_member(item, options.member) if options.member else np.nan
+            for item in items
+        ]
     )
     backend = None
     if is_given(options.corpus):
@@ -289,13 +286,15 @@ def run(call: Call) -> Findings:
     scores, silent = {}, []
     for name, model in models.items():
         try:
-            scores[name] = score_attacks(items, model, options.k, near, reporter, reference)
+            scores[name] = _memorization_scores.score_attacks(
+                items, model, options.k, near, reporter, reference
+            )
         except CannotScore:
             # What it draws can be looked at all the same.
             draws = options.samples or options.unprompted is not None
             if not draws or options.extraction is not None:
                 raise
-            scores[name] = undefined_scores(items)
+            scores[name] = _memorization_scores.undefined_scores(items)
             silent.append(name)
     windows = drawn = None
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
@@ -309,9 +308,11 @@ def run(call: Call) -> Findings:
         drawn = _memorization_extraction.draw_samples(
             models, requests, drawing, options.samples, options.n, backend, reporter
         )
-    right = instance_numbers(items)[0]
+    right = _memorization_scores.instance_numbers(items)[0]
     frequencies = (
-        corpus_frequencies(items, right, backend, options.n, reporter) if backend else None
+        _memorization_scores.corpus_frequencies(items, right, backend, options.n, reporter)
+        if backend
+        else None
     )
     names = [(item.base, item.id, *item.instances()) for item in items]
     order = np.empty(len(items), np.int64)

@@ -45,16 +45,8 @@ from rote.core.record import Call, Finding, Findings, ReportContext, Study
 from rote.core.result import Result
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
-from rote.studies import _popularity_output
+from rote.studies import _items, _popularity_output
 from rote.studies import _popularity_scores as task_grams
-from rote.studies._items import (
-    Floats,
-    Groups,
-    check_by,
-    items_by_group,
-    read_correctness,
-    split_halves,
-)
 from rote.studies._popularity_output import CHARTS, LAYOUT, PopularityScoring
 from rote.studies._popularity_scores import DecileScale, PopularityScores, score_popularity
 
@@ -133,7 +125,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_by(self.by)
+        _items.check_by(self.by)
         if self.corpus is None:
             raise OptionError("popular where? --corpus names the index that counts")
         if self.pairs is None and (self.pairs_within, self.pairs_similar) != (None, None):
@@ -146,8 +138,8 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     items = [record.item for record in call.inputs]
-    groups = items_by_group(items, options.by)
-    correct = np.array([read_correctness(item, options.correct) for item in items])
+    groups = _items.items_by_group(items, options.by)
+    correct = np.array([_items.read_correctness(item, options.correct) for item in items])
     scale = DecileScale.read(options.deciles) if options.deciles else None
     assert options.corpus is not None
     backend = open_backend(options.corpus, call.of(BackendOptions), call.reporter)
@@ -200,8 +192,8 @@ def run(call: Call) -> Findings:
 def _score_items(
     items: Sequence[Item],
     instances: PopularityScores,
-    correct: Floats,
-    groups: Groups,
+    correct: _items.Floats,
+    groups: _items.Groups,
     options: Options,
 ) -> PopularityScoring:
     sizes = np.array([len(item.options) for item in items])
@@ -225,7 +217,7 @@ def _score_items(
         wrong=wrong,
         bases=number_clusters([item.base for item in items]),
         scores=scores,
-        half=split_halves(scores, tasks),
+        half=_items.split_halves(scores, tasks),
         tenth=_popularity_output.split_tenths(scores, tasks),
         correct=correct,
         groups=groups,

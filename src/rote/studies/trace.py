@@ -76,16 +76,12 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Match the texts, and list the best spans with their sources."""
-    from rote.search.reference_corpus import (
-        open_reference_index,
-        reference_name,
-        reference_signature,
-    )
+    from rote.search import reference_corpus
     from rote.search.trace.trace import trace
 
     options, texts = call.options, call.inputs
     layers = ("lower", "lemma", *([MEANING] if MEANING in call.of(TraceOptions).kinds else ()))
-    index = open_reference_index(options.corpus, layers, call.reporter)
+    index = reference_corpus.open_reference_index(options.corpus, layers, call.reporter)
     traced = trace(
         index,
         texts,
@@ -99,13 +95,13 @@ def run(call: Call) -> Findings:
         signed={
             **asdict(traced.options),
             "annotator": traced.signature,
-            "corpus": reference_signature(options.corpus),
+            "corpus": reference_corpus.reference_signature(options.corpus),
             "texts": texts.fingerprint[:12],
         },
         tables={"spans": [_span_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
-            "corpus": reference_name(options.corpus),
+            "corpus": reference_corpus.reference_name(options.corpus),
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),

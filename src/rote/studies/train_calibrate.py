@@ -29,13 +29,7 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    NOT_OF_TRAINING,
-    check_seeds,
-    folder_option,
-    longest_option,
-    max_tokens_option,
-)
+from rote.studies import _training
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +38,19 @@ class Options:
 
     SECTION: ClassVar[str] = "Model, candidates and loss"
     model: str = option("", "A folder or a name of the hub", metavar="MODEL")
-    output: Path = folder_option("rote-calibrated")
+    output: Path = _training.folder_option("rote-calibrated")
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each", least=0)
     candidates: int = option(16, "Candidates of each document", least=2, most=10_000)
     margin: float = option(0.001, "Margin between ranks", least=0)
     alpha: float = option(2.0, "Power of the length that log-probabilities are divided by", least=0)
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
 
     def __post_init__(self) -> None:
         check_options(self)
         if not self.model:
             raise OptionError("no model: --model names the one that is calibrated")
-        check_seeds(self.seeds)
+        _training.check_seeds(self.seeds)
 
 
 def run(call: Call) -> Findings:
@@ -103,7 +97,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(*NOT_OF_TRAINING, "evaluate_every", "patience"),
+    without=(*_training.NOT_OF_TRAINING, "evaluate_every", "patience"),
     run=run,
     output="data",
     account=lambda result, place: f"{place}: {several(len(result.about['models']), 'model')}",

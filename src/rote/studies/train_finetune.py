@@ -32,34 +32,24 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    NOT_OF_TRAINING,
-    FitSettings,
-    StartOptions,
-    batch_tokens,
-    check_seeds,
-    fit,
-    folder_option,
-    longest_option,
-    max_tokens_option,
-)
+from rote.studies import _training
 
 _DRAWN = "no validation split: a tenth of the pairs, drawn at random, is held out to validate on"
 
 
 @dataclass(frozen=True, slots=True)
-class Options(StartOptions):
+class Options(_training.StartOptions):
     """What is trained, and where it goes."""
 
     SECTION: ClassVar[str] = "Model and output"
-    output: Path = folder_option("rote-models")
+    output: Path = _training.folder_option("rote-models")
     seeds: tuple[int, ...] = option(
         (0,),
         "Seeds, a model for each; of a folder of `rote limit` each takes the subset with its seed",
         least=0,
     )
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
     lora: int = option(
         0,
         "Train adapters of this rank beside the linear layers (LoRA), and add them to the weights "
@@ -70,8 +60,8 @@ class Options(StartOptions):
     )
 
     def __post_init__(self) -> None:
-        StartOptions.__post_init__(self)
-        check_seeds(self.seeds)
+        _training.StartOptions.__post_init__(self)
+        _training.check_seeds(self.seeds)
         if self.lora and self.from_config:
             raise OptionError("--lora adapts a model that has learned: give --model")
 
@@ -90,7 +80,7 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     how = call.of(TrainOptions).settled(options.from_config, lora=bool(options.lora))
-    room = batch_tokens(options.tokens, options.from_config)
+    room = _training.batch_tokens(options.tokens, options.from_config)
     pairs, subset = call.of(PairOptions), call.of(SubsetOptions)
     every = read_pairs(call.inputs, pairs, call.reporter)
     training = select_split(every, pairs.split)
@@ -115,7 +105,7 @@ def run(call: Call) -> Findings:
             "pairs": pairs_fingerprint(some),
             "subset": subset_name(path),
         }
-        wanted = FitSettings(
+        wanted = _training.FitSettings(
             options.model,
             options.from_config,
             room,
@@ -126,7 +116,9 @@ def run(call: Call) -> Findings:
             options.lora,
         )
         folder = options.output / f"seed-{seed}"
-        result = fit(wanted, remaining, some, held_out, seed, folder, settings, call.reporter)
+        result = _training.fit(
+            wanted, remaining, some, held_out, seed, folder, settings, call.reporter
+        )
         rows.append(
             {
                 "seed": seed,
@@ -160,7 +152,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(*NOT_OF_TRAINING, "batch"),
+    without=(*_training.NOT_OF_TRAINING, "batch"),
     run=run,
     output="data",
     account=_account,

@@ -35,21 +35,15 @@ from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    NOT_OF_TRAINING,
-    StartOptions,
-    folder_option,
-    longest_option,
-    max_tokens_option,
-)
+from rote.studies import _training
 
 
 @dataclass(frozen=True, slots=True)
-class Options(StartOptions):
+class Options(_training.StartOptions):
     """What is trained on what, and where it goes."""
 
     SECTION: ClassVar[str] = "Models and subsets"
-    output: Path = folder_option("rote-repetition")
+    output: Path = _training.folder_option("rote-repetition")
     theta: tuple[str, ...] = option(
         ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
     )
@@ -81,12 +75,12 @@ class Options(StartOptions):
     )
     alpha: float = option(0.6, "Power of the length in calibration", least=0)
     beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
-        StartOptions.__post_init__(self)
+        _training.StartOptions.__post_init__(self)
         limits = self.limits
         if not limits and not self.has_all:
             raise OptionError("--theta names no subset")
@@ -157,7 +151,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(*NOT_OF_TRAINING, "split"),
+    without=(*_training.NOT_OF_TRAINING, "split"),
     run=run,
     output="data",
     saves_result=True,
