@@ -217,12 +217,8 @@ class ShardRecutter:
                 text, _ = self.cutting.edited(shard, number, record, edits)
                 assert text is not None
                 meta = corpus_reader.other_fields(record) if isinstance(record, Document) else {}
-                documents.append(
-                    (
-                        number,
-                        Document(corpus_writer.id_and_text(record, shard, number)[0], text, meta),
-                    )
-                )
+                identity, _ = corpus_writer.id_and_text(record, shard, number)
+                documents.append((number, Document(identity, text, meta)))
         return self.work(replace(shard, records=partial(list, documents)))
 
 

@@ -131,21 +131,12 @@ def folder_template(folder: Path) -> ChatTemplate | None:
 def gguf_template(fields: Mapping[str, Any], file: str) -> ChatTemplate | None:
     """The template of a GGUF file's metadata."""
     names = fields.get("tokenizer.ggml.tokens") or []
-    numbers = {
-        f"{name}_token": fields.get(f"tokenizer.ggml.{field}_token_id")
-        for name, field in (
-            ("bos", "bos"),
-            ("eos", "eos"),
-            ("unk", "unknown"),
-            ("pad", "padding"),
-            ("sep", "seperator"),  # llama.cpp's spelling
-        )
-    }
-    tokens = {
-        name: names[number]
-        for name, number in numbers.items()
-        if type(number) is int and 0 <= number < len(names)
-    }
+    tokens = {}
+    # The last is llama.cpp's spelling.
+    for field in ("bos", "eos", "unknown", "padding", "seperator"):
+        number = fields.get(f"tokenizer.ggml.{field}_token_id")
+        if type(number) is int and 0 <= number < len(names):
+            tokens[f"{field[:3]}_token"] = names[number]
     return chat_template(fields.get("tokenizer.chat_template"), tokens, file)
 
 

@@ -198,9 +198,8 @@ def _from_pretrained(
         config = transformers.AutoConfig.from_pretrained(where, **arguments)
         model_arguments = {**model_arguments, "config": config}
         kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
-        return getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
-            where, **model_arguments
-        )
+        auto = getattr(transformers, f"AutoModelFor{kind}")
+        return auto.from_pretrained(where, **model_arguments)
     except (OSError, ValueError, ImportError, KeyError, NotImplementedError) as error:
         raise InputError(
             f"transformers cannot load it: {' '.join(str(error).split())[:400]}",
@@ -253,9 +252,8 @@ def _precision(kind: str, torch: Any, transformers: Any) -> dict[str, Any]:
     if kind == "4bit":
         for package in ("bitsandbytes", "accelerate"):
             if find_spec(package) is None:
-                raise OptionError(
-                    f"dtype 4bit needs the package '{package}': pip install {package}"
-                )
+                problem = f"dtype 4bit needs the package '{package}': pip install {package}"
+                raise OptionError(problem)
         settings = transformers.BitsAndBytesConfig(
             load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
         )
@@ -314,11 +312,8 @@ def _context_length(config: Any, tokenizer: Any) -> int:
 
 def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     ends = getattr(model.generation_config, "eos_token_id", None)
-    if ends is None:
-        ends = tokenizer.eos_token_id
-    if ends is None:
-        return frozenset()
-    return frozenset(map(int, ends if isinstance(ends, list) else [ends]))
+    ends = tokenizer.eos_token_id if ends is None else ends
+    return frozenset(np.atleast_1d(ends).tolist() if ends is not None else ())
 
 
 @dataclass(frozen=True, slots=True)

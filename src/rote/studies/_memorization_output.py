@@ -47,6 +47,11 @@ _FREQUENCIES = {"copies": "copies", "ips": "ips", "held": "coverage"}
 """Columns of the table, and the fields of `Frequencies` that they show."""
 _FEW = 4
 EVERY = "all items"
+_LACKING = {
+    "neighbours": "no neighbours (--neighbours makes some)",
+    "min_k_plus": "this backend does not give the whole distribution",
+    "error_zone": "every token is the likeliest one, or both models agree",
+}
 FALSE_ALARMS = 0.01
 """Share of non-members that may be taken for members."""
 _ENDS = ("low", "high")
@@ -152,18 +157,12 @@ def _source(scored: MemorizationScoring, model: str, group_items: Labels) -> Sou
     level, bases = scored.options.interval, scored.bases[group_items]
     values, intervals = estimate_columns(columns, bases, level, shares=("tde_accuracy",))
     lacking = [
-        f"{name}: {_missing_reason(name)}" for name, value in values.items() if math.isnan(value)
+        f"{name}: {_LACKING.get(name, 'no item has one, or nobody says which option is right')}"
+        for name, value in values.items()
+        if math.isnan(value)
     ]
     words = sum(len(scored.items[i].instances()[0].split()) for i in group_items.tolist())
     return SourceResult(len(group_items), words, values, intervals, tuple(lacking))
-
-
-def _missing_reason(attack: str) -> str:
-    return {
-        "neighbours": "no neighbours (--neighbours makes some)",
-        "min_k_plus": "this backend does not give the whole distribution",
-        "error_zone": "every token is the likeliest one, or both models agree",
-    }.get(attack, "no item has one, or nobody says which option is right")
 
 
 def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str, Any]:
@@ -187,10 +186,8 @@ def _prediction_rows(scored: MemorizationScoring) -> Iterator[Row]:
     """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
     for begin, group_items, scores in _each_group(scored) if _has_answers(scored) else ():
         for attack in scored.attacks:
-            columns = {
-                "right": scores.of_right(attack.name)[group_items],
-                "wrong": scores.of_wrong(attack.name)[group_items],
-            }
+            right, wrong = scores.of_right(attack.name), scores.of_wrong(attack.name)
+            columns = {"right": right[group_items], "wrong": wrong[group_items]}
             if np.isnan(columns["right"]).all():
                 continue
             if np.isnan(columns["wrong"]).all():
@@ -240,10 +237,8 @@ def _separate_members(
     scored: MemorizationScoring, column: Floats, group_items: Labels
 ) -> dict[str, Any]:
     """How well a score tells the members of a group from all non-members."""
-    members, others = (
-        group_items[scored.member[group_items] == 1],
-        np.flatnonzero(scored.member == 0),
-    )
+    members = group_items[scored.member[group_items] == 1]
+    others = np.flatnonzero(scored.member == 0)
     return _memorization_scores.separation(
         column[members],
         column[others],
@@ -375,17 +370,18 @@ def _as_bool(value: float) -> bool | None:
 
 
 _LINES = 40
-_SHORT = {
-    "tde_accuracy": "TDE",
-    "tde_likelihood": "TDE lik.",
+TITLES = {
+    "tde_accuracy": "TDE accuracy",
+    "tde_likelihood": "TDE likelihood",
     "loss": "loss",
-    "neighbours": "neighb.",
+    "neighbours": "neighbours",
     "zlib": "zlib",
     "min_k": "Min-K%",
     "min_k_plus": "Min-K%++",
     "reference": "reference",
     "error_zone": "error zone",
 }
+_SHORT = TITLES | {"tde_accuracy": "TDE", "tde_likelihood": "TDE lik.", "neighbours": "neighb."}
 _GROUP_COLUMNS = make_columns("model group")
 _ITEM_COUNT = Column("items", kind="count")
 
@@ -481,19 +477,6 @@ LAYOUT = (
     *_memorization_unprompted.UNPROMPTED_LAYOUT,
     Table("items", "Scores of each item", limit=0, page=False),
 )
-
-
-TITLES = {
-    "tde_accuracy": "TDE accuracy",
-    "tde_likelihood": "TDE likelihood",
-    "loss": "loss",
-    "neighbours": "neighbours",
-    "zlib": "zlib",
-    "min_k": "Min-K%",
-    "min_k_plus": "Min-K%++",
-    "reference": "reference",
-    "error_zone": "error zone",
-}
 
 
 def _chart_membership(rows: Rows, result: Result) -> Rows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,50 +35,38 @@ def test_rows(
     groups: Groups,
     models: Sequence[BeforeAfter],
     bases: NDArray[np.int64],
-) -> list[Row]:
+) -> Iterator[Row]:
     """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
     right to wrong (table 3 of the paper). Rows of several models name theirs. Items with the same
     number in `bases` are twins."""
-    rows: list[Row] = []
     for task, task_items in groups.items():
         chosen: list[tuple[dict[str, Any], NDArray[np.bool_]]] = [
             ({"of": "all"}, np.ones(len(task_items), bool))
         ]
+        twins = bases[task_items]
         for answers in models:
             before, after = answers.before[task_items], answers.after[task_items]
             by = {"source": answers.source} if answers.source else {}
-            rows.append(
-                {
-                    "task": task,
-                    **by,
-                    "test": "mcnemar",
-                    **_mcnemar(before, after, bases[task_items]),
-                }
-            )
+            yield {"task": task, **by, "test": "mcnemar", **_mcnemar(before, after, twins)}
             chosen.append(({**by, "of": "lost"}, (before == 1) & (after == 0)))
         for label, part in chosen if "ips_after" in columns else ():
-            first, second = (
-                columns["ips_before"][task_items][part],
-                columns["ips_after"][task_items][part],
-            )
-            ranks = signed_ranks(first, second, bases[task_items][part])
+            names = ("ips_before", "ips_after")
+            first, second = (columns[name][task_items][part] for name in names)
+            ranks = signed_ranks(first, second, twins[part])
             both = np.isfinite(first) & np.isfinite(second)
-            rows.append(
-                {
-                    "task": task,
-                    "test": "wilcoxon",
-                    **label,
-                    "items": int(both.sum()),
-                    "before": defined_mean(first[both]),
-                    "before_sd": _deviation(first[both]),
-                    "after": defined_mean(second[both]),
-                    "after_sd": _deviation(second[both]),
-                    "differ": ranks.pairs,
-                    "statistic": ranks.statistic,
-                    "p": ranks.p,
-                }
-            )
-    return rows
+            yield {
+                "task": task,
+                "test": "wilcoxon",
+                **label,
+                "items": int(both.sum()),
+                "before": defined_mean(first[both]),
+                "before_sd": _deviation(first[both]),
+                "after": defined_mean(second[both]),
+                "after_sd": _deviation(second[both]),
+                "differ": ranks.pairs,
+                "statistic": ranks.statistic,
+                "p": ranks.p,
+            }
 
 
 def _mcnemar(before: Floats, after: Floats, bases: NDArray[np.int64]) -> dict[str, Any]:
@@ -93,36 +81,30 @@ def answer_rows(
     kinds: Mapping[str, str | None],
     level: float,
     bases: NDArray[np.int64],
-) -> list[Row]:
+) -> Iterator[Row]:
     """Accuracy, and perplexity where last words are asked for, before and after: a row for each
     model, task and kind of perturbation (tables 1, 2, C and D of the paper).
 
     Items count that were answered both times.
     """
-    rows: list[Row] = []
     for answers in models:
         for task, task_items in groups.items():
             before, after = answers.before[task_items], answers.after[task_items]
+            words = answers.words_before[task_items], answers.words_after[task_items]
             both = np.isfinite(before) & np.isfinite(after)
             twins = bases[task_items][both]
-            rows.append(
-                {
-                    "source": answers.source,
-                    "task": task,
-                    "kind": kinds[task],
-                    "pos": answers.pos,
-                    **share_cells("accuracy_before", before[both], twins, level),
-                    **share_cells("accuracy_after", after[both], twins, level),
-                    "accuracy_change": _change(
-                        defined_mean(before[both]), defined_mean(after[both])
-                    ),
-                    **_perplexities(
-                        answers.words_before[task_items], answers.words_after[task_items]
-                    ),
-                    **_mcnemar(before, after, bases[task_items]),
-                }
-            )
-    return rows
+            change = _change(defined_mean(before[both]), defined_mean(after[both]))
+            yield {
+                "source": answers.source,
+                "task": task,
+                "kind": kinds[task],
+                "pos": answers.pos,
+                **share_cells("accuracy_before", before[both], twins, level),
+                **share_cells("accuracy_after", after[both], twins, level),
+                "accuracy_change": change,
+                **_perplexities(*words),
+                **_mcnemar(before, after, bases[task_items]),
+            }
 
 
 def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
@@ -131,11 +113,8 @@ def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
         return {}
     with np.errstate(over="ignore"):
         first, second = (float(np.exp(-words[both].mean())) for words in (before, after))
-    return {
-        "perplexity_before": first,
-        "perplexity_after": second,
-        "perplexity_change": _change(first, second),
-    }
+    change = _change(first, second)
+    return {"perplexity_before": first, "perplexity_after": second, "perplexity_change": change}
 
 
 def _change(before: float, after: float) -> float:
@@ -188,37 +167,29 @@ def replacement_rows(
         for (pos, old, new, synset), times in row_counts.most_common()
     ]
     if backend is not None and rows:
-        words = list(
-            dict.fromkeys(row[what] for row in rows for what in ("original", "replacement"))
-        )
+        whats = ("original", "replacement")
+        words = list(dict.fromkeys(row[what] for row in rows for what in whats))
         counts = dict(zip(words, _perturb_checks.count_words(words, backend, reporter).tolist()))
         for row in rows:
-            row["original_count"] = counts[row["original"]]
-            row["replacement_count"] = counts[row["replacement"]]
+            row |= {f"{what}_count": counts[row[what]] for what in whats}
     return rows
 
 
-def frequency_rows(replacements: Sequence[Row]) -> list[Row]:
+def frequency_rows(replacements: Sequence[Row]) -> Iterator[Row]:
     """How often words and their synonyms are in the corpus, over all replacements (figure 2)."""
-    rows: list[Row] = []
+    times = [row["times"] for row in replacements]
     for what in ("original", "replacement"):
-        counts = np.repeat(
-            np.array([row[f"{what}_count"] for row in replacements], np.int64),
-            [row["times"] for row in replacements],
-        )
+        counts = np.repeat([row[f"{what}_count"] for row in replacements], times)
         if len(counts):
             logs = np.log10(1 + counts)
-            rows.append(
-                {
-                    "words": what,
-                    "occurrences": len(counts),
-                    "absent": float((counts == 0).mean()),
-                    "mean_log10": float(logs.mean()),
-                    "sd_log10": _deviation(logs),
-                    **{f"q{q * 100:g}": float(np.quantile(counts, q)) for q in _QUANTILES},
-                }
-            )
-    return rows
+            yield {
+                "words": what,
+                "occurrences": len(counts),
+                "absent": float((counts == 0).mean()),
+                "mean_log10": float(logs.mean()),
+                "sd_log10": _deviation(logs),
+                **{f"q{q * 100:g}": float(np.quantile(counts, q)) for q in _QUANTILES},
+            }
 
 
 def _deviation(values: Floats) -> float:
@@ -238,11 +209,8 @@ def _answer_cells(rows: Rows, result: Result) -> list[Row]:
         mark = _POS_MARKS.get(row["pos"], "")
         for what, title in _CONDITIONS.items():
             conf = title if what == "before" else f"{title}{mark}" + " (%)" * (what == "change")
-            labels = {
-                "source": row["source"] or "as given",
-                "kind": row["kind"] or "all",
-                "conf": conf,
-            }
+            source, kind = row["source"] or "as given", row["kind"] or "all"
+            labels = {"source": source, "kind": kind, "conf": conf}
             for of, value, scale in _task_numbers(row, what):
                 number = None if value is None else scale * value
                 lines.append({**labels, "of": of, "value": number})

@@ -115,18 +115,14 @@ def run(call: Call) -> Findings:
     if len(models) > 1 and SOURCE not in by:
         by = (SOURCE, *by)
     groups = _evaluation.rows_by_group(rows, by)
-    sources = {
-        name: _evaluation.source_result(group, options.interval) for name, group in groups.items()
-    }
-    signatures = [model.signature for model in models.values()]
+    level = options.interval
+    sources = {name: _evaluation.source_result(group, level) for name, group in groups.items()}
+    values = {name for source in sources.values() for name in source.values}
+    drawing = {"seed": options.seed, "train": fingerprint([r.item for r in pool or records])}
     return Findings(
         sources=sources,
         values=describe_values(
-            {
-                n: t
-                for n, t in _evaluation.TITLES.items()
-                if any(n in s.values for s in sources.values())
-            },
+            {name: title for name, title in _evaluation.TITLES.items() if name in values},
             higher=_evaluation.HIGHER,
             shares=("accuracy",),
         ),
@@ -135,22 +131,13 @@ def run(call: Call) -> Findings:
             "by": by,
             "prompts": _evaluation.VERSION,
             "shots": options.shots,
-            **(
-                {
-                    "seed": options.seed,
-                    "train": fingerprint([record.item for record in pool or records]),
-                }
-                if options.shots
-                else {}
-            ),
-            "models": signatures,
+            **(drawing if options.shots else {}),
+            "models": [model.signature for model in models.values()],
             "forms": tuple(dict.fromkeys(record.form for record in records)),
             "items": fingerprint(items),
         },
         tables={
-            "models": [
-                {SOURCE: name, "model": signature} for name, signature in zip(models, signatures)
-            ],
+            "models": [{SOURCE: n, "model": model.signature} for n, model in models.items()],
             "groups": [
                 {"group": name, **{field: group[0][field] for field in by}}
                 for name, group in groups.items()

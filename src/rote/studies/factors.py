@@ -45,10 +45,8 @@ def _value_lines(rows: Rows, result: Result) -> list[dict[str, Any]]:
     values = [row["value"] for row in result.tables["values"]]
     facets = list(dict.fromkeys(cell["facet"] for cell in rows))
     lines = []
-    for (facet, column, reference, source), cells in sorted(
-        by_line.items(),
-        key=lambda entry: (facets.index(entry[0][0]), values.index(entry[0][1]), entry[0][2]),
-    ):
+    for key in sorted(by_line, key=lambda k: (facets.index(k[0]), values.index(k[1]), k[2])):
+        (facet, column, reference, source), cells = key, by_line[key]
         if reference and not set(cells) & set(levels):
             # One value for all levels: shown under the first.
             cells = {levels[0]: next(iter(cells.values()))}
@@ -131,11 +129,8 @@ def _format_range(values: list[float]) -> str:
     if not values:
         return "–"
     low, high = min(values), max(values)
-    return (
-        format_number(low, ".2f")
-        if len(values) == 1
-        else f"{format_number(low, '.2f')} to {format_number(high, '.2f')}"
-    )
+    ends = [low] if len(values) == 1 else [low, high]
+    return " to ".join(format_number(end, ".2f") for end in ends)
 
 
 LAYOUT = (
@@ -188,14 +183,11 @@ def _chart_cells(rows: Rows, result: Result) -> Rows:
     drawn = []
     for (facet, column), group_rows in groups.items():
         reference_rows = [row for row in group_rows if row["reference"]]
-        level = len(reference_rows) == 1 or any(
-            not defined(row["number"]) for row in reference_rows
-        )
+        undefined = [row for row in reference_rows if not defined(row["number"])]
+        level = len(reference_rows) == 1 or bool(undefined)
         caption = _panel_caption(about[column], agreement.get((facet, column)), reference_rows)
-        for row in [
-            *reference_rows[: 1 if level else None],
-            *(row for row in group_rows if not row["reference"]),
-        ]:
+        others = [row for row in group_rows if not row["reference"]]
+        for row in [*reference_rows[: 1 if level else None], *others]:
             across = row["number"] if numeric else row["level"]
             drawn.append(
                 {
@@ -329,7 +321,7 @@ def run(call: Call) -> Findings:
         "agreement": agreements,
         "neighbours": neighbours,
     }
-    remarks = list[str]()
+    remarks: list[str] = []
     if options.random:
         effects = MixedEffects(call.inputs, rows, options.factor)
         tables |= effects.tables(parts)

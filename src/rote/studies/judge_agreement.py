@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
@@ -41,7 +41,7 @@ from rote.core.result import Result, SourceResult
 from rote.core.table import VALUES, FullTable, Rows, Table, estimate, make_columns
 from rote.studies._items import share_cells
 
-_PLAIN = {"higher": "neither", "length_sensitive": False}
+PLAIN_VALUE = {"higher": "neither", "length_sensitive": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +182,7 @@ def read_answers(
         if key is not None and summary not in names:
             raise UnknownName("summary", summary, names)
         source = names.get(summary, summary)
-        answers[answer.judge, answer.doc_id, source] = JudgeAnswer(
-            answer.judge, answer.doc_id, source, answer.highlights, answer.covered, answer.made_up
-        )
+        answers[answer.judge, answer.doc_id, source] = replace(answer, source=source)
     if not answers and not pairs:
         raise InputError(
             "there are no answers", remedy="Give files of the page, or of `rote judge model`"
@@ -252,9 +250,9 @@ def run(call: Call) -> Findings:
         signed={"judges": len(judges), "answers": _fingerprint(answers)},
         sources=results,
         values=[
-            {"value": "relevance", "title": "highlights covered", **_PLAIN},
-            {"value": "made_up", "title": "facts made up", **_PLAIN},
-            {"value": "consistent", "title": "summaries with none made up", **_PLAIN},
+            {"value": "relevance", "title": "highlights covered", **PLAIN_VALUE},
+            {"value": "made_up", "title": "facts made up", **PLAIN_VALUE},
+            {"value": "consistent", "title": "summaries with none made up", **PLAIN_VALUE},
         ],
         by=("source",),
         tables={
@@ -320,25 +318,12 @@ def _judge_rows(
             common = units[0] & units[1]
             if not common:
                 continue
-            ratings, documents = _rating_table(
-                {
-                    (judge, unit): label
-                    for (judge, unit), label in by_unit.items()
-                    if judge in (a, b) and unit in common
-                }
-            )
+            both = {key: v for key, v in by_unit.items() if key[0] in (a, b) and key[1] in common}
+            ratings, documents = _rating_table(both)
             same = (ratings[0] == ratings[1]).astype(np.float64)
-            interval = alpha_interval(ratings, "nominal", level, documents)
-            rows.append(
-                {
-                    "of": of,
-                    "a": a,
-                    "b": b,
-                    "units": len(common),
-                    **share_cells("same", same, documents, level),
-                    **estimate("alpha", alpha(ratings, "nominal"), interval),
-                }
-            )
+            row: dict[str, Any] = {"of": of, "a": a, "b": b, "units": len(common)}
+            row |= share_cells("same", same, documents, level)
+            rows.append(row | _alpha_cells(ratings, "nominal", level, documents))
     return rows
 
 
@@ -362,18 +347,10 @@ def _agreement_rows(
                 continue
             ratings, documents = _rating_table(by_unit)
             for measured in LEVELS:
-                interval = alpha_interval(ratings, measured, level, documents)
-                rows.append(
-                    {
-                        "of": what,
-                        "what": kind,
-                        "level": measured,
-                        "units": ratings.shape[1],
-                        "documents": len(np.unique(documents)),
-                        "judges": ratings.shape[0],
-                        **estimate("alpha", alpha(ratings, measured), interval),
-                    }
-                )
+                row: dict[str, Any] = {"of": what, "what": kind, "level": measured}
+                row |= {"units": ratings.shape[1], "documents": len(np.unique(documents))}
+                row["judges"] = ratings.shape[0]
+                rows.append(row | _alpha_cells(ratings, measured, level, documents))
     return rows
 
 
@@ -446,6 +423,11 @@ def alpha_interval(
     error, estimate = left_out_error(np.array(without)), _alpha(counts, values, level)
     low, high = interval_from_error(estimate, error, at, len(used))
     return low, min(high, 1.0) if not math.isnan(high) else high
+
+
+def _alpha_cells(ratings: Floats, level: Level, at: float, documents: Integers) -> dict[str, float]:
+    interval = alpha_interval(ratings, level, at, documents)
+    return estimate("alpha", alpha(ratings, level), interval)
 
 
 def _value_counts(ratings: Floats) -> tuple[Floats, Floats]:

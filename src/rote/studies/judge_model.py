@@ -52,7 +52,7 @@ from rote.core.table import VALUES, Column, FullTable, Table, estimate, make_col
 from rote.corpus import ReadOptions
 from rote.models.options import ModelOptions
 from rote.studies._items import share_cells
-from rote.studies.judge_agreement import WINS, JudgePair, win_chart, win_row
+from rote.studies.judge_agreement import PLAIN_VALUE, WINS, JudgePair, win_chart, win_row
 from rote.studies.judge_page import JudgedDocument, draw_documents, group_summaries
 
 INSTRUCTION = """Here are a document and two summaries of it.
@@ -285,16 +285,9 @@ def judge_pairs(
         answers = iter(_ask_judge(name, model, texts, options, reporter))
         for about, of, a, b in pairs:
             both = (next(answers).text, next(answers).text)
-            lengths = [len(documents[about].texts[source].split()) for source in (a, b)]
-            verdict = PairVerdict(
-                name,
-                about,
-                of,
-                a,
-                b,
-                (parse_choice(both[0]), parse_choice(both[1])),
-                (lengths[0], lengths[1]),
-            )
+            sizes = [len(documents[about].texts[source].split()) for source in (a, b)]
+            choices = (parse_choice(both[0]), parse_choice(both[1]))
+            verdict = PairVerdict(name, about, of, a, b, choices, (sizes[0], sizes[1]))
             verdicts.append(verdict)
             pair = JudgePair(name, about, of, a, b, verdict.verdict)
             records.append({**asdict(pair), "answers": both, "model": model.signature})
@@ -322,12 +315,9 @@ def position_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any
 def length_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     """How often the longer text wins, and how preference goes with length."""
     longer = [
-        (
-            verdict.doc_id,
-            1 if (verdict.verdict == "a") == (verdict.lengths[0] > verdict.lengths[1]) else -1,
-        )
-        for verdict in verdicts
-        if verdict.verdict in ("a", "b") and verdict.lengths[0] != verdict.lengths[1]
+        (v.doc_id, 1 if (v.verdict == "a") == (v.lengths[0] > v.lengths[1]) else -1)
+        for v in verdicts
+        if v.verdict in ("a", "b") and v.lengths[0] != v.lengths[1]
     ]
     won = np.array([float(sign > 0) for _, sign in longer])
     readable = [verdict for verdict in verdicts if verdict.verdict != "unreadable"]
@@ -395,15 +385,7 @@ def run(call: Call) -> Findings:
     questions = "\n".join([instruction, *(QUESTIONS[of] for of in options.of)])
     return Findings(
         sources={source: _source_result(verdicts, source, options) for source in sources},
-        values=[
-            {
-                "value": of,
-                "title": f"pairs won in {of}",
-                "higher": "neither",
-                "length_sensitive": False,
-            }
-            for of in options.of
-        ],
+        values=[{"value": of, "title": f"pairs won in {of}", **PLAIN_VALUE} for of in options.of],
         by=("source",),
         signed={
             "texts": call.inputs.fingerprint[:12],

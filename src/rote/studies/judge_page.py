@@ -29,6 +29,7 @@ from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
+from rote.studies._items import draw_in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,7 @@ def group_summaries(
 
 def draw_documents(items: Mapping[str, JudgedDocument], sample: int | None, seed: int) -> list[str]:
     """Ids of those that are judged, the same for people and models: all, or so many at random."""
-    names = sorted(items)
-    if sample and sample < len(names):
-        random = np.random.default_rng(seed)
-        names = [names[i] for i in sorted(random.choice(len(names), sample, replace=False))]
-    return names
+    return draw_in_order(sorted(items), sample, np.random.default_rng(seed))
 
 
 def build_page(texts: Sequence[Any], options: Options) -> JudgePage:

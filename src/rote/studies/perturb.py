@@ -302,13 +302,12 @@ def compare_items(
     names = [name for name in TITLES if name in columns]
     bases = number_clusters([item.base for item in pairs.before])
     rows: dict[str, Sequence[Row]] = {
-        "tests": _perturb_output.test_rows(columns, groups, main, bases),
+        "tests": list(_perturb_output.test_rows(columns, groups, main, bases)),
         "items": _perturb_output.item_rows(pairs, columns, names),
     }
     if recorded:
-        rows["answers"] = _perturb_output.answer_rows(
-            recorded, groups, kinds, options.interval, bases
-        )
+        answered = _perturb_output.answer_rows(recorded, groups, kinds, options.interval, bases)
+        rows["answers"] = list(answered)
     if spoken.same is not None:
         rows["judge"] = _perturb_output.judge_rows(spoken.same, groups, options.interval, bases)
     if done:
@@ -322,7 +321,7 @@ def compare_items(
             for why, words in reasons.most_common()
         ]
         if backend is not None:
-            rows["frequencies"] = _perturb_output.frequency_rows(rows["replacements"])
+            rows["frequencies"] = list(_perturb_output.frequency_rows(rows["replacements"]))
     sources = {
         task: _source_result(task, task_items, pairs, columns, done, options.interval)
         for task, task_items in groups.items()
@@ -445,10 +444,9 @@ def _source_result(
     if done:
         unchanged = sum(done.unreplaced.get(task, Counter()).values())
         replaced = sum(row.task == task for row in done.replacements)
-        values["replaced_share"] = (
-            replaced / (replaced + unchanged) if replaced + unchanged else math.nan
-        )
-        if not replaced + unchanged:
+        every = replaced + unchanged
+        values["replaced_share"] = replaced / every if every else math.nan
+        if not every:
             notes.append("replaced_share: there is no noun or verb")
     words = sum(
         len(text.split()) for n in task_items.tolist() for text in pairs.before[n].instances()
