@@ -19,12 +19,10 @@ from rote.core.progress import several as counted
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends, estimate, make_columns
 from rote.corpus.items import Item
-from rote.studies import (
-    _memorization_classifiers,
-    _memorization_extraction,
-    _memorization_scores,
-    _memorization_unprompted,
-)
+from rote.studies import _memorization_classifiers as classifiers
+from rote.studies import _memorization_extraction as extraction
+from rote.studies import _memorization_scores as attacks
+from rote.studies import _memorization_unprompted as unprompted
 from rote.studies._items import (
     HALVES,
     Floats,
@@ -64,29 +62,25 @@ class MemorizationScoring:
 
     items: Sequence[Item]
     groups: Mapping[str, Labels]
-    scores: Mapping[str, _memorization_scores.AttackScores]
+    scores: Mapping[str, attacks.AttackScores]
     """By the name of the model."""
     correct: Floats
     member: Floats
-    frequencies: _memorization_scores.Frequencies | None
+    frequencies: attacks.Frequencies | None
     bases: Labels
     """Items with the same number are made from one another."""
     order: Labels
     """The place of each item in an order that is not that of the file."""
     options: Any
-    cuts: Sequence[_memorization_extraction.TextWindow] = ()
-    windows: _memorization_extraction.WindowChances | None = None
-    samples: _memorization_extraction.DrawnSamples | None = None
+    cuts: Sequence[extraction.TextWindow] = ()
+    windows: extraction.WindowChances | None = None
+    samples: extraction.DrawnSamples | None = None
 
     @property
-    def attacks(self) -> tuple[_memorization_scores.Attack, ...]:
+    def attacks(self) -> tuple[attacks.Attack, ...]:
         """Those of every model, and where there is a reference model those that need it."""
         referred = any("reference" in scores.by_attack for scores in self.scores.values())
-        return (
-            (*_memorization_scores.ATTACKS, *_memorization_scores.REFERENCE_ATTACKS)
-            if referred
-            else _memorization_scores.ATTACKS
-        )
+        return (*attacks.ATTACKS, *attacks.REFERENCE_ATTACKS) if referred else attacks.ATTACKS
 
 
 def source_results(scored: MemorizationScoring) -> dict[str, SourceResult]:
@@ -114,15 +108,15 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
     }
     about = scored.groups, scored.bases, scored.options.interval
     if scored.windows is not None:
-        extracted = _memorization_extraction.extraction_rows(scored.windows, *about)
+        extracted = extraction.extraction_rows(scored.windows, *about)
         tables["extraction"] = list(_start_rows(scored, extracted))
         group_of = group_by_item(scored.groups)
-        windows = _memorization_extraction.window_rows(scored.windows, scored.items)
+        windows = extraction.window_rows(scored.windows, scored.items)
         by_group = ((model, group_of[number], row) for model, number, row in windows)
         tables["windows"] = list(_start_rows(scored, by_group))
     if scored.samples is not None:
         item = np.array([cut.item for cut in scored.cuts])
-        samples = _memorization_extraction.sample_rows(scored.samples, item, *about)
+        samples = extraction.sample_rows(scored.samples, item, *about)
         tables["samples"] = list(_start_rows(scored, samples))
         tables["drawn_membership"] = list(_drawn_membership_rows(scored, scored.samples))
     return tables
@@ -130,7 +124,7 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
 
 def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     """What a reader of the numbers must know."""
-    yield from _memorization_classifiers.topic_notes(tables["topic"], tables["membership"])
+    yield from classifiers.topic_notes(tables["topic"], tables["membership"])
     several = any(len(item.options) > 1 for item in scored.items)
     if several and not _has_answers(scored):
         yield (
@@ -171,7 +165,7 @@ def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str,
 
 def _each_group(
     scored: MemorizationScoring, more: Groups = _NO_GROUPS
-) -> Iterator[tuple[Row, Labels, _memorization_scores.AttackScores]]:
+) -> Iterator[tuple[Row, Labels, attacks.AttackScores]]:
     """Every model and group, as the rows of a table begin."""
     for model, scores in scored.scores.items():
         for group, group_items in {**scored.groups, **more}.items():
@@ -239,7 +233,7 @@ def _separate_members(
     """How well a score tells the members of a group from all non-members."""
     members = group_items[scored.member[group_items] == 1]
     others = np.flatnonzero(scored.member == 0)
-    return _memorization_scores.separation(
+    return attacks.separation(
         column[members],
         column[others],
         bases=(scored.bases[members], scored.bases[others]),
@@ -249,14 +243,12 @@ def _separate_members(
 
 
 def _drawn_membership_rows(
-    scored: MemorizationScoring, samples: _memorization_extraction.DrawnSamples
+    scored: MemorizationScoring, samples: extraction.DrawnSamples
 ) -> Iterator[Row]:
     """Membership by what is drawn after the windows of an item."""
     item = np.array([cut.item for cut in scored.cuts])
     for model, columns in samples.alike.items():
-        for attack, of, column in _memorization_extraction.item_scores(
-            columns, item, len(scored.items)
-        ):
+        for attack, of, column in extraction.item_scores(columns, item, len(scored.items)):
             for group, group_items in scored.groups.items():
                 row = _separate_members(scored, column, group_items)
                 if row["members"] and row["others"]:
@@ -277,7 +269,7 @@ def _overlap_rows(scored: MemorizationScoring) -> Iterator[Row]:
         ("members", members, "others", others),
         ("others", others, "members", members),
     ):
-        shares = _memorization_classifiers.group_overlap(texts, group[1], scored.options.n)
+        shares = classifiers.group_overlap(texts, group[1], scored.options.n)
         yield _overlap_row(scored, kind, held_in, shares, scored.bases[group[0]])
 
 
@@ -298,7 +290,7 @@ def _topic_rows(scored: MemorizationScoring) -> Iterator[Row]:
         here[group_items] = scored.member[group_items] == 1
         members, ours = _right_instances(scored, here)
         if ours and theirs:
-            row = _memorization_classifiers.word_baseline(
+            row = classifiers.word_baseline(
                 *(ours, theirs, (scored.bases[members], scored.bases[others])),
                 level=scored.options.interval,
                 seed=scored.options.seed,
@@ -422,7 +414,7 @@ LAYOUT = (
             (_alarms_title, Column("found", kind="share", ends=ends("found"))),
         )
     ),
-    *_memorization_classifiers.TOPIC_LAYOUT,
+    *classifiers.TOPIC_LAYOUT,
     Table(
         "overlap",
         "N-grams that members and others share, with the training data and with each other",
@@ -472,9 +464,9 @@ LAYOUT = (
             _SHORT,
         ),
     ),
-    *_memorization_extraction.EXTRACTION_LAYOUT,
-    *_memorization_extraction.SAMPLES_LAYOUT,
-    *_memorization_unprompted.UNPROMPTED_LAYOUT,
+    *extraction.EXTRACTION_LAYOUT,
+    *extraction.SAMPLES_LAYOUT,
+    *unprompted.UNPROMPTED_LAYOUT,
     Table("items", "Scores of each item", limit=0, page=False),
 )
 
@@ -525,6 +517,6 @@ CHARTS = (
         rows=_chart_prediction,
         says="Macro-F1 by attack; the dashed line is the guess of the majority.",
     ),
-    *_memorization_extraction.EXTRACTION_CHARTS,
+    *extraction.EXTRACTION_CHARTS,
     Chart("values", "Values"),
 )

@@ -90,9 +90,7 @@ class PopularityScoring:
 
 def source_results(scored: PopularityScoring) -> dict[str, SourceResult]:
     """The values of each group of items."""
-    return {
-        name: _source_result(scored, group_items) for name, group_items in scored.groups.items()
-    }
+    return {name: _source_result(scored, items) for name, items in scored.groups.items()}
 
 
 def value_rows(scored: PopularityScoring) -> list[Row]:
@@ -162,18 +160,14 @@ def _source_result(scored: PopularityScoring, group_items: Labels) -> SourceResu
     columns["ahead"] = _is_ahead(right - wrong)
     values, intervals = estimate_columns(columns, bases, level, shares=("ahead",))
     lacking = []
-    shares = {
-        "accuracy": _accuracy_of(scored, group_items),
-        "accuracy_low": _accuracy_of(scored, group_items[scored.half[group_items] == LOW]),
-        "accuracy_high": _accuracy_of(scored, group_items[scored.half[group_items] == HIGH]),
-    }
-    for name, share in shares.items():
-        values[name] = share.value
-        intervals[name] = share.interval(level)
-    gap, low, high = accuracy_gap(
-        scored.correct[group_items], scored.half[group_items], bases, level
-    )
-    values["accuracy_difference"], intervals["accuracy_difference"] = gap, (low, high)
+    half = scored.half[group_items]
+    parts = {"": group_items, "_low": group_items[half == LOW], "_high": group_items[half == HIGH]}
+    for ending, part in parts.items():
+        share = _accuracy_of(scored, part)
+        values[f"accuracy{ending}"] = share.value
+        intervals[f"accuracy{ending}"] = share.interval(level)
+    gap, *reach = accuracy_gap(scored.correct[group_items], half, bases, level)
+    values[_GAP], intervals[_GAP] = gap, (reach[0], reach[1])
     if math.isnan(values["ips"]):
         lacking.append("ips: no item has a score")
     if math.isnan(values["difference"]):
@@ -208,19 +202,19 @@ def _test_rows(scored: PopularityScoring) -> Sequence[Row]:
         if not known.any():
             continue
         bases = np.unique(scored.bases[group_items][known], return_inverse=True)[1]
-        rows.append(
-            {
-                **group_columns(scored.options.by, group),
-                "items": int(known.sum()),
-                "independent": int(bases.max()) + 1,
-                "ahead": int((gaps[known] > 0).sum()),
-                "behind": int((gaps[known] < 0).sum()),
-                "tied": int((gaps[known] == 0).sum()),
-                "difference": defined_mean(gaps[known]),
-                "p": sign_flip(np.bincount(bases, gaps[known]).tolist()),
-                "p_ahead": sign_flip(np.bincount(bases, np.sign(gaps[known])).tolist()),
-            }
-        )
+        gaps = gaps[known]
+        row = {
+            **group_columns(scored.options.by, group),
+            "items": len(gaps),
+            "independent": int(bases.max()) + 1,
+            "ahead": int((gaps > 0).sum()),
+            "behind": int((gaps < 0).sum()),
+            "tied": int((gaps == 0).sum()),
+            "difference": defined_mean(gaps),
+            "p": sign_flip(np.bincount(bases, gaps).tolist()),
+            "p_ahead": sign_flip(np.bincount(bases, np.sign(gaps)).tolist()),
+        }
+        rows.append(row)
     for name in ("p", "p_ahead"):
         for row, corrected in zip(rows, holm([row[name] for row in rows])):
             row[f"{name}_corrected"] = corrected
@@ -233,9 +227,7 @@ def _accuracy_of(scored: PopularityScoring, group_items: Labels) -> Share:
 
 def _instances_of(scored: PopularityScoring, group_items: Labels) -> Labels:
     sizes = np.array([len(scored.items[i].options) for i in group_items])
-    starts = np.repeat(
-        scored.first[group_items] - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes
-    )
+    starts = np.repeat(scored.first[group_items] - (np.cumsum(sizes) - sizes), sizes)
     return np.asarray(starts + np.arange(sizes.sum()))
 
 
@@ -256,10 +248,8 @@ def _half_rows(scored: PopularityScoring) -> Iterator[Row]:
     for group, group_items in scored.groups.items():
         for half, name in HALVES.items():
             begin = {**group_columns(scored.options.by, group), "popularity": name}
-            yield {
-                **begin,
-                **_accuracy_columns(scored, group_items[scored.half[group_items] == half]),
-            }
+            part = group_items[scored.half[group_items] == half]
+            yield begin | _accuracy_columns(scored, part)
 
 
 def _tenth_rows(scored: PopularityScoring) -> Iterator[Row]:
@@ -267,11 +257,8 @@ def _tenth_rows(scored: PopularityScoring) -> Iterator[Row]:
         for tenth in range(1, PARTS + 1):
             part = group_items[scored.tenth[group_items] == tenth]
             if len(part):
-                yield {
-                    **group_columns(scored.options.by, group),
-                    "decile": tenth,
-                    **_accuracy_columns(scored, part),
-                }
+                begin = {**group_columns(scored.options.by, group), "decile": tenth}
+                yield begin | _accuracy_columns(scored, part)
 
 
 def _decile_rows(scored: PopularityScoring) -> Iterator[Row]:
@@ -409,12 +396,8 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
 def _explain_values(rows: Rows, result: Result) -> str:
     answered = any(defined(row.get("accuracy")) for row in rows)
     relative = any(defined(row.get("advantage")) for row in rows)
-    lines = [
-        *_VALUE_NOTES,
-        *([_ACCURACY_NOTE] if answered else []),
-        *([_RELATIVE_NOTE] if relative else []),
-    ]
-    return "; ".join(lines)
+    more = [_ACCURACY_NOTE] * answered + [_RELATIVE_NOTE] * relative
+    return "; ".join([*_VALUE_NOTES, *more])
 
 
 LAYOUT = (

@@ -32,9 +32,8 @@ Settings = TypeVar("Settings")
 VERSION = "4"
 SMOOTHING = 0.1
 """Of labels, in training."""
-NOT_OF_TRAINING = (
-    *("text_field", "strip_prompt", "prompt_field", "plain"),
-    *("threads", "key_variable", "rate", "price", "yes", "dtype"),
+NOT_OF_TRAINING = tuple(
+    "text_field strip_prompt prompt_field plain threads key_variable rate price yes dtype".split()
 )
 """Options of texts and of models behind an address: training reads pairs and opens weights."""
 
@@ -154,24 +153,15 @@ def fit(
     finish = add_adapters(loaded, wanted.lora, seed) if wanted.lora else None
 
     def objective(pairs: Sequence[TrainingPair], smoothing: float) -> FineTuning:
-        tokens = encode_pairs(
-            loaded,
-            [pair.document for pair in pairs],
-            [pair.reference for pair in pairs],
-            wanted.longest,
-            wanted.max_tokens,
-        )
+        texts = [pair.document for pair in pairs], [pair.reference for pair in pairs]
+        tokens = encode_pairs(loaded, *texts, wanted.longest, wanted.max_tokens)
         return FineTuning(loaded, tokens, np.arange(len(pairs)), wanted.tokens, smoothing)
 
     fitting = objective(some, SMOOTHING)
     look = objective(held_out, 0.0).held_out if held_out else None
     how = wanted.training.settled(wanted.from_config, lora=bool(wanted.lora))
-    return train(
-        *(loaded, fitting, folder, how, seed, reporter),
-        settings=settings,
-        held_out=look,
-        finish=finish,
-    )
+    more: dict[str, Any] = {"settings": settings, "held_out": look, "finish": finish}
+    return train(loaded, fitting, folder, how, seed, reporter, **more)
 
 
 _CALIBRATION_VERSION = "3"
@@ -225,15 +215,11 @@ def calibrate(
     scored = score_candidates(candidate_lists, references)
     order = np.argsort(-scored, axis=1, kind="stable")
     if (result := read_finished(folder, settings)) is None:
-        ranked = [
-            texts[i] for texts, places in zip(candidate_lists, order.tolist()) for i in places
-        ]
-        documents = [pair.document for pair in pairs]
-        tokens = encode_pairs(loaded, documents, references, wanted.longest, wanted.max_tokens)
-        ranked_tokens = encode_pairs(
-            loaded, [""] * len(ranked), ranked, wanted.longest, wanted.max_tokens
-        )
-        rows: Ragged = ranked_tokens.references
+        ordered = zip(candidate_lists, order.tolist())
+        ranked = [texts[i] for texts, places in ordered for i in places]
+        documents, sizes = [pair.document for pair in pairs], (wanted.longest, wanted.max_tokens)
+        tokens = encode_pairs(loaded, documents, references, *sizes)
+        rows: Ragged = encode_pairs(loaded, [""] * len(ranked), ranked, *sizes).references
         objective = CalibrationObjective(
             loaded, tokens, rows, wanted.candidates, _DOCUMENTS, wanted.margin, wanted.alpha
         )
@@ -324,11 +310,8 @@ def write_resumed(
                     row_by_document[document] = [output.text for output in outputs]
                 order = order[len(some) :]
                 advance(sum(new[document] for document in some))
-            grow(
-                b"".join(
-                    json_line(record(i, row_by_document[documents[i]])) for i in range(begin, at)
-                )
-            )
+            records = (record(i, row_by_document[documents[i]]) for i in range(begin, at))
+            grow(b"".join(map(json_line, records)))
 
 
 def _estimate_tokens(document: str, how: Any) -> int:
@@ -351,9 +334,8 @@ def score_candidates(candidate_lists: Sequence[Sequence[str]], references: Seque
     from rote.measure.reference_scores.rouge import rouge, side_of
 
     texts = [text for candidates in candidate_lists for text in candidates]
-    others = [
-        reference for candidates, reference in zip(candidate_lists, references) for _ in candidates
-    ]
+    pairs = zip(candidate_lists, references)
+    others = [reference for candidates, reference in pairs for _ in candidates]
     scores = rouge(side_of(texts), side_of(others), threads=1, progress=lambda share: None)
     mean = sum(scores[name].f for name in _RANKED_BY) / len(_RANKED_BY)
     return np.asarray(mean).reshape(len(references), -1)

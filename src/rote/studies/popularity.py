@@ -156,18 +156,13 @@ def run(call: Call) -> Findings:
     if options.save_deciles:
         instances.scale.write(options.save_deciles)
     scored = _score_items(items, instances, correct, groups, options)
-    output, added, notes = (
-        _popularity_output.build_tables(scored),
-        {},
-        list(_popularity_output.notes(scored)),
-    )
+    output, added = _popularity_output.build_tables(scored), {}
+    notes = list(_popularity_output.notes(scored))
     if index is not None:
         pairs = task_grams.count_pairs(items, index, options, call.reporter)
         output["pairs"] = list(task_grams.correlation_rows(pairs, scored.bases, groups, options))
-        output["items"] = [
-            {**row, **pair_row}
-            for row, pair_row in zip(output["items"], task_grams.pair_columns(pairs))
-        ]
+        more = task_grams.pair_columns(pairs)
+        output["items"] = [{**row, **cells} for row, cells in zip(output["items"], more)]
         added = task_grams.pair_signature(options)
         notes += task_grams.pair_notes(pairs, options)
     return Findings(
@@ -198,8 +193,7 @@ def _score_items(
 ) -> PopularityScoring:
     sizes = np.array([len(item.options) for item in items])
     first = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-    right = np.full(len(items), np.nan)
-    wrong = np.full(len(items), np.nan)
+    right, wrong = np.full((2, len(items)), np.nan)
     for number, item in enumerate(items):
         if item.answer is not None:
             item_scores = instances.ips[first[number] : first[number] + sizes[number]]

@@ -26,6 +26,7 @@ from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
+from rote.curate import pairs
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
@@ -54,36 +55,22 @@ class Options:
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import (
-        pairs_fingerprint,
-        read_pairs,
-        select_split,
-        select_subset,
-        subset_file,
-        subset_name,
-    )
-    from rote.studies._training import Calibration, calibrate
-
     options: Options = call.options
-    pairs = call.of(PairOptions)
-    every = select_split(read_pairs(call.inputs, pairs, call.reporter), pairs.split)
+    chosen = call.of(PairOptions)
+    every = pairs.select_split(pairs.read_pairs(call.inputs, chosen, call.reporter), chosen.split)
     options.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
-        path = subset_file(call.of(SubsetOptions), seed)
-        some = select_subset(every, path)
-        parameters = {
-            k: v for k, v in asdict(options).items() if k not in ("output", "seeds", "model")
-        }
-        wanted = Calibration(
-            **parameters, training=call.of(TrainOptions), running=call.of(ModelOptions)
-        )
+        path = pairs.subset_file(call.of(SubsetOptions), seed)
+        some = pairs.select_subset(every, path)
+        how = {"training": call.of(TrainOptions), "running": call.of(ModelOptions)}
+        wanted = _training.from_options(_training.Calibration, options, **how)
         folder = options.output / f"seed-{seed}"
-        result = calibrate(wanted, options.model, some, seed, folder, call.reporter)
-        subset = subset_name(path)
+        result = _training.calibrate(wanted, options.model, some, seed, folder, call.reporter)
+        subset = pairs.subset_name(path)
         rows.append({"seed": seed, "subset": subset, "pairs": len(some), **result})
     return Findings(
-        signed={**asdict(call.of(TrainOptions)), "pairs": pairs_fingerprint(every)},
+        signed={**asdict(call.of(TrainOptions)), "pairs": pairs.pairs_fingerprint(every)},
         tables={"models": rows},
         about={"folder": str(options.output), "models": rows},
     )
