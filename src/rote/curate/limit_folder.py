@@ -23,7 +23,7 @@ from rote import run
 from rote.annotate import words
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer, n_gram_starts
-from rote.core.progress import Reporter, Silent, several
+from rote.core.progress import Reporter, Silent, several, share_steps
 from rote.corpus import Corpus, Shard, group_shards, map_shards
 from rote.curate import corpus_reader
 from rote.curate.corpus_reader import TokenizedCorpus, TokenizedShard
@@ -85,7 +85,7 @@ def limit(
             f"{len(texts_read):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
-        counted = count_repeats(texts_read, options.n, min(options.max), _share_progress(advance))
+        counted = count_repeats(texts_read, options.n, min(options.max), share_steps(advance))
     if thins and floor > 1 and counted.everywhere.max() <= floor:
         # No n-gram is over a limit, and the manifest says how often the most frequent one occurs.
         thin = find_frequent(corpus, work, options.n, 1, works, first.words)
@@ -95,7 +95,7 @@ def limit(
         counted = add_rare_texts(texts_read, counted)
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose_subsets(
-            counted, texts_read.keys, options, threads=jobs, progress=_share_progress(advance)
+            counted, texts_read.keys, options, threads=jobs, progress=share_steps(advance)
         )
     # As large as their share of the input, unless that is packed.
     size = sum(map(len, subsets)) / len(texts_read) * corpus.size
@@ -112,18 +112,6 @@ def _describe_effort(first: corpus_reader.CorpusEstimate, options: LimitOptions,
     seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
     memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
     return f"{first}: about {max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
-
-
-def _share_progress(advance: Any) -> Any:
-    """From shares of the whole to steps."""
-    done = 0.0
-
-    def progress(share: float) -> None:
-        nonlocal done
-        advance(share - done)
-        done = share
-
-    return progress
 
 
 def _write_subsets(
