@@ -250,10 +250,8 @@ def copy_order(texts: DedupTexts, options: DedupOptions) -> Ints:
         if rule.startswith(SOURCE):
             preferred = rule.removeprefix(SOURCE)
             if preferred not in sources:
-                raise OptionError(
-                    f"--keep {rule}: no such source; there are "
-                    f"{', '.join(sorted(set(sources))[:20])}"
-                )
+                there = ", ".join(sorted(set(sources))[:20])
+                raise OptionError(f"--keep {rule}: no such source; there are {there}")
             keys.append([name != preferred for name in sources])
         elif rule.startswith(NEWEST):
             values = texts.ages or ()
@@ -352,9 +350,8 @@ def _find_alike(
     stream = DocumentStream(compared, order, room)
     numbers, kinds = _number_stream(stream, options.shingle, room, threads)
     runs, frequency = room.array(len(numbers), numbers.dtype), room.array(kinds, np.int64)
-    last, sizes = _distinct_runs(
-        stream.starts, stream.ends, numbers, options.shingle, runs, frequency
-    )
+    places = stream.starts, stream.ends
+    last, sizes = _distinct_runs(*places, numbers, options.shingle, runs, frequency)
     rarest = _prefix_sizes(last, sizes, options.near)
     heads = room.array(kinds, np.int64, -1)
     links, owners = (room.array(int(rarest.sum()), np.int64) for _ in range(2))
@@ -406,16 +403,9 @@ def _find_paraphrases(
         if alike[ranks[later]] >= 0 or alike[ranks[earlier]] >= 0:
             continue
         if differing := compare_facts(facts[later], facts[earlier]):
-            similar_pairs.setdefault(
-                later,
-                OtherFacts(
-                    int(documents[later]),
-                    int(documents[earlier]),
-                    float(similarity),
-                    float(probability),
-                    differing,
-                ),
-            )
+            places = int(documents[later]), int(documents[earlier])
+            chances = float(similarity), float(probability)
+            similar_pairs.setdefault(later, OtherFacts(*places, *chances, differing))
             continue
         alike[ranks[later]], similar[ranks[later]] = ranks[earlier], similarity
         p[ranks[later]] = probability
@@ -453,11 +443,8 @@ def _find_cuts(
     copy_text = np.where(copy >= 0, np.searchsorted(stream.ends, copy, "left"), 0)
     here, there = stream.starts[document], stream.starts[copy_text]
     cuts = np.empty(len(listed), CUTS)
-    cuts["document"], cuts["start"], cuts["end"] = (
-        stream.order[document],
-        starts - here,
-        ends - here,
-    )
+    cuts["document"], cuts["start"] = stream.order[document], starts - here
+    cuts["end"] = ends - here
     cuts["kept"] = np.where(copy >= 0, stream.order[copy_text], copy)
     cuts["kept_start"] = np.where(copy >= 0, copy - there, 0)
     return cuts[np.lexsort((cuts["start"], cuts["document"]))]
@@ -720,9 +707,8 @@ def _drop_alike(
         if rarest[document] == 0:
             continue
         document_runs = runs[first:end]
-        rare = document_runs[
-            np.argsort(frequency[document_runs], kind="mergesort")[: rarest[document]]
-        ]
+        by_rarity = np.argsort(frequency[document_runs], kind="mergesort")
+        rare = document_runs[by_rarity[: rarest[document]]]
         for number in rare:
             at = heads[number]
             while at >= 0:

@@ -185,13 +185,8 @@ def _accuracy_rows(
                 groups["not judged"] = answered & unknown
             for name, which in groups.items():
                 share = Share.of(values[which], bases[which])
-                row: dict[str, Any] = {
-                    "source": source,
-                    "task": task,
-                    "items": name,
-                    "n": share.items,
-                    "accuracy": share.value,
-                }
+                row: dict[str, Any] = {"source": source, "task": task, "items": name}
+                row |= {"n": share.items, "accuracy": share.value}
                 if level and share.items:
                     row["low"], row["high"] = share.interval(level)
                 out.append(row)
@@ -208,11 +203,8 @@ def _account(result: Result, place: str) -> str:
     reworded = sum(row.get("reworded") or 0 for row in manifest["items"])
     policy = {"drop": "were dropped", "cut": "were cut", "report": "hold them, and stay"}
     which = "items" if judged == total else "items that can be judged"
-    rest = (
-        f"{total - judged:,} of {total:,} are too short or too common to be judged; "
-        if judged < total
-        else ""
-    )
+    rest = f"{total - judged:,} of {total:,} are too short or too common to be judged; "
+    rest = rest if judged < total else ""
     return (
         f"{place}: {count:,} of {judged:,} {which} are in the corpus"
         f"{f', {reworded:,} in other words' if reworded else ''}; {rest}{gone:,} of "
@@ -298,11 +290,7 @@ def _has_same_id(item: Item, answer: Item) -> bool:
 
 def count_unanswered(answers: Mapping[str, NDArray[np.float64]]) -> int:
     """Items to which no source has an answer."""
-    return (
-        int(np.all([np.isnan(column) for column in answers.values()], axis=0).sum())
-        if answers
-        else 0
-    )
+    return int(np.isnan(list(answers.values())).all(axis=0).sum()) if answers else 0
 
 
 STUDY = Study(

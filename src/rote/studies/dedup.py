@@ -80,14 +80,10 @@ def run(call: Call) -> Findings:
     for line in result.problems.listed():
         call.reporter.say(line)
     manifest = result.manifest
-    rows = [
-        {
-            **row,
-            "share": (row["words_removed_with_documents"] + row["words_cut"])
-            / max(1, row["words"]),
-        }
-        for row in manifest["sources"]
-    ]
+    rows = []
+    for row in manifest["sources"]:
+        gone = row["words_removed_with_documents"] + row["words_cut"]
+        rows.append({**row, "share": gone / max(1, row["words"])})
     tables = {"sources": rows, "shared": manifest["shared"], "passages": manifest["passages"]}
     return folder_findings(call, folder, result, tables)
 

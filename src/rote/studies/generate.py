@@ -87,11 +87,8 @@ def run(call: Call) -> Findings:
     if alike := _note_repeated_prompts(plan):
         reporter.say(alike)
     how = _confirm_costs(plan, call.of(ModelOptions), reporter)
-    models: dict[str, Model] = {
-        entry.name: opened_models[entry.name]
-        if opened_models
-        else open_model(entry.spec, how, reporter)
-        for entry in who
+    models: Mapping[str, Model] = opened_models or {
+        entry.name: open_model(entry.spec, how, reporter) for entry in who
     }
     result = generate(plan, models, target.output, reporter)
     if result.before == result.texts:
@@ -150,11 +147,8 @@ def _confirm_costs(plan: GenerationPlan, how: ModelOptions, reporter: Reporter) 
     if price is None or how.yes or not paid or not isinstance(reporter, Asking):
         return how
     share = paid / len(plan.models)
-    read = sum(
-        max(1, len(prompt.text) // 4) * plan.times(decoding)
-        for prompt in plan.prompts
-        for decoding in plan.decodings
-    )
+    length = sum(max(1, len(prompt.text) // 4) for prompt in plan.prompts)
+    read = length * sum(map(plan.times, plan.decodings))
     requests = round(share * len(plan))
     estimate = CostEstimate(requests, paid * read, round(share * plan.tokens), price)
     return replace(how, yes=reporter.ask(f"{estimate}. Go on?"))

@@ -32,14 +32,8 @@ def run(call: Call) -> Findings:
 
     chosen, options = call.options, call.of(FolderOptions)
     folder = options.folder("limit")
-    result = limit(
-        call.inputs,
-        folder,
-        chosen,
-        jobs=options.jobs,
-        engine=options.engine,
-        reporter=call.reporter,
-    )
+    how = {"jobs": options.jobs, "engine": options.engine, "reporter": call.reporter}
+    result = limit(call.inputs, folder, chosen, **how)
     for line in result.problems.listed():
         call.reporter.say(line)
     return folder_findings(call, folder, result, {"subsets": list(_subset_rows(result.manifest))})

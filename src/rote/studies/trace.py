@@ -37,10 +37,9 @@ if TYPE_CHECKING:
     from rote.search.trace.evidence import Span
     from rote.search.trace.trace import Trace
 
-COLUMNS = (
-    *("kind", "id", "source", "words", "bits", "edit_rate", "start", "end", "text"),
-    *("occurrences", "documents", "authors", "recased", "document", "author"),
-    *("similarity", "p", "differing"),
+COLUMNS = tuple(
+    "kind id source words bits edit_rate start end text occurrences documents authors recased "
+    "document author similarity p differing".split()
 )
 
 
@@ -127,6 +126,7 @@ def _open_unrelated(call: Call) -> Corpus | None:
 
 def _span_row(span: Span, traced: Trace) -> dict[str, Any]:
     places = [asdict(place) for place in span.places]
+    more = ("runs", "occurrences", "documents", "authors", "recased")
     return {
         "kind": span.kind,
         "id": span.id,
@@ -134,15 +134,7 @@ def _span_row(span: Span, traced: Trace) -> dict[str, Any]:
         "words": span.words,
         "bits": span.bits,
         "edits": span.edits._asdict(),
-        "edit_rate": span.edit_rate,
-        "start": span.start,
-        "end": span.end,
-        "text": span.text,
-        "runs": span.runs,
-        "occurrences": span.occurrences,
-        "documents": span.documents,
-        "authors": span.authors,
-        "recased": span.recased,
+        **{name: getattr(span, name) for name in ("edit_rate", "start", "end", "text", *more)},
         # The first place once more, for those who want one line per span.
         "document": places[0]["document"],
         "author": places[0]["author"],

@@ -45,7 +45,6 @@ class Options(OptionSet):
 
 
 def run(call: Call) -> Findings:
-
     options: Options = call.options
     pairs = call.of(PairOptions)
     every = read_pairs(call.inputs, pairs, call.reporter)
@@ -61,18 +60,12 @@ def run(call: Call) -> Findings:
             exclude=[place.get(pair.id) for pair in every],
             advance=advance,
         )
-    write_lines(
-        options.output,
-        (
-            {
-                **pair.record,
-                "document": training[near].reference + _SEPARATOR + pair.document,
-                "retrieved": training[near].id,
-                "plain_document": pair.document,
-            }
-            for pair, near in zip(every, best.tolist())
-        ),
-    )
+    records = []
+    for pair, near in zip(every, (training[place] for place in best.tolist())):
+        document = near.reference + _SEPARATOR + pair.document
+        more = {"retrieved": near.id, "plain_document": pair.document}
+        records.append({**pair.record, "document": document, **more})
+    write_lines(options.output, records)
     return Findings(
         signed={"texts": call.inputs.fingerprint[:12]},
         about={"file": str(options.output), "pairs": len(every), "training": len(training)},
