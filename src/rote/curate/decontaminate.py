@@ -140,14 +140,11 @@ class ItemMatcher:
         ]
         for other_facts in (False, True):
             some = self._best([match for match in meanings if bool(match.differing) == other_facts])
-            by_document: dict[int, list[ItemMatch]] = {}
+            by_document: dict[int, list[ItemMatch]] = defaultdict(list)
             for match in matches:
-                by_document.setdefault(match.document, []).append(match)
-            matches = matches + [
-                match
-                for match in some
-                if not _overlapping(by_document.get(match.document, ()), match)
-            ]
+                by_document[match.document].append(match)
+            more = [match for match in some if not _overlapping(by_document[match.document], match)]
+            matches = matches + more
         return sorted(matches, key=lambda m: (m.document, m.start, m.part))
 
     def _best(self, matches: Sequence[ItemMatch]) -> list[ItemMatch]:
@@ -159,10 +156,8 @@ class ItemMatcher:
         for _, in_document in groupby(sorted(matches, key=by_document), key=by_document):
             best_parts: list[ItemMatch] = []
             for match in sorted(in_document, key=lambda m: (-m.bits, m.start, m.part)):
-                item = self.items[match.part]
-                if not any(
-                    self.items[rival.part] == item for rival in _overlapping(best_parts, match)
-                ):
+                rivals = {self.items[rival.part] for rival in _overlapping(best_parts, match)}
+                if self.items[match.part] not in rivals:
                     best_parts.append(match)
             best_items: list[ItemMatch] = []
             for match in sorted(best_parts, key=lambda m: (-m.score, m.start, m.part)):
@@ -271,12 +266,9 @@ class ShardMatcher:
         """The records that stay; rows of the ledger, how much was read, and what was wrong."""
         batch = shard.read()
         texts = [document.text for document in batch.documents]
-        by_document: dict[int, list[ItemMatch]] = {}
-        removable: dict[int, list[ItemMatch]] = {}
+        by_document: dict[int, list[ItemMatch]] = defaultdict(list)
         for match in self.matcher.find(texts):
-            by_document.setdefault(match.document, []).append(match)
-            if not match.differing:
-                removable.setdefault(match.document, []).append(match)
+            by_document[match.document].append(match)
         place = {line: number for number, line in enumerate(batch.lines)}
         rows = [
             {
@@ -297,7 +289,7 @@ class ShardMatcher:
         if self.policy != "report":
             for line, record in shard.records():
                 number = place.get(line, -1)
-                matches = removable.get(number, [])
+                matches = [m for m in by_document.get(number, ()) if not m.differing]
                 if number < 0 or (matches and self.policy == "drop"):
                     continue
                 if matches:

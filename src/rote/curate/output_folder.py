@@ -201,10 +201,8 @@ def _resolve_link(path: Path) -> Path:
 
 def list_files(folder: Path, texts: Mapping[str, int]) -> list[dict[str, Any]]:
     """The files of a folder as a manifest lists them, by name with how many texts each holds."""
-    return [
-        {"file": name, "texts": count, "bytes": bytes_of(folder / name)}
-        for name, count in texts.items()
-    ]
+    pairs = texts.items()
+    return [{"file": n, "texts": count, "bytes": bytes_of(folder / n)} for n, count in pairs]
 
 
 def read_manifest(

@@ -318,12 +318,8 @@ def _split_pairs(
         test = draw_in_order(test, options.sample, random)
     order = random.permutation(len(train))
     placebo = set(order[: round(options.placebo * len(train))].tolist())
-    return (
-        [pair for place, pair in enumerate(train) if place not in placebo],
-        [train[place] for place in sorted(placebo)],
-        test,
-        notes,
-    )
+    remaining = [pair for place, pair in enumerate(train) if place not in placebo]
+    return remaining, [train[place] for place in sorted(placebo)], test, notes
 
 
 def _hold_out_validation(

@@ -24,9 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, is_given, option, unsigned_option
+from rote.core.metric import check_options, handle, is_given, lines_option, option, unsigned_option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.corpus.items import ItemOptions, ItemRecord, fingerprint, take_items
 from rote.models.options import ModelOptions
 from rote.studies import _evaluation
@@ -64,12 +64,10 @@ class Options:
         takes="items",
     )
     seed: int = unsigned_option(SEED, "The seed of that draw", least=0)
-    write: Path | None = unsigned_option(
+    write: Path | None = lines_option(
         None,
         "Write the answers there, a record for each model and item (JSON Lines); -o with the "
         "ending .jsonl does the same",
-        metavar="FILE",
-        writes=LINES,
     )
     interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 

@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.json_reader import read_json_lines
-from rote.core.metric import OptionSet, handle, unsigned_option
+from rote.core.metric import OptionSet, handle, lines_option
 from rote.core.model import Model
 from rote.core.progress import Asking, Reporter, several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.generate import GenerateOptions
@@ -58,12 +58,8 @@ class Options(OptionSet):
     model: tuple[str, ...] = handle(
         (), "The models; NAME=MODEL gives one a name of its own", "MODEL,..."
     )
-    output: Path = unsigned_option(
-        Path("generated.jsonl"),
-        "The file, JSON Lines; - is standard output",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
+    output: Path = lines_option(
+        Path("generated.jsonl"), "The file, JSON Lines; - is standard output", short="-o"
     )
 
 

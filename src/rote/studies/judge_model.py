@@ -34,7 +34,7 @@ from rote.compare.clusters import number_clusters, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.exact_tests import sign_test
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, handle, option, unsigned_option
+from rote.core.metric import check_options, handle, lines_option, option, unsigned_option
 from rote.core.model import (
     MESSAGES,
     Chatting,
@@ -46,7 +46,7 @@ from rote.core.model import (
     chat_form,
 )
 from rote.core.progress import Reporter, several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.result import SourceResult
 from rote.core.table import VALUES, Column, FullTable, Table, estimate, make_columns, value_ends
 from rote.corpus import ReadOptions
@@ -117,12 +117,10 @@ class Options:
         None, "At most this many documents, drawn as for the page", least=1
     )
     seed: int = unsigned_option(0, "The seed of that draw", least=0)
-    write: Path | None = unsigned_option(
+    write: Path | None = lines_option(
         None,
         "Write the answers there (JSON Lines), for `rote judge agreement`; -o with the ending "
         ".jsonl does the same",
-        metavar="FILE",
-        writes=LINES,
     )
     interval: float = unsigned_option(0.95, "Level of the intervals; 0: none")
 

@@ -32,7 +32,11 @@ def run(call: Call) -> Findings:
 
     chosen, options = call.options, call.of(FolderOptions)
     folder = options.folder("limit")
-    how = {"jobs": options.jobs, "engine": options.engine, "reporter": call.reporter}
+    how: dict[str, Any] = {
+        "jobs": options.jobs,
+        "engine": options.engine,
+        "reporter": call.reporter,
+    }
     result = limit(call.inputs, folder, chosen, **how)
     for line in result.problems.listed():
         call.reporter.say(line)

@@ -39,11 +39,12 @@ from rote.core.metric import (
     check_options,
     handle,
     is_given,
+    lines_option,
     option,
     unsigned_option,
 )
 from rote.core.progress import Reporter, several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.result import Row, SourceResult
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.curate.perturb import Perturbed, PerturbOptions
@@ -70,26 +71,18 @@ class Options:
     """What is read and written beside the result, and who answers."""
 
     SECTION: ClassVar[str] = "Items, before and after"
-    write: Path | None = unsigned_option(
-        None,
-        "Write the perturbed items there, in the form of the input (JSON Lines)",
-        metavar="FILE",
-        writes=LINES,
+    write: Path | None = lines_option(
+        None, "Write the perturbed items there, in the form of the input (JSON Lines)"
     )
-    log: Path | None = unsigned_option(
-        None, "Write every replacement there (JSON Lines)", metavar="FILE", writes=LINES
-    )
+    log: Path | None = lines_option(None, "Write every replacement there (JSON Lines)")
     perturbed: tuple[Path, ...] = handle(
         (),
         "Items that were perturbed before: compare, and replace nothing",
         "FILE,...",
         takes="items",
     )
-    write_answers: Path | None = unsigned_option(
-        None,
-        "Write every answer of --model there, before and after (JSON Lines)",
-        metavar="FILE",
-        writes=LINES,
+    write_answers: Path | None = lines_option(
+        None, "Write every answer of --model there, before and after (JSON Lines)"
     )
     corpus: str | None = handle(
         None,

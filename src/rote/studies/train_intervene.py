@@ -28,9 +28,9 @@ from rote.core.chart import make_chart
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json_lines
-from rote.core.metric import check_options, option, unsigned_option
+from rote.core.metric import check_options, lines_option, option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import (
@@ -59,12 +59,8 @@ class Options:
         "Models, each NAME=FOLDER or a folder; none: the edits alone are written",
         metavar="MODEL,...",
     )
-    output: Path = unsigned_option(
-        Path("edited.jsonl"),
-        "The edited documents, with the summaries",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
+    output: Path = lines_option(
+        Path("edited.jsonl"), "The edited documents, with the summaries", short="-o"
     )
     test: str = option("", "Split to edit; default: test, else validation", metavar="NAME")
     sample: int = option(50, "Documents that are edited, drawn at random", least=1)

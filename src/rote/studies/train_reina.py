@@ -23,9 +23,9 @@ import numpy as np
 
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.metric import OptionSet, unsigned_option
+from rote.core.metric import OptionSet, lines_option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.corpus import ReadOptions
 from rote.curate.corpus_reader import write_lines
 from rote.curate.pairs import PairOptions, read_pairs, select_split
@@ -39,9 +39,7 @@ class Options(OptionSet):
     """Where the pairs go."""
 
     SECTION: ClassVar[str] = "Output"
-    output: Path = unsigned_option(
-        Path("retrieved.jsonl"), "The pairs, all splits", short="-o", metavar="FILE", writes=LINES
-    )
+    output: Path = lines_option(Path("retrieved.jsonl"), "The pairs, all splits", short="-o")
 
 
 def run(call: Call) -> Findings:
