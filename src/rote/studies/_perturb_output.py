@@ -286,12 +286,14 @@ _WHEN = {"before": "original", "after": "perturbed"}
 _SIMILAR = {"rouge_l": "ROUGE-L", "cosine": "cosine of embeddings", "bertscore": "BERTScore F"}
 
 
+def _rows_by_task(rows: Rows, result: Result) -> Rows:
+    return [row for task in result.by_source for row in rows if row["task"] == task]
+
+
 def _chart_popularity(rows: Rows, result: Result) -> Rows:
     return [
-        {"task": task, "items": name, "value": row.get(f"ips_{when}")}
-        for task in result.by_source
-        for row in rows
-        if row["task"] == task
+        {"task": row["task"], "items": name, "value": row.get(f"ips_{when}")}
+        for row in _rows_by_task(rows, result)
         for when, name in _WHEN.items()
     ]
 
@@ -308,11 +310,9 @@ def _chart_frequencies(rows: Rows, result: Result) -> Rows:
 
 def _chart_similarity(rows: Rows, result: Result) -> Rows:
     return [
-        {"task": task, "measure": title, "value": row.get(name)}
+        {"task": row["task"], "measure": title, "value": row.get(name)}
         for name, title in _SIMILAR.items()
-        for task in result.by_source
-        for row in rows
-        if row["task"] == task
+        for row in _rows_by_task(rows, result)
     ]
 
 

@@ -158,13 +158,9 @@ class _ArmTrainer:
         done = _training.fit(
             wanted_fit, study.train, some, held_out, seed, folder, settings, self.reporter
         )
-        last = done["loss"][-20:]
         looks = [loss for _, loss in done["validation"]]
-        return {
-            "updates": done["updates"],
-            "loss": sum(last) / max(1, len(last)),
-            **({"validation": min(looks)} if looks else {}),
-        }
+        row = {"updates": done["updates"], "loss": _training.last_loss(done["loss"])}
+        return row | ({"validation": min(looks)} if looks else {})
 
     def _write_texts(self, arm: StudyArm, seed: int, model: Path, study: TrainedStudy) -> None:
         """The summaries of the test items by one model, with document and reference."""
@@ -555,11 +551,8 @@ def average_rows(result: Result, table: OverlapScores, study: TrainedStudy, leve
                 ends = table.ends(arm.name, score, bin, row[name], level)
                 row |= dict(zip((f"{name}_low", f"{name}_high"), ends))
             with np.errstate(invalid="ignore"):
-                means = [
-                    float(np.nanmean(seed_scores))
-                    for seed_scores in table.scores[arm.name][score]
-                    if not np.isnan(seed_scores).all()
-                ]
+                by_seed = table.scores[arm.name][score]
+                means = [float(np.nanmean(s)) for s in by_seed if not np.isnan(s).all()]
             row["between_seeds"] = float(np.std(means, ddof=1)) if len(means) > 1 else None
             yield row
 

@@ -226,15 +226,15 @@ def calibrate(
         result = train(
             loaded, objective, folder, wanted.training, seed, reporter, settings=settings
         )
-    losses = result["loss"]
-    return {
-        "updates": result["updates"],
-        "best": float(scored.max(1).mean()),
-        "worst": float(scored.min(1).mean()),
-        "first_loss": sum(losses[:20]) / max(1, len(losses[:20])),
-        "loss": sum(losses[-20:]) / max(1, len(losses[-20:])),
-        "model": str(folder),
-    }
+    losses, best, worst = result["loss"], scored.max(1).mean(), scored.min(1).mean()
+    row = {"updates": result["updates"], "best": float(best), "worst": float(worst)}
+    row |= {"first_loss": last_loss(losses[:20]), "loss": last_loss(losses)}
+    return row | {"model": str(folder)}
+
+
+def last_loss(losses: Sequence[float]) -> float:
+    """The mean over the last twenty updates."""
+    return sum(losses[-20:]) / max(1, len(losses[-20:]))
 
 
 def write_candidates(

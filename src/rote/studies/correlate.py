@@ -136,10 +136,8 @@ def run(call: Call) -> Findings:
 def split_by_facet(table: SourceTable, facet: Sequence[str]) -> list[CorrelationFacet]:
     """The facets: by the fields named, or else those that the reference makes."""
     if not facet:
-        return [
-            CorrelationFacet(group.title, group.names)
-            for group in facets(table.sizes, table.reference)
-        ]
+        groups = facets(table.sizes, table.reference)
+        return [CorrelationFacet(group.title, group.names) for group in groups]
     for name in facet:
         if name not in table.by:
             raise UnknownName("field of the sources", name, table.by)
@@ -333,18 +331,13 @@ def rank_pairs(result: Result) -> tuple[list[tuple[str, Row]], list[tuple[str, R
     With the facet that each belongs to. Two quality columns are a pair like any other.
     """
     quality = {row["column"] for row in result.tables["columns"] if row["quality"]}
-    pairs = [
-        (title, row)
-        for title, rows in matrix_rows(result).items()
-        for row in rows
-        if defined(row["pearson"])
-    ]
+    every = ((title, row) for title, rows in matrix_rows(result).items() for row in rows)
+    pairs = [pair for pair in every if defined(pair[1]["pearson"])]
     pairs.sort(key=lambda pair: -abs(pair[1]["pearson"]))
-    one_of_two = [(row["a"] in quality) != (row["b"] in quality) for _, row in pairs]
-    return (
-        [pair for pair, wanted in zip(pairs, one_of_two) if wanted],
-        [pair for pair, wanted in zip(pairs, one_of_two) if not wanted],
-    )
+    sides: tuple[list[tuple[str, Row]], list[tuple[str, Row]]] = ([], [])
+    for title, row in pairs:
+        sides[(row["a"] in quality) == (row["b"] in quality)].append((title, row))
+    return sides
 
 
 def column_names(rows: Rows) -> list[str]:
@@ -357,6 +350,11 @@ def is_significant(row: Row, name: str) -> bool:
     return defined(p) and p < LEVEL
 
 
+def _triangles(row: Row) -> dict[str, tuple[str, str]]:
+    """Where a matrix has the two coefficients of a pair: Pearson below the diagonal."""
+    return {"pearson": (row["b"], row["a"]), "spearman": (row["a"], row["b"])}
+
+
 def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
     """Pearson below the diagonal, Spearman above it; columns are numbered, as names would not
     fit."""
@@ -365,11 +363,8 @@ def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
         names = column_names(matrix)
         coefficients = {}
         for row in matrix:
-            coefficients[row["b"], row["a"]] = row["pearson"], "*" * is_significant(row, "pearson")
-            coefficients[row["a"], row["b"]] = (
-                row["spearman"],
-                "*" * is_significant(row, "spearman"),
-            )
+            for name, place in _triangles(row).items():
+                coefficients[place] = row[name], "*" * is_significant(row, name)
         few, many = min(row["n"] for row in matrix), max(row["n"] for row in matrix)
         for place, a in enumerate(names, 1):
             for number, b in enumerate(names, 1):
@@ -467,16 +462,10 @@ def _chart_squares(rows: Rows, result: Result) -> Rows:
         order = {name: place for place, name in enumerate(column_names(matrix))}
         entries = []
         for row in matrix:
-            for name, (a, b) in (
-                ("pearson", (row["b"], row["a"])),
-                ("spearman", (row["a"], row["b"])),
-            ):
+            for name, (a, b) in _triangles(row).items():
                 r = row[name] if defined(row[name]) else None
-                cell_text = (
-                    "–"
-                    if r is None
-                    else f"{format_number(r, '.2f')}{'*' * is_significant(row, name)}"
-                )
+                sign = "*" * is_significant(row, name)
+                cell_text = "–" if r is None else format_number(r, ".2f") + sign
                 entries.append(
                     (
                         order[a],
@@ -503,13 +492,9 @@ def _chart_points(rows: Rows, result: Result) -> Rows:
     chosen += others[: max(0, _DRAWN - len(chosen))]
     drawn = []
     for facet, row in chosen:
-        about = {
-            "title": f"Pearson {format_number(row['pearson'], '.2f')}, "
-            f"Spearman {format_number(row['spearman'], '.2f')}",
-            "facet": facet,
-            "a": _source_table.short_name(row["a"]),
-            "b": _source_table.short_name(row["b"]),
-        }
+        pearson, spearman = (format_number(row[name], ".2f") for name in ("pearson", "spearman"))
+        about = {"title": f"Pearson {pearson}, Spearman {spearman}", "facet": facet}
+        about |= {name: _source_table.short_name(row[name]) for name in ("a", "b")}
         for member in result.tables["members"]:
             values = result.by_source[member["source"]].values
             x, y = values.get(row["a"], math.nan), values.get(row["b"], math.nan)

@@ -123,24 +123,16 @@ def run(call: Call) -> Findings:
     key = options.output.with_suffix(".key.json")
     write_atomically(options.output, page.html)
     write_atomically(key, json.dumps({"made_by": "rote judge", "sources": page.sources}, indent=1))
-    return Findings(
-        signed={"texts": call.inputs.fingerprint[:12]},
-        about={
-            "file": str(options.output),
-            "key": str(key),
-            "documents": page.documents,
-            "summaries": len(page.sources),
-        },
-    )
+    about = {"file": str(options.output), "key": str(key), "documents": page.documents}
+    about["summaries"] = len(page.sources)
+    return Findings(signed={"texts": call.inputs.fingerprint[:12]}, about=about)
 
 
 def _account(result: Result, place: str) -> str:
     about = result.about
-    return (
-        f"{place}: {several(about['summaries'], 'summary')} of "
-        f"{several(about['documents'], 'document')}; "
-        f"whose they are is in {about['key']}"
-    )
+    summaries, documents = several(about["summaries"], "summary"), about["documents"]
+    whose = f"whose they are is in {about['key']}"
+    return f"{place}: {summaries} of {several(documents, 'document')}; {whose}"
 
 
 STUDY = Study(

@@ -344,11 +344,9 @@ def _recitation_tables(
     options = scored.options
     count = unprompted.count_to_draw(options.unprompted)
     how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
-    some = (
-        [options.unprompted]
-        if count is None
-        else unprompted.draw_texts(models, count, how, reporter)
-    )
+    some = [options.unprompted]
+    if count is not None:
+        some = unprompted.draw_texts(models, count, how, reporter)
     if scored.samples is not None:
         some += unprompted.prefix_texts(scored.samples.texts, [cut.item for cut in scored.cuts])
     corpus = (backend, options.n) if backend is not None else None

@@ -248,12 +248,9 @@ def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
         gap = at_source.values.get("accuracy_difference", math.nan)
         popular = at_source.values.get("ips", math.nan)
         if math.isnan(gap):
-            text = (
-                f"{name}: the right instances have a mean popularity of "
-                f"{format_number(popular, '.2f')} (1 to 10)"
-                if not math.isnan(popular)
-                else f"{name}: no item has a popularity"
-            )
+            mean = f"{format_number(popular, '.2f')} (1 to 10)"
+            text = f"{name}: the right instances have a mean popularity of {mean}"
+            text = f"{name}: no item has a popularity" if math.isnan(popular) else text
             text += "; no item has a recorded answer."
             yield Finding(text, "ips", name)
             continue

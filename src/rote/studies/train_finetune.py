@@ -101,9 +101,8 @@ def run(call: Call) -> Findings:
         result = _training.fit(
             wanted, remaining, some, held_out, seed, folder, settings, call.reporter
         )
-        last = result["loss"][-20:]
         row = {"seed": seed, "subset": settings["subset"], "pairs": len(some)}
-        row |= {"updates": result["updates"], "loss": sum(last) / max(1, len(last))}
+        row |= {"updates": result["updates"], "loss": _training.last_loss(result["loss"])}
         row["validation"] = min((loss for _, loss in result["validation"]), default=None)
         rows.append(row | {"held_out": len(held_out), "model": str(folder)})
     data = pairs.pairs_fingerprint(every)
