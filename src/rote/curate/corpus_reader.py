@@ -211,10 +211,8 @@ class ShardTokenizer:
             word = sentences.split(texts, word)
         digests = [digest(document) for document in batch.documents]
         if not is_text:
-            digests = [
-                digest(Document(code.hex(), SEVERAL.join(several)))
-                for code, several in zip(digests, parts)
-            ]
+            joined = zip(digests, map(SEVERAL.join, parts))
+            digests = [digest(Document(code.hex(), text)) for code, text in joined]
         return TokenizedShard(
             batch=batch.bare(),
             size=shard.size,
@@ -288,15 +286,10 @@ def estimate_corpus(corpus: Corpus, field: str | None, tokenizer: str) -> Corpus
         if field is None and REFERENCE in documents[0].meta:
             field = REFERENCE
         work = ShardTokenizer(field, "word", tokenizer, skip=True)
-        some = replace(lenient, records=partial(enumerate, documents[:_LOOKED_AT]))
-        piece = work(some)
+        piece = work(replace(lenient, records=partial(enumerate, documents[:_LOOKED_AT])))
         times = corpus.size / max(1, shard.size) * len(documents) / max(1, len(piece.counts))
-        return CorpusEstimate(
-            field,
-            field or shard.fields.text,
-            round(times * len(piece.counts)),
-            round(times * len(piece.layer.ids)),
-        )
+        texts, words = (round(times * len(some)) for some in (piece.counts, piece.layer.ids))
+        return CorpusEstimate(field, field or shard.fields.text, texts, words)
     return CorpusEstimate(field, field or "text", 0, 0)
 
 
@@ -556,8 +549,7 @@ def _pack_shard(piece: TokenizedShard) -> bytes:
     if layer.sentence_ends is not None:
         arrays["sentence_ends"] = layer.sentence_ends
     if piece.folded is not None:
-        arrays["folded_ids"] = piece.folded.ids
-        arrays["folded_ends"] = piece.folded.text_ends
+        arrays |= {"folded_ids": piece.folded.ids, "folded_ends": piece.folded.text_ends}
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

@@ -117,15 +117,9 @@ class WordCutter:
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
-                excerpts[place, number, (first, last)] = Excerpt(
-                    identity,
-                    shard.origin.file,
-                    number,
-                    begin,
-                    end,
-                    _shorten(text[begin:end]),
-                    **text_around(text, begin, end),
-                )
+                shown, around = _shorten(text[begin:end]), text_around(text, begin, end)
+                where = (identity, shard.origin.file, number, begin, end)
+                excerpts[place, number, (first, last)] = Excerpt(*where, shown, **around)
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):
@@ -317,11 +311,8 @@ def write_corpus(
         forms.append(form)
         names.append(_free_name(name, stems))
     notes = [finished / f"{name}.json" for name in names]
-    finished_files = {
-        number: before
-        for number, (part, note) in enumerate(zip(corpus.parts, notes))
-        if (before := _read_note(note, part))
-    }
+    every = [_read_note(note, part) for note, part in zip(notes, corpus.parts)]
+    finished_files = {number: file for number, file in enumerate(every) if file}
     pending = [number for number in range(len(names)) if number not in finished_files]
     places = [(number, place) for number in pending if extra_for for place in range(shards[number])]
 

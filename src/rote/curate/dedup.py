@@ -479,15 +479,11 @@ def _top_passages(
     wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(spans), np.int64)
     wanted[[number for number, _, _ in spans]] = np.arange(len(spans))
     _count_documents(stream.starts, stream.ends, numbers, wanted, counts)
-    return [
-        RepeatedPassage(
-            " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist()),
-            end - start,
-            int(times[number]),
-            int(counts[place]),
-        )
-        for place, (number, start, end) in enumerate(spans)
-    ]
+    passages = []
+    for (number, start, end), documents in zip(spans, counts.tolist()):
+        text = " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist())
+        passages.append(RepeatedPassage(text, end - start, int(times[number]), documents))
+    return passages
 
 
 def _largest_positions(times: Ints, count: int) -> Ints:

@@ -332,18 +332,11 @@ def dedup(
         return output.reuse(
             before, corpus_reader.corpus_fingerprint(corpus, works.engine), Problems()
         )
-    reporter.say(
-        _describe_effort(
-            corpus_reader.estimate_corpus(corpus, None, options.tokenizer),
-            memory,
-            works.engine.jobs,
-        )
-    )
-    index = (
-        None
-        if against is None
-        else reference_corpus.open_reference_index(against, (options.layer,), reporter)
-    )
+    estimate = corpus_reader.estimate_corpus(corpus, None, options.tokenizer)
+    reporter.say(_describe_effort(estimate, memory, works.engine.jobs))
+    index = None
+    if against is not None:
+        index = reference_corpus.open_reference_index(against, (options.layer,), reporter)
     with output.resume() as (partial, notes):
         room = ArrayRoom(memory, notes)
         beside = (options.by, *((options.newest,) if options.newest else ()))
@@ -519,13 +512,10 @@ class _RepetitionFinder:
             last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ASKED, "right")))
             begin, end = int(starts[first]), int(ends[last - 1])
             text_ends = ends[first:last] - begin
-            layer = Layer(
-                self.options.layer, ids[begin:end], vocabulary, nothing, nothing, text_ends
-            )
-            elsewhere[begin:end] = (
-                reference_corpus.longest_matches(self.index, layer, self.works)
-                >= self.options.length
-            )
+            name, some = self.options.layer, ids[begin:end]
+            layer = Layer(name, some, vocabulary, nothing, nothing, text_ends)
+            longest = reference_corpus.longest_matches(self.index, layer, self.works)
+            elsewhere[begin:end] = longest >= self.options.length
             first = last
         return elsewhere, np.empty(0, np.uint8)
 

@@ -358,13 +358,9 @@ class GenerateOptions(OptionSet):
         for name, values in parse_settings(self.vary):
             drawn = {} if any(self.temperature) else {"temperature": (1.0,)}
             grids.append({**settings, **drawn, name: values})
-        by_signature = {
-            decoding.signature: decoding
-            for grid in grids
-            for decoding in decoding_grid(
-                *grid.values(), max_tokens=self.max_tokens, stop=self.stop, beams=self.beams
-            )
-        }
+        fixed: dict[str, Any] = {"stop": self.stop, "beams": self.beams}
+        every = (decoding_grid(*g.values(), max_tokens=self.max_tokens, **fixed) for g in grids)
+        by_signature = {d.signature: d for decodings in every for d in decodings}
         return list(by_signature.values())
 
     def prompts(self) -> PromptOptions:

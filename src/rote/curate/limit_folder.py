@@ -300,11 +300,8 @@ def _mark_hashes(several: list[Hashes], sums: dict[int, int]) -> FrequentHashes:
 def add_rare_texts(texts_read: TokenizedCorpus, counted: RepeatedNgrams) -> RepeatedNgrams:
     """With the texts that have n-grams, but none that is frequent."""
     holds = np.array(texts_read.beside[HOLDS], np.int32)
-    return replace(
-        counted,
-        everywhere=np.maximum(counted.everywhere, holds),
-        inside=np.maximum(counted.inside, holds),
-    )
+    everywhere, inside = (np.maximum(n, holds) for n in (counted.everywhere, counted.inside))
+    return replace(counted, everywhere=everywhere, inside=inside)
 
 
 def _count_hashes(

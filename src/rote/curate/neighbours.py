@@ -145,14 +145,9 @@ class ByMaskedModel:
                 spans = [match.span() for match in _WORD.finditer(text)]
                 order = _text_generator(text, self.seed).permutation(len(spans))[: self.count]
                 places = [spans[place] for place in order.tolist()]
-                words = self.other_words([text] * len(places), places)
-                neighbours.append(
-                    [
-                        text[:start] + match_case(word, text[start:end]) + text[end:]
-                        for (start, end), word in zip(places, words)
-                        if word
-                    ]
-                )
+                words = zip(places, self.other_words([text] * len(places), places))
+                cased = [(a, b, match_case(word, text[a:b])) for (a, b), word in words if word]
+                neighbours.append([text[:a] + word + text[b:] for a, b, word in cased])
                 advance(1)
         return neighbours
 

@@ -131,12 +131,9 @@ def folder_findings(
     if not result.new:
         call.reporter.say(f"{folder} holds this already: nothing was written")
     manifest = result.manifest
-    return Findings(
-        signed={**manifest["settings"], "texts": manifest["input"]["fingerprint"][:12]},
-        tables=tables,
-        about={"folder": str(folder), "manifest": manifest},
-        **more,
-    )
+    signed = {**manifest["settings"], "texts": manifest["input"]["fingerprint"][:12]}
+    about = {"folder": str(folder), "manifest": manifest}
+    return Findings(signed=signed, tables=tables, about=about, **more)
 
 
 def plain_settings(options: Any, **more: Any) -> dict[str, Any]:

@@ -49,12 +49,8 @@ def encode_pair(tokens: Tokens, request: Continuation) -> TokenPair:
         # The last word of the context has swallowed the continuation: it is read by itself.
         after, context = tokens.encode(text, special=False), ""
     away = len(context) + moved
-    return TokenPair(
-        [*before, *after.ids],
-        len(before),
-        [max(start - away, 0) for start in after.starts],
-        [max(end - away, 0) for end in after.ends],
-    )
+    starts, ends = ([max(at - away, 0) for at in some] for some in (after.starts, after.ends))
+    return TokenPair([*before, *after.ids], len(before), starts, ends)
 
 
 def _from_start(tokens: Tokens, text: str) -> TokenPair:

@@ -200,22 +200,16 @@ def _agreement_columns(completions: Sequence[Completion]) -> dict[str, NDArray[n
 
 def _source(recall: Recall, completions: Sequence[Completion]) -> SourceResult:
     columns, level = _agreement_columns(completions), recall.options.interval
-    intervals = {
-        name: wilson(int(column.sum()), len(column), level)
-        if name in _SHARES
-        else interval_from_error(
-            float(column.mean()), mean_error(column), level, len(column), share=True
-        )
-        for name, column in columns.items()
-    }
-    return SourceResult(
-        texts=len(completions),
-        words=len(completions) * recall.options.suffix,
-        values={name: float(column.mean()) for name, column in columns.items()},
-        intervals={
-            name: ends for name, ends in intervals.items() if level and not math.isnan(ends[0])
-        },
-    )
+    values, intervals, count = {}, {}, len(completions)
+    for name, column in columns.items():
+        values[name] = float(column.mean())
+        reach = wilson(int(column.sum()), count, level)
+        if name not in _SHARES:
+            error = mean_error(column)
+            reach = interval_from_error(values[name], error, level, count, share=True)
+        if level and not math.isnan(reach[0]):
+            intervals[name] = reach
+    return SourceResult(count, count * recall.options.suffix, values, intervals)
 
 
 def _row_start(recall: Recall, group: str) -> dict[str, Any]:

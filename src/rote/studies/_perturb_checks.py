@@ -284,9 +284,8 @@ def sample_changed(pairs: ItemPairs, size: int, seed: int) -> list[int]:
     for number, (original, changed) in enumerate(zip(pairs.before, pairs.after)):
         if original.instances() != changed.instances():
             key = f"{seed}\0{original.task}\0{original.id}".encode("utf-8", "surrogatepass")
-            by_task.setdefault(original.task, []).append(
-                (blake2b(key, digest_size=8).digest(), number)
-            )
+            entry = blake2b(key, digest_size=8).digest(), number
+            by_task.setdefault(original.task, []).append(entry)
     return sorted(
         number
         for task_items in by_task.values()

@@ -73,14 +73,11 @@ class SourceColumn:
         """With intervals of another level than they have; 0 leaves them out."""
         if was == level:
             return self
-        ends = {
-            source: change_level(
-                self.values[source], interval, was, level, self.units[source], share=self.share
-            )
-            for source, interval in self.intervals.items()
-            if level
-        }
-        return replace(self, intervals=ends)
+        reaches = {}
+        for source, interval in self.intervals.items() if level else ():
+            value, units = self.values[source], self.units[source]
+            reaches[source] = change_level(value, interval, was, level, units, share=self.share)
+        return replace(self, intervals=reaches)
 
     def and_of(self, other: SourceColumn, source: str) -> SourceColumn:
         """With what another column of the same name holds for a source."""
@@ -142,15 +139,13 @@ class SourceTable:
         described = [
             {"value": c.name, **{n: getattr(c, n) for n in properties}} for c in self.columns
         ]
-        sources = {
-            name: SourceResult(
-                *size,
-                values={c.name: c.values.get(name, math.nan) for c in self.columns},
-                intervals={c.name: c.intervals[name] for c in self.columns if name in c.intervals},
-                notes=_missing_values(self.columns, name),
-            )
-            for name, size in self.sizes.items()
-        }
+        sources = {}
+        for name, size in self.sizes.items():
+            values = {c.name: c.values.get(name, math.nan) for c in self.columns}
+            reaches = {c.name: c.intervals[name] for c in self.columns if name in c.intervals}
+            missing = ", ".join(value for value in values if math.isnan(values[value]))
+            remarks = (f"no value of {missing}",) if missing else ()
+            sources[name] = SourceResult(*size, values, reaches, remarks)
         names = [column.name for column in self.columns]
         return Findings(
             signed={"values": names, **signed, "results": self.fingerprint},
@@ -275,11 +270,6 @@ def short_name(name: str) -> str:
 def _column_names(column: SourceColumn) -> tuple[str, ...]:
     measure, _, value = column.name.partition(".")
     return (column.name, measure, value)
-
-
-def _missing_values(columns: Sequence[SourceColumn], source: str) -> tuple[str, ...]:
-    missing = [c.name for c in columns if math.isnan(c.values.get(source, math.nan))]
-    return (f"no value of {', '.join(missing)}",) if missing else ()
 
 
 _NO_SETTING = "texts groups reference items rote seed sample correction equivalent".split()

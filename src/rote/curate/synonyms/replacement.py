@@ -99,14 +99,10 @@ def fitting_lemmas(
     if others and not all(_is_as_tagged(word, lexicon) for word in words):
         return (), DOUBTFUL
     # A lemma is refused for the first reason that holds anywhere.
-    whys = [
-        min(
-            filter(None, (_refusal(word, lemma, sense, lexicon) for word in words)),
-            key=_STAGES.index,
-            default="",
-        )
-        for lemma in others
-    ]
+    whys = []
+    for lemma in others:
+        reasons = filter(None, (_refusal(word, lemma, sense, lexicon) for word in words))
+        whys.append(min(reasons, key=_STAGES.index, default=""))
     good = tuple(lemma for lemma, why in zip(others, whys) if not why)
     return good, "" if good or not whys else max(whys, key=_STAGES.index)
 

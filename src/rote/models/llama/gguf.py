@@ -122,10 +122,8 @@ class GgufFile:
         match = _SPLIT.fullmatch(self.paths[0].name)
         if match is None:
             return [self]
-        names = [
-            f"{match['before']}-{number:05}-of-{match['count']}.gguf"
-            for number in range(1, int(match["count"]) + 1)
-        ]
+        before, count = match.group("before", "count")
+        names = [f"{before}-{number:05}-of-{count}.gguf" for number in range(1, int(count) + 1)]
         paths = [self.paths[0].with_name(name) for name in names]
         if missing := [path.name for path in paths if not path.is_file()]:
             raise InputError(

@@ -324,13 +324,8 @@ def _write_model(
     loaded: Any, folder: Path, checkpoint: Path, state: TrainingState, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The model in its folder, whole or not there."""
-    account = {
-        "settings": settings,
-        "updates": state.step,
-        "loss": state.losses,
-        "validation": state.looks,
-        "parts": state.parts,
-    }
+    losses = {"loss": state.losses, "validation": state.looks}
+    account = {"settings": settings, "updates": state.step, **losses, "parts": state.parts}
     partial = beside(folder)
     try:
         loaded.model.eval()

@@ -22,12 +22,8 @@ def cross_entropy(logits: Any, labels: Any, smoothing: float) -> Any:
     """The mean over all labels; smoothing spreads so much of each over the whole vocabulary."""
     from torch.nn.functional import cross_entropy
 
-    return cross_entropy(
-        logits.float().flatten(0, 1),
-        labels.flatten(),
-        ignore_index=IGNORED,
-        label_smoothing=smoothing,
-    )
+    how = {"ignore_index": IGNORED, "label_smoothing": smoothing}
+    return cross_entropy(logits.float().flatten(0, 1), labels.flatten(), **how)
 
 
 def length_normalized(logits: Any, labels: Any, alpha: float) -> Any:
@@ -236,12 +232,8 @@ def logits_of(
 
     if tokens.start is None:
         places = (batch.mask.long().cumsum(-1) - 1).clamp(min=0)
-        output = loaded.model(
-            input_ids=batch.inputs,
-            attention_mask=batch.mask.long(),
-            position_ids=places,
-            use_cache=False,
-        )
+        inputs = {"input_ids": batch.inputs, "attention_mask": batch.mask.long()}
+        output = loaded.model(**inputs, position_ids=places, use_cache=False)
         return output.logits[:, :-1], batch.labels[:, 1:]
     before = torch.where(batch.labels < 0, tokens.pad, batch.labels)
     first = torch.full_like(before[:, :1], tokens.start)
