@@ -612,7 +612,7 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
     def interrupted(*_: object) -> Iterator[list[bytes]]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rote.curate.limit_folder.read_lines_at", interrupted)
+    monkeypatch.setattr("rote.curate.corpus_reader.read_lines_at", interrupted)
     with pytest.raises(KeyboardInterrupt):
         made(rows("a b c d"), tmp_path / "dir")
     assert nothing_left(tmp_path)

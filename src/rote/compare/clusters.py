@@ -16,6 +16,7 @@ import numpy as np
 
 from rote.compare.intervals import interval_from_error, left_out_error, shares, wilson
 from rote.core.arrays import Floats, Integers
+from rote.core.table import estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,10 @@ class ClusterEstimate:
     def interval(self, level: float, *, share: bool = False) -> tuple[float, float]:
         """By Student's t, with the degrees of freedom of the smallest part."""
         return interval_from_error(self.value, self.error, level, self.least, share=share)
+
+    def cells(self, name: str, level: float) -> dict[str, float]:
+        """The number and the ends of its interval, as rows hold them."""
+        return estimate(name, self.value, self.interval(level))
 
     def exp_interval(self, level: float) -> tuple[float, float]:
         """That of what this is the logarithm of."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from rote.core.table import Rows
 
@@ -88,3 +88,16 @@ class Chart:
     """The rows that are drawn, made from those of the table."""
     says: str = ""
     """What one sees in it, for those who cannot."""
+
+
+def make_chart(name: str, title: str, drawn: str, **more: Any) -> Chart:
+    """A chart whose table, shape and fields are written in one line; fields of several with commas.
+
+    >>> chart = make_chart("halves", "Accuracy", "groups bars x=task y=accuracy ends=low,high")
+    >>> chart.table, chart.y, chart.ends
+    ('groups', 'accuracy', ('low', 'high'))
+    """
+    table, shape, *entries = drawn.split()
+    fields: dict[str, Any] = dict(entry.split("=") for entry in entries)
+    fields |= {key: tuple(fields[key].split(",")) for key in ("panel", "ends") if key in fields}
+    return Chart(name, title, table, cast(Shape, shape), **fields, **more)

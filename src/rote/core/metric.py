@@ -24,7 +24,7 @@ from rote.core.arrays import Floats
 from rote.core.errors import OptionError
 from rote.core.numbers import parse_memory
 from rote.core.progress import Reporter, Silent
-from rote.core.record import Record
+from rote.core.record import LINES, Record
 from rote.core.result import Row
 from rote.core.sample import Cut, Need, Sample, Take
 
@@ -475,6 +475,16 @@ def option(default: Any, help: str, **extra: Any) -> Any:
     number, or of each in a tuple.
     """
     return field(default=default, metadata={"help": help, **extra})
+
+
+def unsigned_option(default: Any, help: str, **extra: Any) -> Any:
+    """An option that the signature does not name."""
+    return option(default, help, sign=unsigned, **extra)
+
+
+def lines_option(default: Path | None, help: str, **extra: Any) -> Any:
+    """A file of records (JSON Lines) that is written."""
+    return unsigned_option(default, help, metavar="FILE", writes=LINES, **extra)
 
 
 AT_A_GLANCE = 10

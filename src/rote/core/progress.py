@@ -36,6 +36,18 @@ class Asking(Protocol):
         """Whether somebody agreed; False where nobody is there, and whoever says no ends it all."""
 
 
+def share_steps(advance: Advance) -> Callable[[float], None]:
+    """What tells the share of the work that is done, where steps are told."""
+    done = 0.0
+
+    def progress(share: float) -> None:
+        nonlocal done
+        advance(share - done)
+        done = share
+
+    return progress
+
+
 class Silent:
     """Reports to nobody."""
 

@@ -17,8 +17,10 @@ What a layout does not name is for programs: JSON and CSV hold it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 if TYPE_CHECKING:
@@ -76,20 +78,34 @@ class Column:
         return (self.field, *(self.ends or ()), *spread, *(self.also.fields if self.also else ()))
 
 
+_COLUMN = re.compile(
+    r"(?P<field>\w+)(?P<optional>\??)(=(?P<title>[^:~]+))?"
+    r"(:(?P<kind>\w+)(\.(?P<decimals>\d))?)?(~(?P<ends>low|value)?)?"
+)
+
+
 def make_columns(fields: str) -> tuple[Column, ...]:
-    """Columns written as `field=heading:kind`, with `_` for blanks; `field?` is optional.
+    """Columns written as `field=heading:kind`, with `_` for blanks; `field?` is optional. `.2`
+    behind the kind are decimals. A `~` at the end says that there is an interval, in the fields
+    that `ends` names; `~low` in `low` and `high`, `~value` in those that `value_ends` names.
 
     >>> [(c.heading, c.kind) for c in make_columns("group items:count p_drawn?=p_(drawn):p")]
     [('group', 'name'), ('items', 'count'), ('p (drawn)', 'p')]
+    >>> [(c.decimals, c.ends) for c in make_columns("auc:number.3~ accuracy:share~low")]
+    [(3, ('auc_low', 'auc_high')), (None, ('low', 'high'))]
     """
     columns = []
     for entry in fields.split():
-        name, _, kind = entry.partition(":")
-        field, _, title = name.partition("=")
-        if kind and kind not in get_args(Kind):
-            raise ValueError(f"{entry}: no kind of column")
-        what, title = cast("Kind", kind or "name"), title.replace("_", " ")
-        columns.append(Column(field.rstrip("?"), title, what, optional=field.endswith("?")))
+        match = _COLUMN.fullmatch(entry)
+        if not match or match["kind"] not in (None, *get_args(Kind)):
+            raise ValueError(f"{entry}: no column")
+        field, title = match["field"], (match["title"] or "").replace("_", " ")
+        kind = cast("Kind", match["kind"] or "name")
+        decimals = int(match["decimals"]) if match["decimals"] else None
+        known = {None: ends(field), "low": ("low", "high"), "value": value_ends(field)}
+        reach = known[match["ends"]] if "~" in entry else None
+        optional = bool(match["optional"])
+        columns.append(Column(field, title, kind, decimals, ends=reach, optional=optional))
     return tuple(columns)
 
 
@@ -132,6 +148,10 @@ class Table:
     pivot: Pivot | None = None
     page: bool = True
     """Whether a report shows it; the terminal does so in any case, unless `limit` is 0."""
+
+
+FullTable = partial(Table, limit=1000)
+"""A table whose rows are few, so that a terminal shows all of them."""
 
 
 def source_rows(result: Result) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ from rote.core.errors import InputError
 from rote.core.files import new_file, open_regular, write_atomically
 from rote.core.json_reader import CollectorPaused, parse_json
 from rote.core.layer import Ids, Layer, Offsets, derive, starts_of
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, several
 from rote.core.sample import SEVERAL
 from rote.corpus import (
     SKIP,
@@ -72,9 +72,20 @@ def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
             file.write(json_line(record))
 
 
-def document_record(document: Document) -> dict[str, Any]:
-    """A document that came from no record."""
-    return {"id": document.id, "text": document.text, **other_fields(document)}
+def record_line(record: Document | Mapping[str, Any]) -> bytes:
+    """A record as a line, or a document that came from none."""
+    if isinstance(record, Document):
+        record = {"id": record.id, "text": record.text, **other_fields(record)}
+    return json_line(record)
+
+
+def changed_file_error(file: str) -> InputError:
+    """What was read first is not what is there."""
+    return InputError(
+        "the file has changed since it was read first",
+        file=file,
+        remedy="Run the command again while nothing writes to it",
+    )
 
 
 def other_fields(document: Document) -> dict[str, Any]:
@@ -103,22 +114,18 @@ def read_lines_at(wanted: tuple[Shard, NDArray[np.int64]]) -> tuple[int, list[by
     shard, numbers = wanted
     remaining = set(numbers.tolist())
     lines = [
-        json_line(document_record(record) if isinstance(record, Document) else record)
+        record_line(record)
         for number, record in shard.records()
         if number in remaining and not isinstance(record, InputError)
     ]
     if len(lines) != len(numbers):
-        raise InputError(
-            "the file has changed since it was read first",
-            file=shard.origin.file,
-            remedy="Run the command again while nothing writes to it",
-        )
+        raise changed_file_error(shard.origin.file)
     return shard.size, lines
 
 
 REFERENCE = "reference"
 _LOOKED_AT = 2_000
-_NO_PLACES = np.empty(0, np.int64)
+_NO_PLACES, _NOTHING = np.empty(0, np.int64), np.empty(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +211,13 @@ class ShardTokenizer:
             word = sentences.split(texts, word)
         digests = [digest(document) for document in batch.documents]
         if not is_text:
-            digests = [
-                digest(Document(code.hex(), SEVERAL.join(several)))
-                for code, several in zip(digests, parts)
-            ]
+            joined = zip(digests, map(SEVERAL.join, parts))
+            digests = [digest(Document(code.hex(), text)) for code, text in joined]
         return TokenizedShard(
             batch=batch.bare(),
             size=shard.size,
-            layer=_drop_spans(derive(word, self.layer)),
+            # Spans are twice the size of the words, and nobody asks where these stand.
+            layer=replace(derive(word, self.layer), starts=_NOTHING, ends=_NOTHING),
             counts=np.fromiter(map(len, parts), np.int64, len(parts)),
             digests=digests,
             beside={n: [d.meta.get(n) for d in batch.documents] for n in self.beside},
@@ -262,6 +268,10 @@ class CorpusEstimate:
     texts: int
     words: int
 
+    def __str__(self) -> str:
+        texts, words = several(self.texts, "text"), several(self.words, "word")
+        return f"about {texts} and {words} (in '{self.name}')"
+
 
 def estimate_corpus(corpus: Corpus, field: str | None, tokenizer: str) -> CorpusEstimate:
     """Look at the first shard; without a field it is `reference`, where the first record has one.
@@ -276,15 +286,10 @@ def estimate_corpus(corpus: Corpus, field: str | None, tokenizer: str) -> Corpus
         if field is None and REFERENCE in documents[0].meta:
             field = REFERENCE
         work = ShardTokenizer(field, "word", tokenizer, skip=True)
-        some = replace(lenient, records=partial(enumerate, documents[:_LOOKED_AT]))
-        piece = work(some)
+        piece = work(replace(lenient, records=partial(enumerate, documents[:_LOOKED_AT])))
         times = corpus.size / max(1, shard.size) * len(documents) / max(1, len(piece.counts))
-        return CorpusEstimate(
-            field,
-            field or shard.fields.text,
-            round(times * len(piece.counts)),
-            round(times * len(piece.layer.ids)),
-        )
+        texts, words = (round(times * len(some)) for some in (piece.counts, piece.layer.ids))
+        return CorpusEstimate(field, field or shard.fields.text, texts, words)
     return CorpusEstimate(field, field or "text", 0, 0)
 
 
@@ -317,24 +322,14 @@ def read_corpus(
     The work gives a `Piece`, or something to load it from. Columns longer than `limit` bytes are
     kept in a file in the folder.
     """
-    ids = GrowableArray(np.int32, limit, folder)
-    part_ends, counts = (
-        GrowableArray(np.int64, limit, folder),
-        GrowableArray(np.int64, limit, folder),
-    )
+    words, folded = (JoinedWords({}, limit, folder) for _ in range(2))
+    counts = GrowableArray(np.int64, limit, folder)
     sentence_ends: list[Offsets] = []
     beside: dict[str, list[Any]] = {}
     shards: list[int] = []
-    numbers: dict[str, int] = {}
     digests: list[bytes] = []
     lines: list[NDArray[np.int64]] = []
-    folded_ids, folded_ends = (
-        GrowableArray(np.int32, limit, folder),
-        GrowableArray(np.int64, limit, folder),
-    )
-    folded_numbers: dict[str, int] = {}
-    folded = 0
-    fingerprint, problems, items = Fingerprint(), Problems(), 0
+    fingerprint, problems = Fingerprint(), Problems()
     known = UniqueIds(corpus) if unique else None
     labels: list[str] = []
     with reporter.stage("reading", corpus.size, unit="B") as advance:
@@ -346,25 +341,22 @@ def read_corpus(
             lines.append(np.array(batch.lines, np.int64))
             labels += [batch.label] * len(batch.lines)
             piece = keep_texts(piece, np.isin(piece.batch.lines, batch.lines))
-            ids.append(renumber_words(piece.layer, numbers))
-            part_ends.append(piece.layer.text_ends + items)
-            counts.append(piece.counts)
             if piece.layer.sentence_ends is not None:
-                sentence_ends.append(piece.layer.sentence_ends + items)
+                sentence_ends.append(piece.layer.sentence_ends + words.count)
+            words.add(piece.layer)
+            counts.append(piece.counts)
             if piece.folded is not None:
-                folded_ids.append(renumber_words(piece.folded, folded_numbers))
-                folded_ends.append(piece.folded.text_ends + folded)
-                folded += len(piece.folded.ids)
+                folded.add(piece.folded)
             for name, values in piece.beside.items():
                 beside.setdefault(name, []).extend(values)
-            items += int(piece.layer.text_ends[-1]) if len(piece.layer.text_ends) else 0
             digests.append(b"".join(piece.digests))
             fingerprint.add(piece.digests)
             advance(piece.size)
+    ids, part_ends = words.finish()
     return TokenizedCorpus(
-        ids=ids.finish(),
-        vocabulary=tuple(numbers),
-        part_ends=part_ends.finish(),
+        ids=ids,
+        vocabulary=tuple(words.numbers),
+        part_ends=part_ends,
         last_parts=np.cumsum(counts.finish()),
         keys=np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)[:, 0].astype(np.uint64),
         lines=tuple(lines),
@@ -374,18 +366,34 @@ def read_corpus(
         labels=labels,
         sentence_ends=np.concatenate(sentence_ends) if sentence_ends else None,
         parts=shards,
-        folded=FoldedWords(
-            folded_ids.finish(), tuple(folded_numbers), folded_ends.finish(), _NO_PLACES
-        )
-        if folded_numbers
-        else None,
+        folded=folded.as_folded() if folded.numbers else None,
     )
 
 
-def renumber_words(words: Layer | FoldedWords, numbers: dict[str, int]) -> Ids:
-    """The words by the numbers that they have, or get now."""
-    table = [numbers.setdefault(entry, len(numbers)) for entry in words.vocabulary]
-    return np.array(table, np.int32)[words.ids] if table else words.ids
+class JoinedWords:
+    """The words of pieces one after another, by the numbers that they have, or get now."""
+
+    def __init__(
+        self, numbers: dict[str, int], limit: int = LIMIT, folder: Path | None = None
+    ) -> None:
+        self.numbers, self.count = numbers, 0
+        self._ids = GrowableArray(np.int32, limit, folder)
+        self._ends = GrowableArray(np.int64, limit, folder)
+
+    def add(self, words: Layer | FoldedWords) -> None:
+        numbers = self.numbers
+        table = [numbers.setdefault(entry, len(numbers)) for entry in words.vocabulary]
+        self._ids.append(np.array(table, np.int32)[words.ids] if table else words.ids)
+        self._ends.append(words.text_ends + self.count)
+        self.count += len(words.ids)
+
+    def finish(self) -> tuple[Ids, Offsets]:
+        """All words, and where each text ends."""
+        return self._ids.finish(), self._ends.finish()
+
+    def as_folded(self) -> FoldedWords:
+        ids, ends = self.finish()
+        return FoldedWords(ids, tuple(self.numbers), ends, _NO_PLACES)
 
 
 def corpus_fingerprint(corpus: Corpus, engine: Engine) -> str:
@@ -432,13 +440,8 @@ def _select_texts(words: FoldedWords, chosen: NDArray[np.bool_]) -> FoldedWords:
     return FoldedWords(ids, words.vocabulary, np.cumsum(lengths[chosen]), _NO_PLACES)
 
 
-def _drop_spans(layer: Layer) -> Layer:
-    # Twice the size of the words, and nobody asks where they stand.
-    nothing = np.empty(0, np.int32)
-    return replace(layer, starts=nothing, ends=nothing)
-
-
 _DIGEST = 16
+_DAMAGED = (InputError, BadZipFile, ValueError, TypeError, KeyError, OSError, EOFError)
 
 
 def part_identity(part: Part) -> list[Any]:
@@ -462,15 +465,7 @@ class StoredShard:
             with open_regular(self.path) as file, np.load(file, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             return self._piece(arrays, parse_json(arrays.pop("header").tobytes()))
-        except (
-            InputError,
-            BadZipFile,
-            ValueError,
-            TypeError,
-            KeyError,
-            OSError,
-            EOFError,
-        ) as error:
+        except _DAMAGED as error:
             problem = f"what an interrupted run has kept is damaged ({error})"
             raise InputError(
                 problem, file=self.path, remedy="Remove the file, and run the command again"
@@ -479,7 +474,11 @@ class StoredShard:
     def _piece(self, arrays: dict[str, Any], header: dict[str, Any]) -> TokenizedShard:
         problems = [InputError(problem, **place) for problem, place in header["problems"]]
         lines = arrays["lines"].tolist()
-        nothing, digests = np.empty(0, np.int32), arrays["digests"].tobytes()
+        digests = arrays["digests"].tobytes()
+        folded = None
+        if "folded_ids" in arrays:
+            entries = tuple(header["folded"])
+            folded = FoldedWords(arrays["folded_ids"], entries, arrays["folded_ends"], _NO_PLACES)
         return TokenizedShard(
             batch=Batch(
                 [Document("", "")] * len(lines), header["file"], header["label"], lines, problems
@@ -489,8 +488,8 @@ class StoredShard:
                 header["layer"],
                 arrays["ids"],
                 tuple(header["vocabulary"]),
-                nothing,
-                nothing,
+                _NOTHING,
+                _NOTHING,
                 arrays["text_ends"],
                 arrays.get("sentence_ends"),
             ),
@@ -498,14 +497,7 @@ class StoredShard:
             digests=[digests[i : i + _DIGEST] for i in range(0, len(digests), _DIGEST)],
             beside=header["beside"],
             part=self.part,
-            folded=FoldedWords(
-                arrays["folded_ids"],
-                tuple(header["folded"]),
-                arrays["folded_ends"],
-                np.empty(0, np.int64),
-            )
-            if "folded_ids" in arrays
-            else None,
+            folded=folded,
         )
 
 
@@ -557,8 +549,7 @@ def _pack_shard(piece: TokenizedShard) -> bytes:
     if layer.sentence_ends is not None:
         arrays["sentence_ends"] = layer.sentence_ends
     if piece.folded is not None:
-        arrays["folded_ids"] = piece.folded.ids
-        arrays["folded_ends"] = piece.folded.text_ends
+        arrays |= {"folded_ids": piece.folded.ids, "folded_ends": piece.folded.text_ends}
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, cast
@@ -26,7 +27,7 @@ from rote.core.files import write_atomically
 from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.progress import Reporter
 from rote.corpus import Corpus, Part, Shard, map_shards
-from rote.curate.corpus_reader import document_record, json_line, part_identity
+from rote.curate.corpus_reader import changed_file_error, part_identity, record_line
 from rote.run import Engine
 
 WordSpan = tuple[int, int]
@@ -116,15 +117,9 @@ class WordCutter:
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
-                excerpts[place, number, (first, last)] = Excerpt(
-                    identity,
-                    shard.origin.file,
-                    number,
-                    begin,
-                    end,
-                    _shorten(text[begin:end]),
-                    **text_around(text, begin, end),
-                )
+                shown, around = _shorten(text[begin:end]), text_around(text, begin, end)
+                where = (identity, shard.origin.file, number, begin, end)
+                excerpts[place, number, (first, last)] = Excerpt(*where, shown, **around)
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):
@@ -139,15 +134,6 @@ def text_around(text: str, start: int, end: int) -> dict[str, str]:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-
-
-def changed_file_error(file: str) -> InputError:
-    """What was read first is not what is there."""
-    return InputError(
-        "the file has changed since it was read first",
-        file=file,
-        remedy="Run the command again while nothing writes to it",
-    )
 
 
 def replace_text(record: Any, shard: Shard, text: str) -> Any:
@@ -182,10 +168,7 @@ class FileForm:
 
 
 def _json_lines(records: Sequence[Any]) -> bytes:
-    return b"".join(
-        json_line(document_record(record) if isinstance(record, Document) else record)
-        for record in records
-    )
+    return b"".join(map(record_line, records))
 
 
 def _write_bytes(file: IO[bytes], pieces: Iterator[bytes], _: str) -> None:
@@ -241,16 +224,13 @@ def _record_texts(records: Sequence[Any]) -> list[str]:
     return [r.text if isinstance(r, Document) else r["text"] for r in records]
 
 
-def _write_texts(between: str) -> Callable[[IO[bytes], Iterator[list[str]], str], None]:
-    def write(file: IO[bytes], pieces: Iterator[list[str]], _: str) -> None:
-        first = True
-        for piece in pieces:
-            for text in piece:
-                file.write(("" if first else between).encode() + text.encode())
-                first = False
-        file.write(b"\n")
-
-    return write
+def _write_texts(between: bytes, file: IO[bytes], pieces: Iterator[list[str]], _: str) -> None:
+    before = b""
+    for piece in pieces:
+        for text in piece:
+            file.write(before + text.encode())
+            before = between
+    file.write(b"\n")
 
 
 _FORMS = {
@@ -258,8 +238,8 @@ _FORMS = {
     "json": FileForm(_json_lines, _write_array),
     "csv": FileForm(list, _write_table),
     "parquet": FileForm(list, _write_parquet),
-    "line": FileForm(_record_texts, _write_texts("\n")),
-    "paragraph": FileForm(_record_texts, _write_texts("\n\n")),
+    "line": FileForm(_record_texts, partial(_write_texts, b"\n")),
+    "paragraph": FileForm(_record_texts, partial(_write_texts, b"\n\n")),
     "files": FileForm(list, _write_bytes),
 }
 
@@ -331,11 +311,8 @@ def write_corpus(
         forms.append(form)
         names.append(_free_name(name, stems))
     notes = [finished / f"{name}.json" for name in names]
-    finished_files = {
-        number: before
-        for number, (part, note) in enumerate(zip(corpus.parts, notes))
-        if (before := _read_note(note, part))
-    }
+    every = [_read_note(note, part) for note, part in zip(notes, corpus.parts)]
+    finished_files = {number: file for number, file in enumerate(every) if file}
     pending = [number for number in range(len(names)) if number not in finished_files]
     places = [(number, place) for number in pending if extra_for for place in range(shards[number])]
 
@@ -371,7 +348,8 @@ def write_corpus(
             reports: list[Any] = []
             counts: list[int] = []
             place = folder / names[number]
-            _remove_path(place)  # half a file of a run that was killed
+            # Half a file, or folder, of a run that was killed.
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
             _write_file(place, forms[number], contents(position, reports, counts))
             result = finished_files[number] = WrittenFile(names[number], sum(counts), reports)
             note = {"input": part_identity(corpus.parts[number]), "written": asdict(result)}
@@ -390,13 +368,6 @@ def _read_note(note: Path, part: Part) -> WrittenFile | None:
     # As JSON holds it, so that tuples compare.
     fits = record.values.get("input") == as_json(part_identity(part)) and before.file == note.stem
     return before if fits else None
-
-
-def _remove_path(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _write_file(path: Path, form: str, contents: Iterator[Any]) -> None:
@@ -420,9 +391,8 @@ def _choose_form(part: Part, plain: str) -> tuple[str, str]:
     if part.reader == "text":
         return plain, name
     if part.reader in _FORMS and isinstance(part.where, Path):
-        return part.reader, name.removesuffix(".zst").removesuffix(".gz") if (
-            part.reader == "parquet"
-        ) else name
+        packed = part.reader != "parquet"
+        return part.reader, name if packed else name.removesuffix(".zst").removesuffix(".gz")
     return "jsonl", f"{name.split('.')[0]}.jsonl"
 
 

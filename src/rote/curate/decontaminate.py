@@ -11,7 +11,7 @@ first documents of the corpus.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -30,15 +30,8 @@ from rote.core.layer import Ids
 from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Fingerprint, Shard, digest, map_shards
 from rote.corpus.items import Item, ItemPart, fingerprint
+from rote.curate import corpus_writer
 from rote.curate.corpus_reader import corpus_fingerprint, write_lines
-from rote.curate.corpus_writer import (
-    WrittenFile,
-    cut_words,
-    id_and_text,
-    replace_text,
-    text_around,
-    write_corpus,
-)
 from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
 from rote.index.grams import END
 from rote.search import part_matcher
@@ -147,14 +140,11 @@ class ItemMatcher:
         ]
         for other_facts in (False, True):
             some = self._best([match for match in meanings if bool(match.differing) == other_facts])
-            by_document: dict[int, list[ItemMatch]] = {}
+            by_document: dict[int, list[ItemMatch]] = defaultdict(list)
             for match in matches:
-                by_document.setdefault(match.document, []).append(match)
-            matches = matches + [
-                match
-                for match in some
-                if not _overlapping(by_document.get(match.document, ()), match)
-            ]
+                by_document[match.document].append(match)
+            more = [match for match in some if not _overlapping(by_document[match.document], match)]
+            matches = matches + more
         return sorted(matches, key=lambda m: (m.document, m.start, m.part))
 
     def _best(self, matches: Sequence[ItemMatch]) -> list[ItemMatch]:
@@ -166,10 +156,8 @@ class ItemMatcher:
         for _, in_document in groupby(sorted(matches, key=by_document), key=by_document):
             best_parts: list[ItemMatch] = []
             for match in sorted(in_document, key=lambda m: (-m.bits, m.start, m.part)):
-                item = self.items[match.part]
-                if not any(
-                    self.items[rival.part] == item for rival in _overlapping(best_parts, match)
-                ):
+                rivals = {self.items[rival.part] for rival in _overlapping(best_parts, match)}
+                if self.items[match.part] not in rivals:
                     best_parts.append(match)
             best_items: list[ItemMatch] = []
             for match in sorted(best_parts, key=lambda m: (-m.score, m.start, m.part)):
@@ -278,12 +266,9 @@ class ShardMatcher:
         """The records that stay; rows of the ledger, how much was read, and what was wrong."""
         batch = shard.read()
         texts = [document.text for document in batch.documents]
-        by_document: dict[int, list[ItemMatch]] = {}
-        removable: dict[int, list[ItemMatch]] = {}
+        by_document: dict[int, list[ItemMatch]] = defaultdict(list)
         for match in self.matcher.find(texts):
-            by_document.setdefault(match.document, []).append(match)
-            if not match.differing:
-                removable.setdefault(match.document, []).append(match)
+            by_document[match.document].append(match)
         place = {line: number for number, line in enumerate(batch.lines)}
         rows = [
             {
@@ -294,7 +279,7 @@ class ShardMatcher:
                 "start": match.start,
                 "end": match.end,
                 "text": texts[number][match.start : match.end],
-                **text_around(texts[number], match.start, match.end),
+                **corpus_writer.text_around(texts[number], match.start, match.end),
                 **self.matcher.describe(self.items, match),
             }
             for number, matches in by_document.items()
@@ -304,14 +289,14 @@ class ShardMatcher:
         if self.policy != "report":
             for line, record in shard.records():
                 number = place.get(line, -1)
-                matches = removable.get(number, [])
+                matches = [m for m in by_document.get(number, ()) if not m.differing]
                 if number < 0 or (matches and self.policy == "drop"):
                     continue
                 if matches:
-                    text = cut_sentences(id_and_text(record, shard, line)[1], matches)
+                    text = cut_sentences(corpus_writer.id_and_text(record, shard, line)[1], matches)
                     if not text.strip():
                         continue
-                    record = replace_text(record, shard, text)
+                    record = corpus_writer.replace_text(record, shard, text)
                 records.append(record)
         return records, {
             "rows": rows,
@@ -335,7 +320,7 @@ def cut_sentences(text: str, matches: Sequence[ItemMatch]) -> str:
             gone.append((first, last))
         first = last
     for first, last in reversed(gone):
-        text = cut_words(text, starts, ends, first, last)
+        text = corpus_writer.cut_words(text, starts, ends, first, last)
     return text
 
 
@@ -385,9 +370,9 @@ def decontaminate(
     with output.resume(weights) as (partial, finished):
         if policy == "report":
             reports = list(_match_shards(work, corpus, works, reporter))
-            files: list[WrittenFile] = []
+            files: list[corpus_writer.WrittenFile] = []
         else:
-            files = write_corpus(
+            files = corpus_writer.write_corpus(
                 corpus,
                 partial,
                 work,
@@ -449,34 +434,25 @@ def _count_items(
 ) -> list[dict[str, Any]]:
     """Of each task how many items there are, can be judged, and were found; apart from those that
     were found word for word, those in other words, and similar ones with other facts."""
-    by_kind: dict[str, list[dict[str, Any]]] = {VERBATIM: [], REWORDED: [], OTHER_FACTS: []}
+    by_kind: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        by_kind[kind_of_row(row)].append(row)
-    rows = by_kind[VERBATIM]
-    tasks = dict.fromkeys(item.task for item in items)
+        by_kind[row["task"], kind_of_row(row)].append(row)
+
+    def count(some: Iterable[dict[str, Any]]) -> int:
+        return len({row["item"] for row in some})
+
     totals = Counter(item.task for item in items)
     can = Counter(items[number].task for number in judged)
-    return [
-        {
-            "task": task,
-            "items": totals[task],
-            "judged": can[task],
-            "found": len({row["item"] for row in rows if row["task"] == task}),
-            "with_answer": len(
-                {row["item"] for row in rows if row["task"] == task and row["answered"]}
-            ),
-            "documents": len({(r["file"], r["line"]) for r in rows if r["task"] == task}),
-            **(
-                {
-                    kind: len({row["item"] for row in by_kind[kind] if row["task"] == task})
-                    for kind in (REWORDED, OTHER_FACTS)
-                }
-                if meaning
-                else {}
-            ),
-        }
-        for task in tasks
-    ]
+    counted = []
+    for task, total in totals.items():
+        verbatim = by_kind[task, VERBATIM]
+        row = {"task": task, "items": total, "judged": can[task], "found": count(verbatim)}
+        row["with_answer"] = count(row for row in verbatim if row["answered"])
+        row["documents"] = len({(row["file"], row["line"]) for row in verbatim})
+        if meaning:
+            row |= {kind: count(by_kind[task, kind]) for kind in (REWORDED, OTHER_FACTS)}
+        counted.append(row)
+    return counted
 
 
 def kind_of_row(row: Mapping[str, Any]) -> str:

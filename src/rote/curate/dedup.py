@@ -30,7 +30,7 @@ from rote.core.arrays import Array
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import starts_of
-from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, option, unsigned_option
 from rote.core.progress import several as number_of
 from rote.curate.repeated_runs import ONCE, ArrayRoom, number_runs, position_dtype
 from rote.index.grams import END
@@ -88,7 +88,7 @@ class DedupOptions:
         "date); of several rules the first that tells them apart",
         metavar="RULE,...",
     )
-    by: str = option("source", "field that names a text's source", metavar="FIELD", sign=unsigned)
+    by: str = unsigned_option("source", "field that names a text's source", metavar="FIELD")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -163,6 +163,11 @@ class WordNumbers:
     more: NDArray[np.int32]
     starts: Ints
     lengths: Ints
+
+    @classmethod
+    def of(cls, ids: NDArray[np.int32], ends: Ints) -> WordNumbers:
+        """Documents that follow one another and end there."""
+        return cls(ids, np.empty(0, np.int32), starts_of(ends), np.diff(ends, prepend=0))
 
     def document(self, number: int) -> NDArray[np.int32]:
         """The words of a document."""
@@ -245,10 +250,8 @@ def copy_order(texts: DedupTexts, options: DedupOptions) -> Ints:
         if rule.startswith(SOURCE):
             preferred = rule.removeprefix(SOURCE)
             if preferred not in sources:
-                raise OptionError(
-                    f"--keep {rule}: no such source; there are "
-                    f"{', '.join(sorted(set(sources))[:20])}"
-                )
+                there = ", ".join(sorted(set(sources))[:20])
+                raise OptionError(f"--keep {rule}: no such source; there are {there}")
             keys.append([name != preferred for name in sources])
         elif rule.startswith(NEWEST):
             values = texts.ages or ()
@@ -347,9 +350,8 @@ def _find_alike(
     stream = DocumentStream(compared, order, room)
     numbers, kinds = _number_stream(stream, options.shingle, room, threads)
     runs, frequency = room.array(len(numbers), numbers.dtype), room.array(kinds, np.int64)
-    last, sizes = _distinct_runs(
-        stream.starts, stream.ends, numbers, options.shingle, runs, frequency
-    )
+    places = stream.starts, stream.ends
+    last, sizes = _distinct_runs(*places, numbers, options.shingle, runs, frequency)
     rarest = _prefix_sizes(last, sizes, options.near)
     heads = room.array(kinds, np.int64, -1)
     links, owners = (room.array(int(rarest.sum()), np.int64) for _ in range(2))
@@ -401,16 +403,9 @@ def _find_paraphrases(
         if alike[ranks[later]] >= 0 or alike[ranks[earlier]] >= 0:
             continue
         if differing := compare_facts(facts[later], facts[earlier]):
-            similar_pairs.setdefault(
-                later,
-                OtherFacts(
-                    int(documents[later]),
-                    int(documents[earlier]),
-                    float(similarity),
-                    float(probability),
-                    differing,
-                ),
-            )
+            places = int(documents[later]), int(documents[earlier])
+            chances = float(similarity), float(probability)
+            similar_pairs.setdefault(later, OtherFacts(*places, *chances, differing))
             continue
         alike[ranks[later]], similar[ranks[later]] = ranks[earlier], similarity
         p[ranks[later]] = probability
@@ -448,11 +443,8 @@ def _find_cuts(
     copy_text = np.where(copy >= 0, np.searchsorted(stream.ends, copy, "left"), 0)
     here, there = stream.starts[document], stream.starts[copy_text]
     cuts = np.empty(len(listed), CUTS)
-    cuts["document"], cuts["start"], cuts["end"] = (
-        stream.order[document],
-        starts - here,
-        ends - here,
-    )
+    cuts["document"], cuts["start"] = stream.order[document], starts - here
+    cuts["end"] = ends - here
     cuts["kept"] = np.where(copy >= 0, stream.order[copy_text], copy)
     cuts["kept_start"] = np.where(copy >= 0, copy - there, 0)
     return cuts[np.lexsort((cuts["start"], cuts["document"]))]
@@ -487,15 +479,11 @@ def _top_passages(
     wanted, counts = room.array(kinds, np.int8, -1), np.zeros(len(spans), np.int64)
     wanted[[number for number, _, _ in spans]] = np.arange(len(spans))
     _count_documents(stream.starts, stream.ends, numbers, wanted, counts)
-    return [
-        RepeatedPassage(
-            " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist()),
-            end - start,
-            int(times[number]),
-            int(counts[place]),
-        )
-        for place, (number, start, end) in enumerate(spans)
-    ]
+    passages = []
+    for (number, start, end), documents in zip(spans, counts.tolist()):
+        text = " ".join(vocabulary[word - 1] for word in stream.ids[start:end].tolist())
+        passages.append(RepeatedPassage(text, end - start, int(times[number]), documents))
+    return passages
 
 
 def _largest_positions(times: Ints, count: int) -> Ints:
@@ -715,9 +703,8 @@ def _drop_alike(
         if rarest[document] == 0:
             continue
         document_runs = runs[first:end]
-        rare = document_runs[
-            np.argsort(frequency[document_runs], kind="mergesort")[: rarest[document]]
-        ]
+        by_rarity = np.argsort(frequency[document_runs], kind="mergesort")
+        rare = document_runs[by_rarity[: rarest[document]]]
         for number in rare:
             at = heads[number]
             while at >= 0:

@@ -29,31 +29,9 @@ from rote.core.errors import InputError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer, starts_of
 from rote.core.metric import Work
-from rote.core.progress import Reporter, Silent, several
+from rote.core.progress import Reporter, Silent
 from rote.corpus import Corpus, Problems, Shard, map_shards
-from rote.curate.corpus_reader import (
-    CorpusEstimate,
-    ShardCache,
-    ShardTokenizer,
-    TokenizedCorpus,
-    TokenizedShard,
-    corpus_fingerprint,
-    estimate_corpus,
-    other_fields,
-    read_corpus,
-    renumber_words,
-    write_lines,
-)
-from rote.curate.corpus_writer import (
-    EditStage,
-    Excerpts,
-    ShardEdits,
-    WordCutter,
-    WordSpan,
-    changed_file_error,
-    id_and_text,
-    write_corpus,
-)
+from rote.curate import corpus_reader, corpus_writer
 from rote.curate.dedup import (
     DedupOptions,
     DedupTexts,
@@ -64,13 +42,8 @@ from rote.curate.dedup import (
 )
 from rote.curate.output_folder import FolderRun, MadeFolder, list_files, plain_settings
 from rote.curate.repeated_runs import DEFAULT_MEMORY, ArrayRoom
+from rote.search import reference_corpus
 from rote.search.meaning import facts, paraphrases
-from rote.search.reference_corpus import (
-    check_reference_corpus,
-    longest_matches,
-    open_reference_index,
-    reference_signature,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,35 +64,23 @@ class DedupStage:
         np.add.at(words, cuts.document, cuts.end - cuts.start)
         gone = (repetitions.alike >= 0) | ((words > 0) & (words == lengths))
         alike = np.flatnonzero(repetitions.alike >= 0)
-        documents = np.concatenate((alike, repetitions.alike[alike]))
+        similar = [(pair.document, pair.earlier) for pair in repetitions.other_facts]
+        whole = (alike, repetitions.alike[alike], np.array(similar, np.int64).ravel())
+        documents = np.concatenate(whole)
         copied = cuts[cuts.kept >= 0]
-        similar = np.array(
-            [(pair.document, pair.earlier) for pair in repetitions.other_facts], np.int64
-        ).ravel()
-        documents = np.concatenate((documents, similar))
-        quoted = np.concatenate(
-            (
-                np.stack((documents, np.zeros_like(documents), lengths[documents]), 1),
-                np.stack((cuts.document, cuts.start, cuts.end), 1),
-                np.stack(
-                    (
-                        copied.kept,
-                        copied.kept_start,
-                        np.minimum(
-                            copied.kept_start + copied.end - copied.start, lengths[copied.kept]
-                        ),
-                    ),
-                    1,
-                ),
-            )
+        copy_ends = copied.kept_start + copied.end - copied.start
+        columns = (
+            (documents, np.zeros_like(documents), lengths[documents]),
+            (cuts.document, cuts.start, cuts.end),
+            (copied.kept, copied.kept_start, np.minimum(copy_ends, lengths[copied.kept])),
         )
-        return cls(
-            repetitions, lengths, gone, np.unique(quoted[quoted[:, 2] > quoted[:, 1]], axis=0)
-        )
+        quoted = np.concatenate([np.stack(column, 1) for column in columns])
+        quoted = np.unique(quoted[quoted[:, 2] > quoted[:, 1]], axis=0)
+        return cls(repetitions, lengths, gone, quoted)
 
-    def stage(self, first: int, last: int, lines: Ints) -> EditStage:
+    def stage(self, first: int, last: int, lines: Ints) -> corpus_writer.EditStage:
         """What is done to the documents from `first` to `last`, which are at these lines."""
-        cuts: dict[int, list[WordSpan] | None] = {}
+        cuts: dict[int, list[corpus_writer.WordSpan] | None] = {}
         stage_cuts = self.repetitions.cuts[
             slice(*np.searchsorted(self.repetitions.cuts.document, (first, last)))
         ]
@@ -127,11 +88,11 @@ class DedupStage:
             cuts.setdefault(int(lines[cut[0] - first]), []).append((cut[1], cut[2]))  # type: ignore[union-attr]
         for document in np.flatnonzero(self.gone[first:last]).tolist():
             cuts[int(lines[document])] = None
-        quoted: dict[int, list[WordSpan]] = {}
+        quoted: dict[int, list[corpus_writer.WordSpan]] = {}
         rows = self.quoted[slice(*np.searchsorted(self.quoted[:, 0], (first, last)))]
         for document, start, end in rows.tolist():
             quoted.setdefault(int(lines[document - first]), []).append((start, end))
-        return EditStage(cuts, quoted)
+        return corpus_writer.EditStage(cuts, quoted)
 
 
 class DedupPlan:
@@ -153,11 +114,11 @@ class DedupPlan:
         cut = np.unique(repetitions.cuts.document)
         self.changed = cut[~self.stages[-1].gone[cut]]
 
-    def edits(self, part: int, place: int) -> ShardEdits:
+    def edits(self, part: int, place: int) -> corpus_writer.ShardEdits:
         """What is done to a shard."""
         return self._edits(int(self._before[part]) + place)
 
-    def cut_edits(self, number: int) -> tuple[frozenset[int], ShardEdits] | None:
+    def cut_edits(self, number: int) -> tuple[frozenset[int], corpus_writer.ShardEdits] | None:
         """The lines of a shard that the last stage cut, with all that was done to it; nothing if
         there are none."""
         first, last = self._firsts[number : number + 2]
@@ -166,10 +127,10 @@ class DedupPlan:
             return None
         return frozenset(self._lines[number][changed - first].tolist()), self._edits(number)
 
-    def _edits(self, shard: int) -> ShardEdits:
+    def _edits(self, shard: int) -> corpus_writer.ShardEdits:
         first, last = self._firsts[shard : shard + 2].tolist()
         lines = self._lines[shard]
-        return ShardEdits(
+        return corpus_writer.ShardEdits(
             frozenset(lines.tolist()), [each.stage(first, last, lines) for each in self.stages]
         )
 
@@ -241,12 +202,12 @@ class DedupPlan:
 class ShardRecutter:
     """Makes words of what is left of documents that were cut; travels to worker processes."""
 
-    work: ShardTokenizer
-    cutting: WordCutter
+    work: corpus_reader.ShardTokenizer
+    cutting: corpus_writer.WordCutter
 
     def __call__(
-        self, task: tuple[Shard, tuple[frozenset[int], ShardEdits] | None]
-    ) -> TokenizedShard | None:
+        self, task: tuple[Shard, tuple[frozenset[int], corpus_writer.ShardEdits] | None]
+    ) -> corpus_reader.TokenizedShard | None:
         shard, wanted = task
         if wanted is None:
             return None
@@ -255,10 +216,9 @@ class ShardRecutter:
             if number in lines and not isinstance(record, InputError):
                 text, _ = self.cutting.edited(shard, number, record, edits)
                 assert text is not None
-                meta = other_fields(record) if isinstance(record, Document) else {}
-                documents.append(
-                    (number, Document(id_and_text(record, shard, number)[0], text, meta))
-                )
+                meta = corpus_reader.other_fields(record) if isinstance(record, Document) else {}
+                identity, _ = corpus_writer.id_and_text(record, shard, number)
+                documents.append((number, Document(identity, text, meta)))
         return self.work(replace(shard, records=partial(list, documents)))
 
 
@@ -267,12 +227,12 @@ def _texts_at(task: tuple[Shard, NDArray[np.int64]]) -> list[str]:
     shard, lines = task
     wanted = set(lines.tolist())
     texts = [
-        id_and_text(record, shard, number)[1]
+        corpus_writer.id_and_text(record, shard, number)[1]
         for number, record in (shard.records() if wanted else ())
         if number in wanted and not isinstance(record, InputError)
     ]
     if len(texts) != len(wanted):
-        raise changed_file_error(shard.origin.file)
+        raise corpus_reader.changed_file_error(shard.origin.file)
     return texts
 
 
@@ -288,7 +248,7 @@ class ExcerptStore:
             "primary key (stage, part, place, line, first, last)) without rowid"
         )
 
-    def add(self, part: int, place: int, excerpts: Excerpts) -> None:
+    def add(self, part: int, place: int, excerpts: corpus_writer.Excerpts) -> None:
         """Store the excerpts of a shard."""
         rows = [
             (stage, part, place, line, *words, json.dumps(asdict(excerpt)))
@@ -302,7 +262,7 @@ class ExcerptStore:
             self._database.execute("commit")
 
     def find(
-        self, stage: int, part: int, place: int, line: int, words: WordSpan
+        self, stage: int, part: int, place: int, line: int, words: corpus_writer.WordSpan
     ) -> dict[str, Any] | None:
         """Id, file, line, characters and text of some words."""
         row = self._database.execute(
@@ -358,34 +318,37 @@ def dedup(
     works = Work(jobs=jobs, engine=run.get(engine, jobs))
     tokenizer = words.get(options.tokenizer)
     if against is not None:
-        check_reference_corpus(against, (options.layer,), tokenizer.signature)
+        reference_corpus.check_reference_corpus(against, (options.layer,), tokenizer.signature)
     folded = f"{folded_words.VERSION} of {words.get().signature}"
     settings = plain_settings(
         options,
         tokenizer=tokenizer.signature,
         shingles=folded if options.folds else options.layer,
-        corpus=reference_signature(against),
+        corpus=reference_corpus.reference_signature(against),
         meaning=_meaning_signature() if options.meaning else None,
     )
     output = FolderRun(folder, _MADE_BY, settings, _FIELDS)
     if (before := output.earlier()) is not None:
-        return output.reuse(before, corpus_fingerprint(corpus, works.engine), Problems())
-    reporter.say(
-        _describe_effort(
-            estimate_corpus(corpus, None, options.tokenizer), memory, works.engine.jobs
+        return output.reuse(
+            before, corpus_reader.corpus_fingerprint(corpus, works.engine), Problems()
         )
-    )
-    index = None if against is None else open_reference_index(against, (options.layer,), reporter)
+    estimate = corpus_reader.estimate_corpus(corpus, None, options.tokenizer)
+    reporter.say(_describe_effort(estimate, memory, works.engine.jobs))
+    index = None
+    if against is not None:
+        index = reference_corpus.open_reference_index(against, (options.layer,), reporter)
     with output.resume() as (partial, notes):
         room = ArrayRoom(memory, notes)
         beside = (options.by, *((options.newest,) if options.newest else ()))
         skip, sentences = corpus.options.on_error == "skip", options.cut == "sentence"
-        work = ShardTokenizer(
+        work = corpus_reader.ShardTokenizer(
             None, options.layer, options.tokenizer, skip, beside, sentences, options.folds
         )
-        texts_read = read_corpus(
+        texts_read = corpus_reader.read_corpus(
             corpus,
-            work if works.engine.remote else ShardCache.of(work, corpus, notes / "words"),
+            work
+            if works.engine.remote
+            else corpus_reader.ShardCache.of(work, corpus, notes / "words"),
             engine=works.engine,
             reporter=reporter,
             unique=False,
@@ -401,10 +364,10 @@ def dedup(
         finished.mkdir(exist_ok=True)
         counts: Counter[tuple[str, str, str]] = Counter()
         with closing(ExcerptStore(finished / "excerpts.sqlite")) as excerpts:
-            files = write_corpus(
+            files = corpus_writer.write_corpus(
                 corpus,
                 partial,
-                WordCutter(options.tokenizer),
+                corpus_writer.WordCutter(options.tokenizer),
                 doing="writing",
                 engine=works.engine,
                 reporter=reporter,
@@ -413,11 +376,13 @@ def dedup(
                 shards=plan.shards,
                 keep=excerpts.add,
             )
-            write_lines(
+            corpus_reader.write_lines(
                 partial / LEDGER, _count_rows(plan.ledger(excerpts, finding.sources), counts)
             )
             if options.meaning:
-                write_lines(partial / SIMILAR, plan.similar(excerpts, finding.sources))
+                corpus_reader.write_lines(
+                    partial / SIMILAR, plan.similar(excerpts, finding.sources)
+                )
         content = _describe_content(texts_read, finding.sources, account, counts, len(plan.stages))
         if options.meaning:
             pairs = (stage.repetitions.other_facts for stage in plan.stages)
@@ -431,9 +396,9 @@ class _RepetitionFinder:
     """What goes, stage after stage."""
 
     corpus: Corpus
-    texts_read: TokenizedCorpus
+    texts_read: corpus_reader.TokenizedCorpus
     options: DedupOptions
-    work: ShardTokenizer
+    work: corpus_reader.ShardTokenizer
     index: Any
     works: Work
     room: ArrayRoom
@@ -447,30 +412,21 @@ class _RepetitionFinder:
     def stages(self) -> tuple[DedupPlan, Repetitions]:
         """All that goes, and what the first stage found."""
         texts_read, options = self.texts_read, self.options
-        nothing = np.empty(0, np.int32)
         folded = texts_read.folded
         texts = DedupTexts(
-            words=WordNumbers(texts_read.ids, nothing, texts_read.part_starts, texts_read.words),
-            folded=None
-            if folded is None
-            else WordNumbers(
-                folded.ids,
-                nothing,
-                starts_of(folded.text_ends),
-                np.diff(folded.text_ends, prepend=0),
-            ),
+            words=WordNumbers.of(texts_read.ids, texts_read.part_ends),
+            folded=None if folded is None else WordNumbers.of(folded.ids, folded.text_ends),
             gone=np.zeros(len(texts_read), np.bool_),
             vocabulary=texts_read.vocabulary,
             sources=self.sources,
             ages=texts_read.beside.get(options.newest) if options.newest else None,
             sentence_ends=texts_read.sentence_ends,
+            read=self._read_texts if options.meaning else None,
             elsewhere=self._find_elsewhere(
                 texts_read.ids, texts_read.part_ends, texts_read.vocabulary
             ),
         )
         plan, first = DedupPlan(texts_read.lines, texts_read.parts, len(self.corpus.parts)), None
-        if options.meaning:
-            texts = replace(texts, read=self._read_texts)
         numbers: dict[str, int] = {}
         folded_numbers: dict[str, int] = {}
         while True:
@@ -512,7 +468,7 @@ class _RepetitionFinder:
         folded_numbers: dict[str, int],
     ) -> DedupTexts:
         """The documents as the last stage leaves them."""
-        work = ShardRecutter(self.work, WordCutter(self.options.tokenizer))
+        work = ShardRecutter(self.work, corpus_writer.WordCutter(self.options.tokenizer))
         read_again = map_shards(
             work, self.corpus, self.works.engine, extra=plan.cut_edits, doing="reading texts"
         )
@@ -556,12 +512,10 @@ class _RepetitionFinder:
             last = max(first + 1, int(np.searchsorted(ends, starts[first] + _ASKED, "right")))
             begin, end = int(starts[first]), int(ends[last - 1])
             text_ends = ends[first:last] - begin
-            layer = Layer(
-                self.options.layer, ids[begin:end], vocabulary, nothing, nothing, text_ends
-            )
-            elsewhere[begin:end] = (
-                longest_matches(self.index, layer, self.works) >= self.options.length
-            )
+            name, some = self.options.layer, ids[begin:end]
+            layer = Layer(name, some, vocabulary, nothing, nothing, text_ends)
+            longest = reference_corpus.longest_matches(self.index, layer, self.works)
+            elsewhere[begin:end] = longest >= self.options.length
             first = last
         return elsewhere, np.empty(0, np.uint8)
 
@@ -570,12 +524,10 @@ def _join_shards(
     pieces: Sequence[Layer | FoldedWords], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int32], Ints]:
     """The words of several pieces one after another, and where each document ends."""
-    ids, ends, done = [np.empty(0, np.int32)], [np.empty(0, np.int64)], 0
+    joined = corpus_reader.JoinedWords(numbers)
     for piece in pieces:
-        ids.append(renumber_words(piece, numbers))
-        ends.append(piece.text_ends + done)
-        done += len(piece.ids)
-    return np.concatenate(ids), np.concatenate(ends)
+        joined.add(piece)
+    return joined.finish()
 
 
 def _meaning_signature() -> str:
@@ -592,23 +544,16 @@ def _count_rows(
         yield row
 
 
-def _describe_effort(first: CorpusEstimate, memory: int, jobs: int) -> str:
+def _describe_effort(first: corpus_reader.CorpusEstimate, memory: int, jobs: int) -> str:
     array_bytes = first.words * _MEMORY
     total = _PROCESS * (jobs + (jobs > 1)) + min(array_bytes, memory)
-    rest = (
-        f", {(array_bytes - memory) / 1e9:,.1f} GB of arrays in files"
-        if array_bytes > memory
-        else ""
-    )
-    return (
-        f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
-        f"(in '{first.name}'): about "
-        f"{total / 1e9:,.1f} GB of memory{rest}"
-    )
+    beyond = array_bytes - memory
+    rest = f", {beyond / 1e9:,.1f} GB of arrays in files" if beyond > 0 else ""
+    return f"{first}: about {total / 1e9:,.1f} GB of memory{rest}"
 
 
 def _describe_content(
-    texts_read: TokenizedCorpus,
+    texts_read: corpus_reader.TokenizedCorpus,
     source_of_text: Sequence[str],
     first: Repetitions,
     counts: Mapping[tuple[str, str, str], int],

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.files import check_parent, open_regular
@@ -41,7 +41,6 @@ from rote.models.windows import check_room
 from rote.search.open_models import NamedModel
 
 _SYSTEM, _USER, _PLAIN = "system", "user", "text"
-_ESCAPES = {r"\n": "\n", r"\t": "\t"}
 
 
 def decoding_grid(
@@ -56,21 +55,16 @@ def decoding_grid(
 ) -> list[Decoding]:
     """The settings in the order in which they are given. Greedy decoding draws nothing, so
     settings of draws leave it as it is, and it occurs there once."""
-    for name, values in (
-        ("temperature", temperatures),
-        ("top-p", top_ps),
-        ("top-k", top_ks),
-        ("constraint", constraints),
-    ):
+    for name, values in zip(_VARIED, (temperatures, top_ps, top_ks, constraints)):
         if not values:
-            raise OptionError(f"--{name} names no value")
+            raise OptionError(f"--{name.replace('_', '-')} names no value")
     drawn = any(p < 1 for p in top_ps) or any(top_ks) or any(constraints)
     if drawn and not any(temperatures):
         raise OptionError(
             "--top-p, --top-k and --constraint change draws, and temperature 0 draws nothing: set "
             "one, such as --temperature 1"
         )
-    stops = tuple(_unescape(text) for text in stop)
+    stops = tuple(text.replace(r"\n", "\n").replace(r"\t", "\t") for text in stop)
     by_signature: dict[str, Decoding] = {}
     for temperature, top_p, top_k, constraint in product(temperatures, top_ps, top_ks, constraints):
         if temperature:
@@ -118,12 +112,6 @@ def is_certain(decoding: Decoding) -> bool:
     return not decoding.sampled or decoding.constraint == 1 or decoding.top_k == 1
 
 
-def _unescape(stop: str) -> str:
-    for escape, meant in _ESCAPES.items():
-        stop = stop.replace(escape, meant)
-    return stop
-
-
 Source = Literal["auto", "model", "settings", "both"]
 
 
@@ -148,9 +136,8 @@ class PlannedText:
 
     @property
     def id(self) -> str:
-        return "/".join(
-            (self.request.id, self.model.name, decoding_label(self.decoding), str(self.sample))
-        )
+        label = decoding_label(self.decoding)
+        return f"{self.request.id}/{self.model.name}/{label}/{self.sample}"
 
     def settled(self, signature: str) -> dict[str, Any]:
         """What is in its record whatever the model writes."""
@@ -164,11 +151,7 @@ class PlannedText:
             **self.request.fields,
             "model": self.model.name,
             "signature": signature,
-            "temperature": decoding.temperature,
-            "top_p": decoding.top_p,
-            "top_k": decoding.top_k,
-            "constraint": decoding.constraint,
-            "max_tokens": decoding.max_tokens,
+            **{name: getattr(decoding, name) for name in (*_VARIED, "max_tokens")},
             **({"stop": list(decoding.stop)} if decoding.stop else {}),
             **({} if decoding.beams == 1 else {"beams": decoding.beams}),
             "sample": self.sample,
@@ -239,11 +222,11 @@ class GenerationPlan:
         source, form = self._source(model, decoding), self.forms.get(model.name)
         for request in self.prompts:
             messages = self.conversation(request, form)
-            sent_form = "" if form in (None, MESSAGES) else form if messages else _PLAIN
+            sent_form = "" if form in (None, MESSAGES) else str(form) if messages else _PLAIN
             for sample in range(1, self.times(decoding) + 1):
                 seed = _seed(self.seed, request.id, request.text, decoding_label(decoding), sample)
                 yield PlannedText(
-                    request, model, decoding, sample, seed, source, sent_form or "", messages
+                    request, model, decoding, sample, seed, source, sent_form, messages
                 )
 
     def conversation(self, request: GenerationPrompt, form: str | None) -> tuple[Message, ...]:
@@ -274,11 +257,7 @@ def _seed(*parts: object) -> int:
 
 def describe_difference(line: bytes, wanted: PlannedText, signature: str) -> str | None:
     """None if a line of a file is the record of this text; else what is different."""
-    try:
-        record = parse_json(line)
-    except InputError:
-        record = None
-    if not isinstance(record, dict):
+    if not (record := parse_record(line)):
         return "a line is no record"
     # As it would be written, so that tuples, dates and the like compare.
     settled: Mapping[str, Any] = parse_json(json_line(wanted.settled(signature)))
@@ -379,26 +358,15 @@ class GenerateOptions(OptionSet):
         for name, values in parse_settings(self.vary):
             drawn = {} if any(self.temperature) else {"temperature": (1.0,)}
             grids.append({**settings, **drawn, name: values})
-        by_signature = {
-            decoding.signature: decoding
-            for grid in grids
-            for decoding in decoding_grid(
-                *grid.values(), max_tokens=self.max_tokens, stop=self.stop, beams=self.beams
-            )
-        }
+        fixed: dict[str, Any] = {"stop": self.stop, "beams": self.beams}
+        every = (decoding_grid(*g.values(), max_tokens=self.max_tokens, **fixed) for g in grids)
+        by_signature = {d.signature: d for decodings in every for d in decodings}
         return list(by_signature.values())
 
     def prompts(self) -> PromptOptions:
         about = open_corpus(self.about) if is_given(self.about) else None
-        return PromptOptions(
-            about,
-            self.words,
-            self.reference_words,
-            self.limit,
-            self.sample,
-            self.seed,
-            self.instruction,
-        )
+        words, seed = (self.words, self.reference_words), self.seed
+        return PromptOptions(about, *words, self.limit, self.sample, seed, self.instruction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,16 +381,9 @@ def build_plan(
     prompts: Sequence[GenerationPrompt], models: Sequence[NamedModel], options: GenerateOptions
 ) -> GenerationPlan:
     """Everything that is to be generated."""
-    return GenerationPlan(
-        prompts,
-        models,
-        options.decodings(),
-        options.samples,
-        options.seed,
-        options.source,
-        options.chat,
-        options.system,
-    )
+    decodings, samples, seed = options.decodings(), options.samples, options.seed
+    how = (options.source, options.chat, options.system)
+    return GenerationPlan(prompts, models, decodings, samples, seed, *how)
 
 
 def check_plan(plan: GenerationPlan, models: Mapping[str, Model], path: Path) -> int:
@@ -491,9 +452,8 @@ def generate(
     plan = replace(plan, forms={name: chat_form(model) for name, model in models.items()})
     before = check_plan(plan, models, path)
     for name, form in plan.forms.items():
-        if form not in (None, MESSAGES) and any(
-            plan.conversation(request, form) for request in plan.prompts
-        ):
+        is_chat = any(plan.conversation(request, form) for request in plan.prompts)
+        if form not in (None, MESSAGES) and is_chat:
             reporter.say(f"{name}: prompts go in chat form ({form}); --no-chat sends plain text")
     total = len(plan)
     if path.exists():
@@ -514,12 +474,9 @@ def generate(
                 prompts = [planned.prompt for planned in some]
                 generated = generate_all(model, prompts, decoding, through, count_filtered=False)
                 advance(len(some) - through.advanced)  # those that were answered before
-                write(
-                    b"".join(
-                        json_line(planned.record(model.signature, text))
-                        for planned, text in zip(some, generated)
-                    )
-                )
+                pairs = zip(some, generated)
+                records = [planned.record(model.signature, text) for planned, text in pairs]
+                write(b"".join(map(json_line, records)))
     return GeneratedFile(total, before)
 
 
@@ -565,7 +522,7 @@ def count_lines(path: Path, total: int, check: Check) -> int:
         raise OptionError(f"{path} is a folder: name a file, such as {path / 'texts.jsonl'}")
     if path.exists():
         count = _check_lines(path, total, check)
-        if count < total or _is_cut_off(path):
+        if count < total or path.read_bytes()[-1:] not in (b"", b"\n"):
             raise OptionError(
                 f"{path} holds {count:,} of {total:,} texts, so it is not whole: write to another "
                 "file, or remove it; what was generated is kept and not asked for again"
@@ -591,7 +548,9 @@ def grow_file(path: Path) -> Iterator[Callable[[bytes], None]]:
     partial = partial_path(path)
     refuse_links((partial,))
     with open(partial, "ab") as file:
-        _cut_half_line(partial, file)
+        with open_regular(partial) as reading:
+            # Half a line, of a run that was killed, is written again.
+            file.truncate(sum(len(line) for line in reading if line.endswith(b"\n")))
 
         def write(lines: bytes) -> None:
             file.write(lines)
@@ -616,17 +575,3 @@ def _check_lines(path: Path, total: int, check: Check) -> int:
                 )
             count += 1
     return count
-
-
-def _is_cut_off(path: Path) -> bool:
-    data = path.read_bytes()[-1:]
-    return bool(data) and data != b"\n"
-
-
-def _cut_half_line(path: Path, file: IO[bytes]) -> None:
-    end = 0
-    with open_regular(path) as reading:
-        for line in reading:
-            if line.endswith(b"\n"):
-                end += len(line)
-    file.truncate(end)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Literal
 
@@ -116,10 +117,9 @@ class Subset:
     @property
     def name(self) -> str:
         """What its file is called."""
-        parts = [f"max-{self.limit}", f"seed-{self.seed}"]
-        parts += [self.kind] if self.kind != "limited" else []
-        parts += [str(self.size)] if self.size is not None else []
-        return ".".join([*parts, "jsonl"])
+        kind = f".{self.kind}" if self.kind != "limited" else ""
+        size = f".{self.size}" if self.size is not None else ""
+        return f"max-{self.limit}.seed-{self.seed}{kind}{size}.jsonl"
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self.texts))
@@ -158,9 +158,8 @@ def choose_subsets(
     subsets: list[Subset] = []
     with ThreadPoolExecutor(threads) as pool:
         paper = options.variant == "paper"
-        limited = pool.map(
-            lambda each: limit_texts(counted, keys, each[0], each[1], count_dropped=paper), wanted
-        )
+        walk = partial(limit_texts, counted, keys, count_dropped=paper)
+        limited = pool.map(walk, *zip(*wanted))
         for done, subset in enumerate(limited, 1):
             subsets += _add_comparisons(subset, counted, keys, options)
             progress(done / len(wanted))
@@ -175,7 +174,6 @@ def limit_texts(
     count_dropped: bool = False,
 ) -> Subset:
     """D_theta: one walk through the texts in the order of their ranks."""
-
     order = np.argsort(shuffle_ranks(keys, "walk", seed), kind="stable")
     chosen, blocked = _walk_texts(
         order, counted.grams, counted.ends, len(counted.frequency), limit, count_dropped

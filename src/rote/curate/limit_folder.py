@@ -23,17 +23,10 @@ from rote import run
 from rote.annotate import words
 from rote.core.errors import InputError, OptionError
 from rote.core.layer import Layer, n_gram_starts
-from rote.core.progress import Reporter, Silent, several
+from rote.core.progress import Reporter, Silent, several, share_steps
 from rote.corpus import Corpus, Shard, group_shards, map_shards
-from rote.curate.corpus_reader import (
-    CorpusEstimate,
-    ShardTokenizer,
-    TokenizedCorpus,
-    TokenizedShard,
-    estimate_corpus,
-    read_corpus,
-    read_lines_at,
-)
+from rote.curate import corpus_reader
+from rote.curate.corpus_reader import TokenizedCorpus, TokenizedShard
 from rote.curate.limit import LimitOptions, RepeatedNgrams, Subset, choose_subsets, count_repeats
 from rote.curate.output_folder import FolderRun, MadeFolder, new_folder, plain_settings
 from rote.run import Engine, Shared
@@ -70,18 +63,18 @@ def limit(
     works = run.get(engine, jobs)
     options.check()
     tokenizer = words.get(options.tokenizer)
-    first = estimate_corpus(corpus, options.field, options.tokenizer)
+    first = corpus_reader.estimate_corpus(corpus, options.field, options.tokenizer)
     settings = plain_settings(options, field=first.name, tokenizer=tokenizer.signature)
     output = FolderRun(folder, MADE_BY, settings, FIELDS, "subsets")
     before = output.earlier()
     reporter.say(_describe_effort(first, options, works.jobs))
     skip = corpus.options.on_error == "skip"
-    work = ShardTokenizer(first.field, options.layer, options.tokenizer, skip)
+    work = corpus_reader.ShardTokenizer(first.field, options.layer, options.tokenizer, skip)
     thins = works.remote and before is None
     # How repetitive a text is below all limits matters to one kind of subset alone.
     floor = 1 if options.most_repeated else min(options.max)
     thin = find_frequent(corpus, work, options.n, floor, works, first.words) if thins else work
-    texts_read = read_corpus(corpus, thin, engine=works, reporter=reporter)
+    texts_read = corpus_reader.read_corpus(corpus, thin, engine=works, reporter=reporter)
     if not len(texts_read):
         raise InputError("the input holds no text that can be used")
     if before is not None:
@@ -92,17 +85,17 @@ def limit(
             f"{len(texts_read):,}"
         )
     with reporter.stage("numbering n-grams", 1.0) as advance:
-        counted = count_repeats(texts_read, options.n, min(options.max), _share_progress(advance))
+        counted = count_repeats(texts_read, options.n, min(options.max), share_steps(advance))
     if thins and floor > 1 and counted.everywhere.max() <= floor:
         # No n-gram is over a limit, and the manifest says how often the most frequent one occurs.
         thin = find_frequent(corpus, work, options.n, 1, works, first.words)
-        texts_read = read_corpus(corpus, thin, engine=works, reporter=reporter)
+        texts_read = corpus_reader.read_corpus(corpus, thin, engine=works, reporter=reporter)
         counted = count_repeats(texts_read, options.n, min(options.max))
     if thins:
         counted = add_rare_texts(texts_read, counted)
     with reporter.stage("choosing texts", 1.0) as advance:
         subsets = choose_subsets(
-            counted, texts_read.keys, options, threads=jobs, progress=_share_progress(advance)
+            counted, texts_read.keys, options, threads=jobs, progress=share_steps(advance)
         )
     # As large as their share of the input, unless that is packed.
     size = sum(map(len, subsets)) / len(texts_read) * corpus.size
@@ -113,28 +106,12 @@ def limit(
         return output.finish(partial, content, texts_read.problems)
 
 
-def _describe_effort(first: CorpusEstimate, options: LimitOptions, jobs: int) -> str:
+def _describe_effort(first: corpus_reader.CorpusEstimate, options: LimitOptions, jobs: int) -> str:
     """What it will take, for a person to plan by."""
     walks = len(options.max) * options.seeds
     seconds = first.words * (_READ / jobs + _NUMBERED * options.n + _WALKED * walks / jobs)
     memory = _PROCESS * (jobs + (jobs > 1)) + first.words * _MEMORY
-    return (
-        f"about {several(first.texts, 'text')} and {several(first.words, 'word')} "
-        f"(in '{first.name}'): about "
-        f"{max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
-    )
-
-
-def _share_progress(advance: Any) -> Any:
-    """From shares of the whole to steps."""
-    done = 0.0
-
-    def progress(share: float) -> None:
-        nonlocal done
-        advance(share - done)
-        done = share
-
-    return progress
+    return f"{first}: about {max(1.0, seconds):,.0f} s and {memory / 1e9:,.1f} GB of memory"
 
 
 def _write_subsets(
@@ -155,7 +132,9 @@ def _write_subsets(
 
     with ExitStack() as stack, reporter.stage("writing", corpus.size, unit="B") as advance:
         files = [stack.enter_context((folder / subset.name).open("wb")) for subset in subsets]
-        copied = map_shards(read_lines_at, corpus, engine, extra=wanted, doing="writing lines")
+        copied = map_shards(
+            corpus_reader.read_lines_at, corpus, engine, extra=wanted, doing="writing lines"
+        )
         for place, (size, records) in zip(places, copied):
             here = np.flatnonzero(anywhere[place])
             for subset, file in zip(subsets, files):
@@ -266,7 +245,7 @@ class FrequentHashes:
 class ShardThinner:
     """The work on one shard: its runs of frequent n-grams, as parts of the texts."""
 
-    work: ShardTokenizer
+    work: corpus_reader.ShardTokenizer
     n: int
     frequent: Shared[FrequentHashes]
 
@@ -274,16 +253,17 @@ class ShardThinner:
         piece, frequent = self.work(shard), self.frequent.value
         places, hashes = _hash_ngrams(piece.layer, self.n)
         if frequent.sums.get(shard.number) != _sum_hashes(hashes):
-            raise InputError(
-                "the file has changed since it was read first",
-                file=shard.origin.file,
-                remedy="Run the command again while nothing writes to it",
-            )
+            raise corpus_reader.changed_file_error(shard.origin.file)
         return _thin_shard(piece, places, places[frequent.holds(hashes)], self.n)
 
 
 def find_frequent(
-    corpus: Corpus, work: ShardTokenizer, n: int, least: int, engine: Engine, words: int
+    corpus: Corpus,
+    work: corpus_reader.ShardTokenizer,
+    n: int,
+    least: int,
+    engine: Engine,
+    words: int,
 ) -> ShardThinner:
     """Find the hashes that occur more than `least` times in about so many `words`."""
     # What is wrong with a record is for the second reading to say, in the order of the input.
@@ -320,15 +300,12 @@ def _mark_hashes(several: list[Hashes], sums: dict[int, int]) -> FrequentHashes:
 def add_rare_texts(texts_read: TokenizedCorpus, counted: RepeatedNgrams) -> RepeatedNgrams:
     """With the texts that have n-grams, but none that is frequent."""
     holds = np.array(texts_read.beside[HOLDS], np.int32)
-    return replace(
-        counted,
-        everywhere=np.maximum(counted.everywhere, holds),
-        inside=np.maximum(counted.inside, holds),
-    )
+    everywhere, inside = (np.maximum(n, holds) for n in (counted.everywhere, counted.inside))
+    return replace(counted, everywhere=everywhere, inside=inside)
 
 
 def _count_hashes(
-    work: ShardTokenizer, n: int, width: int, shard: Shard
+    work: corpus_reader.ShardTokenizer, n: int, width: int, shard: Shard
 ) -> Iterator[tuple[int, list[Block]]]:
     """The hashes of a shard by their first `width` bits."""
     lenient = replace(shard, options=replace(shard.options, on_error="skip"))

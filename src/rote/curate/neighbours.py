@@ -104,9 +104,8 @@ class ByIndex:
         neighbours = []
         with reporter.stage("making neighbours", len(texts)) as advance:
             for text in texts:
-                neighbours.append(
-                    _draw_texts(text, self._choices(index, text), self.count, self.seed)
-                )
+                choices = self._choices(index, text)
+                neighbours.append(_draw_texts(text, choices, self.count, self.seed))
                 advance(1)
         return neighbours
 
@@ -114,21 +113,15 @@ class ByIndex:
         """At random places, all words that occur there in the index, drawn by how often."""
         layer = index.layer_of([text])
         items, spans = layer.items(0), layer.spans(0)
-        inner = [
-            place
-            for place in range(1, len(items) - 1)
-            if _WORD.fullmatch(text[slice(*spans[place])])
-        ]
+        inner = range(1, len(items) - 1)
+        inner_words = [at for at in inner if _WORD.fullmatch(text[slice(*spans[at])])]
         random = _text_generator(text, self.seed)
         choices = []
-        for place in random.permutation(inner)[: _TRIES * self.count].astype(int).tolist():
+        for place in random.permutation(inner_words)[: _TRIES * self.count].astype(int).tolist():
             before, word, after = items[place - 1 : place + 2]
-            fitting = [
-                substituteid
-                for substituteid in index.extend((before,)).items
-                if substituteid != word and _WORD.fullmatch(substituteid)
-            ]
-            counts = index.counts([(before, candidateitute, after) for candidateitute in fitting])
+            following = index.extend((before,)).items
+            fitting = [other for other in following if other != word and _WORD.fullmatch(other)]
+            counts = index.counts([(before, other, after) for other in fitting])
             if not counts.sum():
                 continue
             substitute = fitting[int(random.choice(len(fitting), p=counts / counts.sum()))]
@@ -152,14 +145,9 @@ class ByMaskedModel:
                 spans = [match.span() for match in _WORD.finditer(text)]
                 order = _text_generator(text, self.seed).permutation(len(spans))[: self.count]
                 places = [spans[place] for place in order.tolist()]
-                words = self.other_words([text] * len(places), places)
-                neighbours.append(
-                    [
-                        text[:start] + match_case(word, text[start:end]) + text[end:]
-                        for (start, end), word in zip(places, words)
-                        if word
-                    ]
-                )
+                words = zip(places, self.other_words([text] * len(places), places))
+                cased = [(a, b, match_case(word, text[a:b])) for (a, b), word in words if word]
+                neighbours.append([text[:a] + word + text[b:] for a, b, word in cased])
                 advance(1)
         return neighbours
 
@@ -226,10 +214,8 @@ class Masked:
             guesses = logits[row, at[0, 0]].topk(_LOOKED_AT).indices.tolist() if len(at) else []
             guessed_words = (self.tokenizer.decode([guess]).strip() for guess in guesses)
             original = text[first:last].lower()
-            fitting = (
-                word for word in guessed_words if _WORD.fullmatch(word) and word.lower() != original
-            )
-            words.append(next(fitting, ""))
+            others = (word for word in guessed_words if word.lower() != original)
+            words.append(next(filter(_WORD.fullmatch, others), ""))
         return words
 
 

@@ -16,20 +16,12 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
 
+from rote.core import locked_folder
 from rote.core.distribution import version
 from rote.core.errors import OptionError
 from rote.core.files import beside, check_parent, half_of, write_atomically
 from rote.core.json_reader import JsonObject, read_json
-from rote.core.locked_folder import (
-    LOCK,
-    inside,
-    is_abandoned,
-    locked,
-    os_error_messages,
-    refuse_links,
-    remove_halves,
-)
-from rote.core.metric import MOST_JOBS, OptionSet, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, OptionSet, engine_option, unsigned_option
 from rote.core.record import Call, Findings
 
 MANIFEST = "manifest.json"
@@ -41,17 +33,16 @@ class FolderOptions(OptionSet):
     """Where a command that makes a folder puts it, and what works on it."""
 
     SECTION: ClassVar[str] = "Output"
-    output: Path | None = option(
+    output: Path | None = unsigned_option(
         None,
         "The folder; a new one, or one of the same run  [default: rote-COMMAND]",
         short="-o",
         metavar="DIR",
         writes="folder",
-        sign=unsigned,
         common=True,
     )
-    jobs: int = option(
-        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    jobs: int = unsigned_option(
+        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
     )
     engine: str | None = engine_option()
 
@@ -140,12 +131,9 @@ def folder_findings(
     if not result.new:
         call.reporter.say(f"{folder} holds this already: nothing was written")
     manifest = result.manifest
-    return Findings(
-        signed={**manifest["settings"], "texts": manifest["input"]["fingerprint"][:12]},
-        tables=tables,
-        about={"folder": str(folder), "manifest": manifest},
-        **more,
-    )
+    signed = {**manifest["settings"], "texts": manifest["input"]["fingerprint"][:12]}
+    about = {"folder": str(folder), "manifest": manifest}
+    return Findings(signed=signed, tables=tables, about=about, **more)
 
 
 def plain_settings(options: Any, **more: Any) -> dict[str, Any]:
@@ -161,14 +149,14 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = _resolve_link(path)
     check_parent(path)
     for leftover in path.absolute().parent.iterdir():
-        if half_of(leftover.name) == path.name and is_abandoned(leftover):
+        if half_of(leftover.name) == path.name and locked_folder.is_abandoned(leftover):
             shutil.rmtree(leftover)
     partial = beside(path)
     partial.mkdir()
     try:
-        with locked(partial, "rote"):
+        with locked_folder.locked(partial, "rote"):
             yield partial
-            (partial / LOCK).unlink()
+            (partial / locked_folder.LOCK).unlink()
         os.rename(partial, path)  # an empty folder there is replaced, a full one refused
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
@@ -183,14 +171,14 @@ def resumed_folder(path: Path, key: str, command: str) -> Iterator[tuple[Path, P
     check_parent(path)
     partial = path.with_name(f".{path.name}.{key}.partial")
     content, notes, over = partial / "made", partial / "finished", partial / "over"
-    with os_error_messages(partial, "the folder"):
-        refuse_links((partial, *inside(partial)))
+    with locked_folder.os_error_messages(partial, "the folder"):
+        locked_folder.refuse_links((partial, *locked_folder.inside(partial)))
         for folder in (content, notes):
             folder.mkdir(parents=True, exist_ok=True)
-        with locked(partial, command):
+        with locked_folder.locked(partial, command):
             shutil.rmtree(over, ignore_errors=True)
             for folder in (content, notes):
-                remove_halves(folder, lambda _: True)
+                locked_folder.remove_halves(folder, lambda _: True)
             try:
                 yield content, notes
             except BaseException:
@@ -210,10 +198,8 @@ def _resolve_link(path: Path) -> Path:
 
 def list_files(folder: Path, texts: Mapping[str, int]) -> list[dict[str, Any]]:
     """The files of a folder as a manifest lists them, by name with how many texts each holds."""
-    return [
-        {"file": name, "texts": count, "bytes": bytes_of(folder / name)}
-        for name, count in texts.items()
-    ]
+    pairs = texts.items()
+    return [{"file": n, "texts": count, "bytes": bytes_of(folder / n)} for n, count in pairs]
 
 
 def read_manifest(

@@ -89,17 +89,11 @@ def read_pairs(corpus: Corpus, options: PairOptions, reporter: Reporter) -> list
                     if skip:
                         skipped += 1
                         continue
-                    remedy = "Choose another field with --reference-field, or --on-error skip"
-                    raise InputError(
-                        error.problem,
-                        file=batch.file,
-                        line=batch.lines[number],
-                        field=options.reference_field,
-                        remedy=remedy,
-                    ) from None
-                pairs.append(
-                    TrainingPair(document.id, document.text, reference, other_fields(document))
-                )
+                    error.file, error.line = batch.file, batch.lines[number]
+                    error.remedy = "Choose another field with --reference-field, or --on-error skip"
+                    raise
+                fields = other_fields(document)
+                pairs.append(TrainingPair(document.id, document.text, reference, fields))
                 names.append(str(document.meta.get("doc_id", document.id)))
             advance(shard.size)
     if skipped:

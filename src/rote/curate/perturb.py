@@ -18,20 +18,9 @@ from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter, Silent, several
 from rote.corpus.items import Item, ItemRecord
-from rote.curate.synonyms import lexicons, senses
+from rote.curate.synonyms import lexicons, replacement, senses
 from rote.curate.synonyms.lexicons import Sense, SynonymLexicon
-from rote.curate.synonyms.replacement import (
-    TARGET,
-    ChosenLemma,
-    Replacement,
-    Variant,
-    draw_lemma,
-    fitting_lemmas,
-    keep_distinct,
-    mark_bound_words,
-    replace_words,
-    target_forms,
-)
+from rote.curate.synonyms.replacement import ChosenLemma, Replacement, Variant
 from rote.curate.synonyms.senses import ModelChooser, SenseQuestion
 from rote.curate.synonyms.words import CONTEXT, LAYERS, OPTIONS, Key, Word, WordFinder
 from rote.models.options import ModelOptions
@@ -148,16 +137,18 @@ def perturb(
             if not lemmas:
                 unreplaced[why] += 1
                 continue
-            choice = draw_lemma(lemmas, sense, answers[at], word, item, seed=options.seed)
+            choice = replacement.draw_lemma(
+                lemmas, sense, answers[at], word, item, seed=options.seed
+            )
             if choice.lemma.lower() == word.lemma.lower():
                 unreplaced[_ITSELF] += 1
-            elif choice.lemma.lower() in target_forms(item):
-                unreplaced[TARGET] += 1  # it would give the answer away
+            elif choice.lemma.lower() in replacement.target_forms(item):
+                unreplaced[replacement.TARGET] += 1  # it would give the answer away
             else:
                 chosen.append((word, choice))
-        distinct = keep_distinct(item, chosen)
+        distinct = replacement.keep_distinct(item, chosen)
         unreplaced.update([_SAME] * (len(chosen) - len(distinct)))
-        new, log = replace_words(item, distinct)
+        new, log = replacement.replace_words(item, distinct)
         result.items.append(new)
         result.replacements.extend(log)
     return result
@@ -169,7 +160,7 @@ def _candidate_lemmas(
     """What one is drawn from for a word, wherever it occurs, or why there is nothing to draw."""
     others = sense.others(words[0].lemma)
     if variant == "careful" and others:
-        return fitting_lemmas(words, sense, lexicon)
+        return replacement.fitting_lemmas(words, sense, lexicon)
     if variant == "paper" and len(sense.usable) > 1:
         return sense.usable, ""
     return (others, "") if others and variant == "exact" else ((), _ALONE)
@@ -192,7 +183,9 @@ def _find_words(
             firsts = accumulate((len(item.options) for item in some), initial=0)
             for item, first in zip(some, firsts):
                 words, standing = finder.words(item, annotation, first)
-                item_words.append(mark_bound_words(item, words, standing, careful=careful))
+                item_words.append(
+                    replacement.mark_bound_words(item, words, standing, careful=careful)
+                )
             advance(len(some))
     return item_words, annotator.signature
 
@@ -204,9 +197,7 @@ def _ask_sense(
     around = dict.fromkeys(lemma for each in words if each.key == word.key for lemma in each.around)
     around.pop(word.lemma, None)
     number = int(word.field.partition(".")[2] or 0) if word.field.startswith(OPTIONS) else 0
-    before = 0
-    if word.field != CONTEXT:
-        before = len(item.context)
+    before = len(item.context) if word.field != CONTEXT else 0
     if not word.field.startswith((CONTEXT, OPTIONS)):
         before += len(item.options[0])
     return SenseQuestion(
@@ -257,21 +248,14 @@ def match_items(originals: Sequence[Item], others: Sequence[Item]) -> list[Item]
         others = [replace(item, task=next(iter(tasks))) for item in others]
     by_key = {(item.task, item.id): item for item in others}
     wanted = {(item.task, item.id): item for item in originals}
-    problems = [
-        f"{task} {id} is not among the perturbed" for task, id in wanted if (task, id) not in by_key
-    ]
-    problems += [
-        f"{task} {id} is not among the originals" for task, id in by_key if (task, id) not in wanted
-    ]
-    for key, item in wanted.items():
-        counterpart = by_key.get(key)
-        if counterpart is None:
-            continue
-        name = " ".join(key)
+    missing, more = ([k for k in a if k not in b] for a, b in ((wanted, by_key), (by_key, wanted)))
+    problems = [f"{task} {id} is not among the perturbed" for task, id in missing]
+    problems += [f"{task} {id} is not among the originals" for task, id in more]
+    for key in (key for key in wanted if key in by_key):
+        name, item, counterpart = " ".join(key), wanted[key], by_key[key]
         if len(counterpart.options) != len(item.options):
-            problems.append(
-                f"{name} has {several(len(counterpart.options), 'option')}, not {len(item.options)}"
-            )
+            options = several(len(counterpart.options), "option")
+            problems.append(f"{name} has {options}, not {len(item.options)}")
         elif counterpart.answer != item.answer:
             problems.append(f"{name} has another right answer")
     if problems:
@@ -304,16 +288,13 @@ def rewrite_record(record: ItemRecord, item: Item, answered: Iterable[str] = ())
     texts = _FORMS[record.form](record.fields, item)
     if record.form == _LOGS:
         return texts
-    missing = set(answered)
-    return {
-        **{name: value for name, value in record.fields.items() if name not in missing},
-        **texts,
-    }
+    stale = set(answered)
+    return {k: v for k, v in record.fields.items() if k not in stale} | texts
 
 
-def _trailing_spaces(text: str) -> str:
-    """The spaces that a reader takes away."""
-    return text[len(text.rstrip()) :]
+def _context_like(text: str, item: Item) -> str:
+    """The context without its space, but with the spaces of the text that a reader takes away."""
+    return item.context[:-1] + text[len(text.rstrip()) :]
 
 
 def _name_options(item: Item, *names: str) -> dict[str, Any]:
@@ -334,12 +315,12 @@ _FORMS: dict[str, Callable[[Fields, Item], dict[str, Any]]] = {
     "blimp": lambda fields, item: _name_options(item, "sentence_good", "sentence_bad"),
     "choices": _plain_choices,
     "copa": lambda fields, item: {
-        "premise": item.context[:-1] + _trailing_spaces(fields["premise"]),
+        "premise": _context_like(fields["premise"], item),
         **_name_options(item, "choice1", "choice2"),
     },
     "lambada": lambda fields, item: {"context": item.context[:-1], **_name_options(item, "target")},
     "piqa": lambda fields, item: {
-        "goal": item.context[:-1] + _trailing_spaces(fields["goal"]),
+        "goal": _context_like(fields["goal"], item),
         **_name_options(item, "sol1", "sol2"),
     },
     "winogrande": lambda fields, item: {

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -127,16 +127,11 @@ def gather_prompts(
     """The prompts of everything that was named, in order, each once; or prompts as they are."""
     prompts = GatheredPrompts()
     if _are_names(inputs):
-        requests = [
-            request
-            for name in inputs
-            for request in _prompts_named(str(name), options, read, prompts)
-        ]
+        named = (_prompts_named(str(name), options, read, prompts) for name in inputs)
+        requests = list(chain.from_iterable(named))
     else:
         corpus = open_corpus([*inputs], read, called="prompts")
-        requests = [
-            _whole_prompt(document) for document in _read_documents(corpus, options, prompts)
-        ]
+        requests = list(map(_whole_prompt, _read_documents(corpus, options, prompts)))
     if options.about:
         requests = list(_cross_with_texts(requests, options, prompts))
     different: dict[tuple[Any, ...], GenerationPrompt] = {}
@@ -189,21 +184,17 @@ def _prompts_named(
         raise OptionError(f"{name} of which texts? {name}FILE")
     elif name.startswith((PREFIX, SAMPLE)):
         kind, _, file = name.partition(":")
-        for document in _read_documents(_open_file(file, read), options, prompts):
+        corpus = open_corpus([Path(file)], read)
+        for document in _read_documents(corpus, options, prompts):
             first = _random_word(document, options) if f"{kind}:" == SAMPLE else 0
             if (request := _prefix_prompt(document, options, first)) is not None:
                 yield request
             else:
-                prompts.left_out[
-                    f"a text of at most {several(options.words, 'word')} has no continuation"
-                ] += 1
+                short = f"a text of at most {several(options.words, 'word')}"
+                prompts.left_out[f"{short} has no continuation"] += 1
     else:
-        for document in _read_documents(_open_file(name, read), options, prompts):
-            yield _whole_prompt(document)
-
-
-def _open_file(name: str, read: ReadOptions) -> Corpus:
-    return open_corpus([Path(name)], read)
+        corpus = open_corpus([Path(name)], read)
+        yield from map(_whole_prompt, _read_documents(corpus, options, prompts))
 
 
 def _read_documents(
@@ -213,12 +204,9 @@ def _read_documents(
     first = next(iter(corpus.shards()), None)
     summarized = first is not None and first.fields.text == _DOCUMENT
     for document in _select_documents(corpus, options):
-        # Measures of summaries want it by its name.
-        yield (
-            replace(document, meta={**document.meta, _DOCUMENT: document.text})
-            if summarized
-            else document
-        )
+        if summarized:  # measures of summaries want it by its name
+            document = replace(document, meta={**document.meta, _DOCUMENT: document.text})
+        yield document
     prompts.remarks += corpus.problems.listed()
 
 
@@ -254,8 +242,8 @@ def _whole_prompt(document: Document) -> GenerationPrompt:
     prompt = document.meta.get("prompt")
     if isinstance(prompt, str):
         fields.setdefault("reference", document.text)
-        return GenerationPrompt(document.id, _doc_id(document), prompt, fields)
-    return GenerationPrompt(document.id, _doc_id(document), document.text, fields)
+    text = prompt if isinstance(prompt, str) else document.text
+    return GenerationPrompt(document.id, _doc_id(document), text, fields)
 
 
 def _conversation_prompt(document: Document, fields: dict[str, Any]) -> GenerationPrompt:
@@ -311,9 +299,7 @@ def _cross_with_texts(
         about = _doc_id(document)
         for request in requests:
             carried = _carried_fields(document)
-            before = options.instruction == "before" or (
-                options.instruction == "auto" and request.before
-            )
+            before = {"before": True, "after": False}.get(options.instruction, request.before)
             text, turns = document.text, request.messages
             if "messages" in document.meta:
                 conversation = _conversation_prompt(document, carried)
@@ -329,8 +315,7 @@ def _cross_with_texts(
 
 
 def _join(instruction: str, text: str, before: bool) -> str:
-    parts = (instruction, text) if before else (text, instruction)
-    return "\n\n".join(parts)
+    return f"{instruction}\n\n{text}" if before else f"{text}\n\n{instruction}"
 
 
 def _doc_id(document: Document) -> str:

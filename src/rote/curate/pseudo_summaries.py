@@ -146,12 +146,8 @@ def summarize_shard(shard: Shard) -> SummarizedShard:
 def _record(document: Document, pair: SummaryPair) -> dict[str, Any]:
     """The summary is the text, so that every measure reads it, and a reference for what a model
     makes of the document."""
-    pair_fields = {
-        TEXT: pair.summary,
-        DOCUMENT: pair.document,
-        REFERENCE: pair.summary,
-        SCORE: pair.score,
-    }
+    texts = {TEXT: pair.summary, DOCUMENT: pair.document, REFERENCE: pair.summary}
+    pair_fields = {**texts, SCORE: pair.score}
     return {"id": document.id, **pair_fields, **other_fields(document), **pair_fields}
 
 

@@ -79,8 +79,10 @@ def score_draws(
     """How likely the model is to write each continuation when it draws by `decoding`."""
     plain = decoding.temperature == 1 and decoding.top_p == 1 and not decoding.top_k
     if not decoding.sampled:
+        # Greedy decoding takes the likeliest token and no other.
         return [
-            _greedy_scores(scored) for scored in score_all(model, wanted, reporter, title=title)
+            replace(scored, logprobs=np.where(scored.greedy, 0.0, -np.inf))
+            for scored in score_all(model, wanted, reporter, title=title)
         ]
     if not isinstance(model, Drawing):
         if plain and not decoding.constraint:
@@ -100,11 +102,6 @@ def score_draws(
         _scored_from_bytes,
     )
     return _ask_model(model, wanted, way, reporter)
-
-
-def _greedy_scores(scored: Scored) -> Scored:
-    """Greedy decoding takes the likeliest token and no other."""
-    return replace(scored, logprobs=np.where(scored.greedy, 0.0, -np.inf))
 
 
 def generate_all(
@@ -174,22 +171,16 @@ def _ask_model(
         if answers and unanswered:
             reporter.say(f"{way.title}: {len(answers):,} of {len(questions):,} were done before")
         if unanswered:
-            names, pending = (
-                [name for name, _ in unanswered],
-                [question for _, question in unanswered],
-            )
+            names, pending = zip(*unanswered)
             lengths = [way.length(question) for question in pending]
             if isinstance(model, Charging):
                 model.about_to(len(unanswered), sum(lengths), len(unanswered) * way.max_tokens)
             lengths = [length + way.max_tokens for length in lengths]
             with reporter.stage(way.title, len(unanswered), "texts") as advance:
-                for places, replies in _answer_batches(
-                    way.ask, pending, lengths, model.batch, reporter
-                ):
+                answered = _answer_batches(way.ask, pending, lengths, model.batch, reporter)
+                for places, replies in answered:
                     batch_keys = [names[place] for place in places]
-                    cache.write(
-                        (name, way.to_bytes(reply)) for name, reply in zip(batch_keys, replies)
-                    )
+                    cache.write(zip(batch_keys, map(way.to_bytes, replies)))
                     answers.update(zip(batch_keys, replies))
                     advance(len(places))
     return [answers[name] for name in keys]
@@ -224,10 +215,8 @@ def _answer_batches(
                 break
             except RoteError as error:
                 if error.answered:
-                    yield (
-                        [places[number] for number in error.answered],
-                        list(error.answered.values()),
-                    )
+                    answered = [places[number] for number in error.answered]
+                    yield answered, list(error.answered.values())
                 raise
             if len(replies) != len(places):
                 raise RoteError(f"{len(places)} texts were asked for and {len(replies)} answered")

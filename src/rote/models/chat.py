@@ -58,13 +58,8 @@ class ChatTemplate:
         turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
             with CollectorPaused():
-                return _compile(self.source).render(
-                    messages=turns,
-                    tools=None,
-                    documents=None,
-                    add_generation_prompt=True,
-                    **dict(self.tokens),
-                )
+                nothing = {"tools": None, "documents": None, "add_generation_prompt": True}
+                return _compile(self.source).render(messages=turns, **nothing, **dict(self.tokens))
         except TemplateRefusal as error:
             raise OptionError(
                 f"the model's chat template refuses these messages: {error}. Change them (is there "
@@ -131,21 +126,12 @@ def folder_template(folder: Path) -> ChatTemplate | None:
 def gguf_template(fields: Mapping[str, Any], file: str) -> ChatTemplate | None:
     """The template of a GGUF file's metadata."""
     names = fields.get("tokenizer.ggml.tokens") or []
-    numbers = {
-        f"{name}_token": fields.get(f"tokenizer.ggml.{field}_token_id")
-        for name, field in (
-            ("bos", "bos"),
-            ("eos", "eos"),
-            ("unk", "unknown"),
-            ("pad", "padding"),
-            ("sep", "seperator"),  # llama.cpp's spelling
-        )
-    }
-    tokens = {
-        name: names[number]
-        for name, number in numbers.items()
-        if type(number) is int and 0 <= number < len(names)
-    }
+    tokens = {}
+    # The last is llama.cpp's spelling.
+    for field in ("bos", "eos", "unknown", "padding", "seperator"):
+        number = fields.get(f"tokenizer.ggml.{field}_token_id")
+        if type(number) is int and 0 <= number < len(names):
+            tokens[f"{field[:3]}_token"] = names[number]
     return chat_template(fields.get("tokenizer.chat_template"), tokens, file)
 
 
@@ -171,13 +157,11 @@ def _compile(source: str) -> Template:
         intercepted_binops = frozenset(("*", "**"))
 
         def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-            sizes = [
-                abs(side) if isinstance(side, (int, float)) else len(side) for side in (left, right)
-            ]
+            numbers = [isinstance(side, (int, float)) for side in (left, right)]
+            sizes = [abs(x) if n else len(x) for x, n in zip((left, right), numbers)]
             if operator == "**" and sizes[0] > 1:
                 sizes[0] = int(sizes[0]).bit_length()
-            numbers = isinstance(left, (int, float)) and isinstance(right, (int, float))
-            if (operator == "**" or not numbers) and sizes[0] * sizes[1] > _LARGEST:
+            if (operator == "**" or not all(numbers)) and sizes[0] * sizes[1] > _LARGEST:
                 raise OverflowError(f"{operator} of {_LARGEST:,} or more")
             return super().call_binop(context, operator, left, right)
 

@@ -91,14 +91,7 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
 
 def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str) -> Loaded:
     """A GGUF file of any architecture that transformers' own loader knows, dequantized."""
-    from rote.models.llama.gguf import (
-        check_positions,
-        end_tokens,
-        find_file,
-        fingerprint,
-        numbers_in,
-        read_gguf,
-    )
+    from rote.models.llama import gguf
     from rote.models.tokens import gguf_tokens, has_known_tokenizer
 
     torch, transformers = libraries()
@@ -108,9 +101,9 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
     if options.dtype == "4bit":
         raise OptionError("a GGUF file is dequantized: take dtype float32, bfloat16 or float16")
     kind = "float32" if options.dtype == "auto" else options.dtype
-    file = find_file(name)
-    contents = read_gguf(file)
-    check_positions(contents)
+    file = gguf.find_file(name)
+    contents = gguf.read_gguf(file)
+    gguf.check_positions(contents)
     with reporter.stage(f"loading {file.stem}", None), quiet_transformers():
         with _one_file(contents, transformers) as path:
             arguments = {"gguf_file": path.name}
@@ -132,7 +125,7 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
                     str(path.parent), gguf_file=path.name
                 )
             _check_tokenizer(tokenizer, contents, transformers.__version__)
-    extra = numbers_in(contents) - sum(weights.numel() for weights in model.parameters())
+    extra = gguf.numbers_in(contents) - sum(weights.numel() for weights in model.parameters())
     if extra:
         whose = "the file holds" if extra > 0 else "transformers expects"
         raise InputError(
@@ -144,9 +137,9 @@ def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str
         model=(model if place else model.to(device)).eval(),
         tokenizer=tokenizer,
         device=str(model.device) if place else device,
-        signature=f"transformers/{version}-{file.stem}-{kind}-{fingerprint(file)}",
+        signature=f"transformers/{version}-{file.stem}-{kind}-{gguf.fingerprint(file)}",
         longest=_context_length(model.config, tokenizer),
-        ends=end_tokens(contents),
+        ends=gguf.end_tokens(contents),
         template=gguf_template(contents.fields, str(file)),
     )
 
@@ -205,9 +198,8 @@ def _from_pretrained(
         config = transformers.AutoConfig.from_pretrained(where, **arguments)
         model_arguments = {**model_arguments, "config": config}
         kind = "Seq2SeqLM" if config.is_encoder_decoder else "CausalLM"
-        return getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
-            where, **model_arguments
-        )
+        auto = getattr(transformers, f"AutoModelFor{kind}")
+        return auto.from_pretrained(where, **model_arguments)
     except (OSError, ValueError, ImportError, KeyError, NotImplementedError) as error:
         raise InputError(
             f"transformers cannot load it: {' '.join(str(error).split())[:400]}",
@@ -260,9 +252,8 @@ def _precision(kind: str, torch: Any, transformers: Any) -> dict[str, Any]:
     if kind == "4bit":
         for package in ("bitsandbytes", "accelerate"):
             if find_spec(package) is None:
-                raise OptionError(
-                    f"dtype 4bit needs the package '{package}': pip install {package}"
-                )
+                problem = f"dtype 4bit needs the package '{package}': pip install {package}"
+                raise OptionError(problem)
         settings = transformers.BitsAndBytesConfig(
             load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=torch.bfloat16
         )
@@ -321,11 +312,8 @@ def _context_length(config: Any, tokenizer: Any) -> int:
 
 def _end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
     ends = getattr(model.generation_config, "eos_token_id", None)
-    if ends is None:
-        ends = tokenizer.eos_token_id
-    if ends is None:
-        return frozenset()
-    return frozenset(map(int, ends if isinstance(ends, list) else [ends]))
+    ends = tokenizer.eos_token_id if ends is None else ends
+    return frozenset(np.atleast_1d(ends).tolist() if ends is not None else ())
 
 
 @dataclass(frozen=True, slots=True)

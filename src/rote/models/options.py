@@ -64,14 +64,8 @@ def run_option(name: str) -> Any:
         return value if name == "dtype" and value != model_field.default else None
 
     help = model_field.metadata["help"]
-    metadata = {
-        **model_field.metadata,
-        "help": help[0].lower() + help[1:],
-        "form": False,
-        "common": False,
-        "sign": signed,
-    }
-    return field(default=model_field.default, metadata=metadata)
+    more = {"help": help[0].lower() + help[1:], "form": False, "common": False, "sign": signed}
+    return field(default=model_field.default, metadata={**model_field.metadata, **more})
 
 
 def how_to_run(options: Any) -> ModelOptions:

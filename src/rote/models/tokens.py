@@ -274,12 +274,9 @@ def tokenizer_description(path: str, fields: Mapping[str, Any]) -> dict[str, Any
     }
     vocabulary = {token: number for number, token in enumerate(tokens)}
     if of_pieces:
-        return described | _pieces(
-            vocabulary,
-            setting("scores") or [],
-            unknown=tokens[setting("unknown_token_id", 0)],
-            prefix=setting("add_space_prefix", True),
-        )
+        scores, unknown = setting("scores") or [], tokens[setting("unknown_token_id", 0)]
+        prefix = setting("add_space_prefix", True)
+        return described | _pieces(vocabulary, scores, unknown=unknown, prefix=prefix)
     return described | {
         "normalizer": None,
         "pre_tokenizer": _CUTTING[setting("pre")],

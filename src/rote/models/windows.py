@@ -49,12 +49,8 @@ def encode_pair(tokens: Tokens, request: Continuation) -> TokenPair:
         # The last word of the context has swallowed the continuation: it is read by itself.
         after, context = tokens.encode(text, special=False), ""
     away = len(context) + moved
-    return TokenPair(
-        [*before, *after.ids],
-        len(before),
-        [max(start - away, 0) for start in after.starts],
-        [max(end - away, 0) for end in after.ends],
-    )
+    starts, ends = ([max(at - away, 0) for at in some] for some in (after.starts, after.ends))
+    return TokenPair([*before, *after.ids], len(before), starts, ends)
 
 
 def _from_start(tokens: Tokens, text: str) -> TokenPair:
@@ -162,9 +158,8 @@ def score_pairs(
         lengths = [len(flat[place].ids) for place in pending]
         parts = [[pending[place] for place in batch] for batch in batches(lengths, room)]
         try:
-            for part, results in zip(
-                parts, run(read, [[flat[place] for place in part] for part in parts])
-            ):
+            several_windows = [[flat[place] for place in part] for part in parts]
+            for part, results in zip(parts, run(read, several_windows)):
                 numbers.update(zip(part, results))
         except MemoryError:
             part = next(part for part in parts if part[0] not in numbers)
@@ -184,18 +179,9 @@ def score_pairs(
 
 
 def _scored(part: TokenPair, numbers: Floats) -> Scored:
-    return Scored(
-        logprobs=numbers[0],
-        starts=_ints(part.starts),
-        ends=_ints(part.ends),
-        greedy=numbers[1] > 0,
-        expected=numbers[2],
-        spread=numbers[3],
-    )
-
-
-def _ints(numbers: list[int]) -> Ints:
-    return np.array(numbers, np.int64)
+    logprobs, greedy, expected, spread = numbers
+    starts, ends = (np.array(places, np.int64) for places in (part.starts, part.ends))
+    return Scored(logprobs, starts, ends, greedy > 0, expected, spread)
 
 
 @dataclass(slots=True)
@@ -217,12 +203,10 @@ class TextInProgress:
             self._finish("end", None)
             return
         self.ids.append(token)
-        if self.decoding.stop:
-            text = self._text()
-            places = [text.find(stop) for stop in self.decoding.stop]
-            if stops := [place for place in places if place >= 0]:
-                self._finish("stop", text[: min(stops)])
-                return
+        text = self._text() if self.decoding.stop else ""
+        if stops := [text.index(stop) for stop in self.decoding.stop if stop in text]:
+            self._finish("stop", text[: min(stops)])
+            return
         if len(self.ids) == self.decoding.max_tokens:
             self._finish("length", None)
 
@@ -299,9 +283,8 @@ def near_bound(
     for place in range(len(wanted)):
         candidates: list[tuple[float, int, int, Ints, bool]] = []
         for number, (log, row, exact) in enumerate(active):
-            for token, chance in _next_tokens(
-                logits[number], wanted, place, decoding, edits, beams
-            ):
+            following = _next_tokens(logits[number], wanted, place, decoding, edits, beams)
+            for token, chance in following:
                 reached = next_row(row, wanted, token)
                 if reached.min() <= edits:
                     same = exact and token == wanted[place]
@@ -309,16 +292,12 @@ def near_bound(
         if place == len(wanted) - 1:
             ends = [log for log, _, _, row, _ in candidates if row[-1] <= edits]
             return float(np.logaddexp.reduce(ends)) if ends else -math.inf
-        candidates.sort(
-            key=lambda candidate: (not candidate[4], -candidate[0], candidate[1], candidate[2])
-        )
+        candidates.sort(key=lambda each: (not each[4], -each[0], each[1], each[2]))
         candidates = candidates[:beams]
         if not candidates:
             return -math.inf
         active = [(log, row, exact) for log, _, _, row, exact in candidates]
-        logits = step(
-            [candidate[1] for candidate in candidates], [candidate[2] for candidate in candidates]
-        )
+        logits = step([each[1] for each in candidates], [each[2] for each in candidates])
     return 0.0
 
 

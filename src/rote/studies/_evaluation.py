@@ -28,7 +28,16 @@ from rote.core.facets import JOINT
 from rote.core.model import Continuation, Model, Scored
 from rote.core.progress import Reporter, several
 from rote.core.result import Result, Row, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, make_columns, source_rows, value_ends
+from rote.core.table import (
+    VALUES,
+    Column,
+    FullTable,
+    Rows,
+    Table,
+    make_columns,
+    source_rows,
+    value_ends,
+)
 from rote.corpus.items import Item, ItemRecord
 from rote.corpus.items.lm_eval import requests as logged
 from rote.models.answers import score_all
@@ -174,9 +183,9 @@ _FORMS: dict[str, Callable[[Fields, Item], tuple[list[Pair], list[str]]]] = {
 
 
 SOURCE = "source"
-ANSWER_FIELDS = (
-    *(SOURCE, "model", "asked", "loglikelihoods", "tokens", "greedy", "chosen", "chosen_norm"),
-    *("acc", "acc_norm", "acc_bytes", "unanswered"),
+ANSWER_FIELDS = tuple(
+    f"{SOURCE} model asked loglikelihoods tokens greedy chosen chosen_norm acc acc_norm acc_bytes "
+    "unanswered".split()
 )
 """Fields of a record that say how its item was answered."""
 _BLANK = "nothing to score"
@@ -222,12 +231,8 @@ def answer_all(
     before = examples or [""] * len(records)
     questions = [build_question(record, text) for record, text in zip(records, before)]
     reasons = [_unanswerable(question, model) for question in questions]
-    wanted = [
-        request
-        for question, why in zip(questions, reasons)
-        if why is None
-        for request in question.requests
-    ]
+    answerable = [question for question, why in zip(questions, reasons) if why is None]
+    wanted = [request for question in answerable for request in question.requests]
     scores = iter(score_all(model, wanted, reporter, title=title))
     return [
         ModelAnswer(record.item, question, why=why)
@@ -242,21 +247,15 @@ def judge_answer(item: Item, question: ItemQuestion, scored: Sequence[Scored]) -
     totals = np.array([score.total for score in scored])
     tokens = tuple(len(score.logprobs) for score in scored)
     greedy = tuple(bool(score.greedy.all()) for score in scored)
-    cells: dict[str, Any] = {
-        "loglikelihoods": tuple(totals.tolist()),
-        "tokens": tokens,
-        "greedy": greedy,
-    }
+    likelihoods = tuple(totals.tolist())
+    cells: dict[str, Any] = {"loglikelihoods": likelihoods, "tokens": tokens, "greedy": greedy}
     if not all(tokens):
         return ModelAnswer(item, question, why=_BLANK)
     if question.last_word:
         known = item.answer is not None
         return ModelAnswer(item, question, **cells, acc=int(greedy[0]) if known else None)
-    best = {
-        "acc": int(np.argmax(totals)),
-        "acc_norm": int(np.argmax(totals / np.array(question.lengths))),
-        "acc_bytes": int(np.argmax(totals / np.array(question.sizes))),
-    }
+    divisors = {"acc": 1, "acc_norm": question.lengths, "acc_bytes": question.sizes}
+    best = {name: int(np.argmax(totals / np.array(by))) for name, by in divisors.items()}
     cells |= {"chosen": best["acc"], "chosen_norm": best["acc_norm"]}
     if item.answer is not None:
         cells |= {name: int(place == item.answer) for name, place in best.items()}
@@ -269,8 +268,8 @@ def answer_record(answer: ModelAnswer, source: str, signature: str) -> dict[str,
     The reader `choices` takes it for an item, so that whatever reads items reads answers.
     """
     item = answer.item
-    cells = {name: getattr(answer, name) for name in ("chosen", "chosen_norm", "acc")}
-    cells |= {name: getattr(answer, name) for name in ("acc_norm", "acc_bytes")}
+    names = ("chosen", "chosen_norm", "acc", "acc_norm", "acc_bytes")
+    cells = {name: getattr(answer, name) for name in names}
     details = {name: list(getattr(answer, name)) for name in ("loglikelihoods", "tokens", "greedy")}
     return {
         "id": item.id,
@@ -320,9 +319,7 @@ _ENOUGH = 20
 def rows_by_group(rows: Sequence[Row], by: Sequence[str]) -> dict[str, list[Row]]:
     """The rows of each group, named by its fields."""
     groups = group_by_fields([row[field] for field in by] for row in rows)
-    return {
-        name: [rows[place] for place in positions.tolist()] for name, positions in groups.items()
-    }
+    return {name: [rows[place] for place in places.tolist()] for name, places in groups.items()}
 
 
 def source_result(rows: Sequence[Row], level: float) -> SourceResult:
@@ -385,11 +382,8 @@ def _add_baselines(rows: Sequence[Row], values: dict[str, float], notes: list[st
         return
     values["chance"] = sum(1 / len(row["options"]) for row in known) / len(known)
     places = Counter(row["answer"] for row in known)
-    if len(places) > 1:
-        values["majority"] = places.most_common(1)[0][1] / len(known)
-    else:
-        values["majority"] = math.nan
-        notes.append(_ALWAYS)
+    values["majority"] = places.most_common(1)[0][1] / len(known) if len(places) > 1 else math.nan
+    notes += [_ALWAYS] if len(places) == 1 else []
 
 
 def compare_models(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
@@ -404,21 +398,12 @@ def compare_models(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
             for name in models
         }
         for model, second in combinations(models, 2):
-            both = np.isfinite(answers_by_model[model]) & np.isfinite(answers_by_model[second])
-            test = mcnemar(
-                answers_by_model[model][both] == 1, answers_by_model[second][both] == 1, bases[both]
-            )
-            test_rows.append(
-                {
-                    **dict(zip(others, group.split(JOINT))),
-                    "one": model,
-                    "other": second,
-                    "items": int(both.sum()),
-                    "only_one": test.lost,
-                    "only_other": test.gained,
-                    "p": test.p,
-                }
-            )
+            answers = answers_by_model[model], answers_by_model[second]
+            both = np.isfinite(answers[0]) & np.isfinite(answers[1])
+            test = mcnemar(answers[0][both] == 1, answers[1][both] == 1, bases[both])
+            row = {**dict(zip(others, group.split(JOINT))), "one": model, "other": second}
+            only = {"only_one": test.lost, "only_other": test.gained}
+            test_rows.append({**row, "items": int(both.sum()), **only, "p": test.p})
     corrected = holm([row["p"] for row in test_rows])
     return [{**row, "p_corrected": p} for row, p in zip(test_rows, corrected)]
 
@@ -465,11 +450,8 @@ def _split_groups(rows: Rows, result: Result) -> Rows:
         # A result of an earlier version has nothing but the name of the group.
         if len(parts) != len(result.by):
             parts = [group]
-        fields = (
-            {n: known[group][n] for n in result.by}
-            if group in known
-            else dict(zip(result.by, parts))
-        )
+        row_fields = known.get(group) or dict(zip(result.by, parts))
+        fields = {name: row_fields[name] for name in result.by if name in row_fields}
         lines.append({**row, **fields, "unanswered": row.get("unanswered") or None})
     return lines
 
@@ -477,10 +459,10 @@ def _split_groups(rows: Rows, result: Result) -> Rows:
 def _value_columns(rows: Rows, result: Result) -> list[Column]:
     return [
         *(Column(name) for name in sorted(result.by, key=lambda name: name != SOURCE)),
-        Column("texts", "items", "count"),
-        Column("accuracy", kind="share", ends=value_ends("accuracy"), optional=True),
-        *make_columns("accuracy_norm?=norm.:share perplexity?:number chance?:share"),
-        *make_columns("majority?:share unanswered?:count"),
+        *make_columns(
+            "texts=items:count accuracy?:share~value accuracy_norm?=norm.:share "
+            "perplexity?:number chance?:share majority?:share unanswered?:count"
+        ),
     ]
 
 
@@ -492,7 +474,7 @@ def _test_columns(rows: Rows, result: Result) -> list[Column]:
 
 
 LAYOUT = (
-    Table(
+    FullTable(
         VALUES,
         "Answers",
         _value_columns,
@@ -501,13 +483,9 @@ LAYOUT = (
         ),
         rows=_split_groups,
         by=SOURCE,
-        limit=_EVERY,
     ),
-    Table(
-        "tests",
-        "McNemar, exact: items that only one of two models has right",
-        _test_columns,
-        limit=_EVERY,
+    FullTable(
+        "tests", "McNemar, exact: items that only one of two models has right", _test_columns
     ),
     Table(
         "unanswered",

@@ -31,7 +31,7 @@ from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.result import Result
-from rote.core.table import Column, Row, Rows, Table, estimate, make_columns
+from rote.core.table import FullTable, Row, Rows, estimate, make_columns
 from rote.studies._source_table import SourceColumn, SourceTable, reorder_source, short_name
 
 Scale = Literal["auto", "linear", "log"]
@@ -122,15 +122,14 @@ class FactorTrends:
                     value = source_column.values.get(group, math.nan)
                     if math.isnan(value) or (level not in numbers and not reference):
                         continue
+                    reach = source_column.intervals.get(group, _UNKNOWN)
                     yield {
                         "facet": part.title,
                         "source": self.table.reference if reference else source,
                         "level": level,
                         "number": numbers.get(level, math.nan),
                         "column": column.name,
-                        **estimate(
-                            "estimate", value, source_column.intervals.get(group, _UNKNOWN), _ENDS
-                        ),
+                        **estimate("estimate", value, reach, _ENDS),
                         "reference": reference,
                     }
 
@@ -206,19 +205,12 @@ class FactorTrends:
             "sources": [sources[place] for place in places],
             "levels": levels,
         }
-        if not rows:
-            reason = "no two sources have the same two levels"
-            yield {**row, "w": math.nan, "p": math.nan, "exact": True, "note": reason}
-            return
-        block = grid[np.ix_(rows, places)]
-        concordance = agreement(block, seed=self.options.seed, purpose=column.name)
-        yield {
-            **row,
-            "w": concordance.w,
-            "p": concordance.p,
-            "exact": concordance.exact,
-            "note": concordance.reason,
-        }
+        w, p, exact, reason = math.nan, math.nan, True, "no two sources have the same two levels"
+        if rows:
+            block = grid[np.ix_(rows, places)]
+            judged = agreement(block, seed=self.options.seed, purpose=column.name)
+            w, p, exact, reason = judged.w, judged.p, judged.exact, judged.reason
+        yield {**row, "w": w, "p": p, "exact": exact, "note": reason}
 
     def neighbours(self, part: FactorFacet, column: SourceColumn) -> Iterator[dict[str, Any]]:
         """Spearman between each level and the next, over the sources that have both."""
@@ -374,14 +366,12 @@ class MixedEffects:
     def tables(self, parts: Sequence[FactorFacet]) -> dict[str, list[dict[str, Any]]]:
         tables: dict[str, list[dict[str, Any]]] = {"mixed": [], "alike": [], "random": []}
         for part in parts:
-            means: list[dict[str, Any]] = []
             for column, texts in self.texts.items():
                 if not texts:
                     continue
                 labels = {"facet": part.title, "column": column}
                 try:
-                    usable = self._select_texts(part, texts)
-                    rows = self._rows(usable)
+                    rows = self._rows(self._select_texts(part, texts))
                 except NoFit as why:
                     where = " of ".join(filter(None, (column, part.title)))
                     raise OptionError(f"{where}: {why}") from None
@@ -450,32 +440,18 @@ class MixedEffects:
         for step, name in enumerate(steps, 1):
             of_step = np.eye(design.shape[1])[step * count : (step + 1) * count]
             every = [(EVERY_SOURCE, of_step.mean(axis=0), True)] if count > 1 else []
-            for source, weights, is_mean in (
-                *every,
-                *((s, step_weights, count == 1) for s, step_weights in zip(sources, of_step)),
-            ):
+            single = ((source, row, count == 1) for source, row in zip(sources, of_step))
+            for source, weights, is_mean in (*every, *single):
                 effect = model.contrast(weights)
-                mixed.append(
-                    {
-                        "source": source,
-                        "level": name,
-                        **estimate(
-                            "estimate", effect.estimate, effect.interval(level), ("low", "high")
-                        ),
-                        "error": effect.error,
-                        "freedom": effect.freedom,
-                        "p": effect.p,
-                        "texts": len(texts.values),
-                        "all": is_mean,
-                    }
-                )
+                row = {"source": source, "level": name}
+                row |= estimate("estimate", effect.estimate, effect.interval(level), _ENDS)
+                row |= {"error": effect.error, "freedom": effect.freedom, "p": effect.p}
+                mixed.append(row | {"texts": len(texts.values), "all": is_mean})
             unlike += [step_weights - of_step[0] for step_weights in of_step[1:]]
         alike = []
         if unlike:
             test = model.joint(np.array(unlike))
-            alike.append(
-                {"f": test.f, "freedom": test.freedom[0], "of": test.freedom[1], "p": test.p}
-            )
+            alike = [{"f": test.f, **dict(zip(("freedom", "of"), test.freedom)), "p": test.p}]
         random: list[dict[str, Any]] = [
             {"effect": name, "sd": sd, "levels": count}
             for (name, sd), count in zip(model.deviations.items(), model.counts)
@@ -513,38 +489,32 @@ def _shorten_columns(rows: Rows, result: Result) -> list[Row]:
 
 _FACET_COLUMNS = make_columns("facet? column=value")
 MIXED_TABLES = (
-    Table(
+    FullTable(
         "mixed",
         "Mixed model of the texts",
         (
             *_FACET_COLUMNS,
-            *(Column("source"), Column("level", optional=True)),
-            Column("estimate", "effect", "number", ends=("low", "high")),
-            *(Column("freedom", "df", "number", 1), Column("p", kind="p")),
-            Column("p_corrected", "corrected", "p", optional=True),
+            *make_columns(
+                "source level? estimate=effect:number~low freedom=df:number.1 p:p "
+                "p_corrected?=corrected:p"
+            ),
         ),
         note="effect: per unit (doubling) of the factor, or from the first level to this one; "
         "corrected: by Holm over the values",
         rows=_shorten_columns,
-        limit=1000,
     ),
-    Table(
+    FullTable(
         "alike",
         "Do all sources change alike?",
-        (
-            *(*_FACET_COLUMNS, Column("f", "F", "number", 2), Column("freedom", "df", "count")),
-            *(Column("of", "of", "number", 1), Column("p", kind="p")),
-        ),
+        (*_FACET_COLUMNS, *make_columns("f=F:number.2 freedom=df:count of:number.1 p:p")),
         rows=_shorten_columns,
-        limit=1000,
     ),
-    Table(
+    FullTable(
         "random",
         "Random effects",
         (*_FACET_COLUMNS, *make_columns("effect sd:number levels:count")),
         note="sd: how far texts of one level are from those of another, all else equal",
         rows=_shorten_columns,
-        limit=1000,
     ),
 )
 
@@ -592,13 +562,8 @@ def ordered_levels(
     names = tuple(dict.fromkeys(available))
     numbers, unit = _numbers(names)
     if numbers:
-        inorder = sorted(zip(numbers, names))
-        return Levels(
-            "numeric",
-            tuple(name for _, name in inorder),
-            tuple(number for number, _ in inorder),
-            unit,
-        )
+        ordered, level_names = zip(*sorted(zip(numbers, names)))
+        return Levels("numeric", level_names, ordered, unit)
     return Levels("unordered", names, tuple(float(place) for place in range(len(names))))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from rote.compare.intervals import wilson
 from rote.core.errors import InputError, OptionError
 from rote.core.facets import JOINT
 from rote.core.result import Row
+from rote.core.table import estimate
 from rote.corpus.items import Item
 
 CORRECTNESS = ("acc", "exact_match", "acc_norm")
@@ -32,6 +33,7 @@ _TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Groups = Mapping[str, Labels]
+Drawn = TypeVar("Drawn")
 
 
 def check_by(by: Sequence[str]) -> None:
@@ -167,6 +169,27 @@ def scored_by_task(scores: Floats, tasks: Labels) -> list[Labels]:
     scored = ~np.isnan(scores)
     every = (np.flatnonzero((tasks == task) & scored) for task in np.unique(tasks))
     return [task_items for task_items in every if len(task_items)]
+
+
+def share_cells(
+    name: str, hits: Floats, clusters: Labels, level: float, end_names: Sequence[str] = ()
+) -> dict[str, float]:
+    """A share (of ones among ones and zeros) and the ends of its interval, as rows hold them."""
+    return estimate(name, defined_mean(hits), share_interval(hits, clusters, level), end_names)
+
+
+def draw_in_order(some: Sequence[Drawn], count: int | None, random: Any) -> list[Drawn]:
+    """So many of them by a generator, in their order; all where there are no more, or no count."""
+    if not count or count >= len(some):
+        return list(some)
+    return [some[i] for i in np.sort(random.choice(len(some), count, replace=False)).tolist()]
+
+
+def mean_by_number(numbers: Labels, values: Any, count: int) -> Floats:
+    """By number from 0 on the mean of its values; nan where it has none."""
+    with np.errstate(invalid="ignore"):
+        sums: Floats = np.bincount(numbers, values, minlength=count)
+        return sums / np.bincount(numbers, minlength=count)
 
 
 def defined_mean(values: Floats) -> float:

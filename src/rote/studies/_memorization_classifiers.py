@@ -27,7 +27,7 @@ from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.intervals import interval_from_error
 from rote.core.numbers import format_number
 from rote.core.result import Row
-from rote.core.table import Column, Table, ends, estimate, make_columns
+from rote.core.table import Table, estimate, make_columns
 from rote.studies._items import Floats, Labels
 from rote.studies._memorization_scores import share_below
 
@@ -63,11 +63,8 @@ def predict(
     bases = np.arange(len(right)) if bases is None else bases
     defined = np.flatnonzero(~np.isnan(features).any(axis=1) & ~np.isnan(right))
     defined = defined[np.argsort(order[defined], kind="stable")]
-    complete, answers, bases = (
-        features[defined],
-        right[defined].astype(bool),
-        number_clusters(bases[defined]),
-    )
+    complete, answers = features[defined], right[defined].astype(bool)
+    bases = number_clusters(bases[defined])
     count, correct = len(answers), int(answers.sum())
     # The guess of the majority: F1 of its class is 2p / (1 + p), of the other 0.
     share = max(correct, count - correct) / count if count else math.nan
@@ -198,12 +195,10 @@ def _split_folds(right: NDArray[np.int8], base: Labels, seed: int) -> NDArray[np
     first, and goes where the shares of the classes are most alike, then where the fewest items
     are."""
     total, count = np.bincount(right, minlength=2), int(base.max()) + 1
-    class_counts = (
-        np.bincount(2 * base + right, minlength=2 * count).reshape(count, 2).astype(np.float64)
-    )
+    class_counts = np.bincount(2 * base + right, minlength=2 * count).astype(np.float64)
     shuffled = np.arange(count)
     np.random.RandomState(seed).shuffle(shuffled)
-    class_counts = class_counts[shuffled]
+    class_counts = class_counts.reshape(count, 2)[shuffled]
     each, sums = np.eye(FOLDS)[:, :, None], np.zeros((FOLDS, 2))
     folds = np.empty(count, np.int8)
     for group in np.argsort(-class_counts.std(axis=1), kind="stable").tolist():
@@ -272,9 +267,8 @@ def _scores(margins: Floats, answers: NDArray[np.bool_], times: Labels | None = 
     f1, auc = np.empty((2, len(times), len(margins)))
     for split, margin in enumerate(margins):
         chosen = margin > 0
-        right, wrong = (
-            times[:, mask].sum(axis=1) for mask in (chosen & answers, ~chosen & ~answers)
-        )
+        masks = (chosen & answers, ~chosen & ~answers)
+        right, wrong = (times[:, mask].sum(axis=1) for mask in masks)
         missed = times[:, chosen != answers].sum(axis=1)
         f1[:, split] = (2 * right / (2 * right + missed) + 2 * wrong / (2 * wrong + missed)) / 2
         # Items with the same margin share the mean of their ranks.
@@ -352,12 +346,8 @@ def group_overlap(members: Sequence[str], others: Sequence[str], n: int) -> Floa
     member_grams = {gram for text in members for gram in grams(text)}
     shares = []
     for text in others:
-        text_grams = grams(text)
-        shares.append(
-            sum(gram in member_grams for gram in text_grams) / len(text_grams)
-            if text_grams
-            else np.nan
-        )
+        known = [gram in member_grams for gram in grams(text)]
+        shares.append(sum(known) / len(known) if known else np.nan)
     return np.array(shares, np.float64)
 
 
@@ -380,9 +370,8 @@ def topic_notes(topic: Sequence[Row], membership: Sequence[Row]) -> Iterator[str
     for row in topic:
         if not row["auc_low"] > 0.5:
             continue
-        auc, low, high = (
-            format_number(row[name], ".2f") for name in ("auc", "auc_low", "auc_high")
-        )
+        names = ("auc", "auc_low", "auc_high")
+        auc, low, high = (format_number(row[name], ".2f") for name in names)
         remark = f"{row['group']}: the words alone tell members from others (AUC {auc}, {low} to "
         remark += f"{high}), without a model"
         attacks = [attack for attack in membership if attack["group"] == row["group"]]
@@ -399,10 +388,7 @@ TOPIC_LAYOUT = (
     Table(
         "topic",
         "Members against non-members by their words alone: what separates them without a model",
-        (
-            *make_columns("group members:count others:count"),
-            Column("auc", "AUC", kind="number", decimals=3, ends=ends("auc")),
-        ),
+        make_columns("group members:count others:count auc=AUC:number.3~"),
         note="naive Bayes on words in lower case, on texts not fitted; 0.5: the words say nothing",
         limit=40,
     ),

@@ -33,29 +33,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rote.compare.clusters import mean_by_cluster, number_clusters, share_interval
-from rote.core.chart import Chart
+from rote.compare.clusters import mean_by_cluster, number_clusters
+from rote.core.chart import make_chart
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Decoding, Model, Prompt, StepwiseModel
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import (
-    Column,
-    Pivot,
-    Row,
-    Rows,
-    Table,
-    defined,
-    distinct,
-    ends,
-    estimate,
-    make_columns,
-)
+from rote.core.table import Column, Pivot, Row, Rows, Table, defined, distinct, ends, make_columns
 from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.models.answers import generate_all, score_draws
 from rote.search.backends import Backend
-from rote.studies._items import Floats, Labels
+from rote.studies._items import Floats, Labels, mean_by_number, share_cells
 
 _WORD = re.compile(r"\S+")
 TRIES = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
@@ -100,8 +89,9 @@ def cut_windows(items: Sequence[Item], prefix: int, suffix: int, stride: int) ->
         words = list(_WORD.finditer(item.instances()[item.answer]))
         for at in range(0, len(words) - prefix - suffix + 1, stride):
             middle = at + prefix
-            ends = words[at].start(), words[middle - 1].end(), words[middle + suffix - 1].end()
-            windows.append(TextWindow(number, middle, *ends))
+            last = words[middle + suffix - 1]
+            place = words[at].start(), words[middle - 1].end(), last.end()
+            windows.append(TextWindow(number, middle, *place))
     if not windows:
         raise InputError(
             f"no text has {prefix + suffix} words, so that there is no window to extract",
@@ -115,9 +105,8 @@ def window_requests(items: Sequence[Item], wanted: Sequence[TextWindow]) -> list
     requests = []
     for window in wanted:
         text = items[window.item].instances()[items[window.item].answer or 0]
-        requests.append(
-            Continuation(text[window.first : window.cut], text[window.cut : window.end])
-        )
+        first, second = text[window.first : window.cut], text[window.cut : window.end]
+        requests.append(Continuation(first, second))
     return requests
 
 
@@ -173,38 +162,22 @@ def extraction_rows(
     passage belong together."""
     item = np.array([window.item for window in windows.cuts])
     for model, logs in windows.logs.items():
-        needed = draws_needed(logs, windows.p)
         for group, group_items in groups.items():
             here = np.isin(item, group_items)
             if not here.any():
                 continue
             passages = bases[item[here]]
-            greedy = windows.greedy[model][here]
-            about: dict[str, Any] = {
-                "windows": int(here.sum()),
-                "passages": len(np.unique(passages)),
-            }
-            about |= estimate(
-                "greedy",
-                float(greedy.mean()),
-                _passage_interval(greedy, passages, level),
-                _ends("greedy"),
-            )
+            # One passage says nothing of others.
+            known = level if len(np.unique(passages)) > 1 else 0
+            about: dict[str, Any] = {"windows": len(passages), "passages": len(np.unique(passages))}
+            about |= share_cells("greedy", windows.greedy[model][here], passages, known)
             for count in TRIES:
-                extracted = (needed[here] <= count).astype(np.float64)
-                share = estimate(
-                    "share",
-                    float(extracted.mean()),
-                    _passage_interval(extracted, passages, level),
-                    ENDS,
-                )
-                row = {**about, "tries": count, **share}
+                extracted = draws_needed(logs[here], windows.p) <= count
+                row = {**about, "tries": count}
+                row |= share_cells("share", extracted.astype(float), passages, known, ENDS)
                 if model in windows.near:
-                    extracted = (
-                        draws_needed(windows.near[model][here], windows.p) <= count
-                    ).astype(float)
-                    ends = _passage_interval(extracted, passages, level)
-                    row |= estimate("near", float(extracted.mean()), ends, _ends("near"))
+                    nearly = draws_needed(windows.near[model][here], windows.p) <= count
+                    row |= share_cells("near", nearly.astype(float), passages, known)
                 yield model, group, row
 
 
@@ -218,10 +191,7 @@ def window_rows(windows: WindowChances, items: Sequence[Item]) -> Iterator[tuple
                 window.item,
                 {
                     "id": items[window.item].id,
-                    "word": window.word,
-                    "first": window.first,
-                    "cut": window.cut,
-                    "end": window.end,
+                    **{name: getattr(window, name) for name in ("word", "first", "cut", "end")},
                     "p": float(np.exp(logs[place])),
                     "log10_p": _finite_or_none(logs[place] / math.log(10)),
                     "tries": _finite_or_none(needed[place]),
@@ -239,17 +209,6 @@ def _finite_or_none(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
-def _ends(name: str) -> tuple[str, str]:
-    return f"{name}_low", f"{name}_high"
-
-
-def _passage_interval(values: Floats, passages: Labels, level: float) -> tuple[float, float]:
-    """One passage says nothing of others."""
-    if len(np.unique(passages)) < 2:
-        return math.nan, math.nan
-    return share_interval(values, passages, level)
-
-
 def _format_draws(row: Row) -> str:
     return "1 draw" if row["tries"] == 1 else f"{row['tries']:,} draws"
 
@@ -258,10 +217,7 @@ EXTRACTION_LAYOUT = (
     Table(
         "extraction",
         "Windows that so many draws extract",
-        (
-            *make_columns("model group windows:count passages:count"),
-            Column("greedy", kind="share", ends=_ends("greedy")),
-        ),
+        make_columns("model group windows:count passages:count greedy:share~"),
         limit=40,
         pivot=Pivot("tries", Column("share", kind="share", ends=ENDS), _format_draws),
     ),
@@ -272,7 +228,7 @@ EXTRACTION_LAYOUT = (
         note="lower bounds by a beam search: within --near edits of what follows",
         rows=lambda rows, result: [row for row in rows if "near" in row],
         limit=40,
-        pivot=Pivot("tries", Column("near", kind="share", ends=_ends("near")), _format_draws),
+        pivot=Pivot("tries", Column("near", kind="share", ends=ends("near")), _format_draws),
     ),
     Table("windows", "Chance of each window", limit=0, page=False),
 )
@@ -284,27 +240,16 @@ def _chart_map(rows: Rows, result: Result) -> Rows:
     for model in distinct(rows, "model"):
         model_rows = [row for row in rows if row["model"] == model]
         texts = {name: list(some) for name, some in groupby(model_rows, key=lambda row: row["id"])}
-        best = sorted(texts, key=lambda name: -max(_shown_chance(row) for row in texts[name]))[
-            :_TEXTS
-        ]
-        for name, some in texts.items():
-            if name not in best:
-                continue
+        best = sorted(texts, key=lambda name: -max(map(_shown_chance, texts[name])))
+        for name in (name for name in texts if name in best[:_TEXTS]):
+            some = texts[name]
             size = -(-len(some) // _CELLS)
             step = (some[1]["word"] - some[0]["word"]) * size if len(some) > 1 else 1
             for first in range(0, len(some), size):
                 at = some[first]["word"]
-                chance = max(_shown_chance(row) for row in some[first : first + size])
-                drawn.append(
-                    {
-                        "model": model,
-                        "id": name,
-                        "at": at,
-                        "from": at,
-                        "to": at + step,
-                        "chance": chance,
-                    }
-                )
+                chance = max(map(_shown_chance, some[first : first + size]))
+                place = {"at": at, "from": at, "to": at + step}
+                drawn.append({"model": model, "id": name, **place, "chance": chance})
     return drawn
 
 
@@ -313,31 +258,19 @@ def _shown_chance(row: Row) -> float:
 
 
 EXTRACTION_CHARTS = (
-    Chart(
+    make_chart(
         "extraction",
         "Windows extracted by so many draws",
-        table="extraction",
-        shape="lines",
-        x="tries",
-        y="share",
-        colour="group",
-        panel=("model",),
-        ends=ENDS,
+        "extraction lines x=tries y=share colour=group panel=model ends=low,high",
         titles={"tries": "draws", "share": "windows written"},
         scales={"tries": "log"},
         share=True,
         says="The share of windows that are written at least once, over the number of draws.",
     ),
-    Chart(
+    make_chart(
         "map",
         "Where a text is known",
-        table="windows",
-        shape="heat",
-        x="at",
-        y="id",
-        colour="chance",
-        panel=("model",),
-        ends=("from", "to"),
+        "windows heat x=at y=id colour=chance panel=model ends=from,to",
         domain=(_LEAST, 0.0),
         titles={"at": "word", "chance": "log10 of the chance"},
         rows=_chart_map,
@@ -394,16 +327,14 @@ def draw_samples(
     for name, model in models.items():
         texts = drawn[name] = _draw_texts(model, wanted, decoding, count, reporter)
         words = [[text.split() for text in some] for some in texts]
+        pairs = list(zip(words, suffixes))
         best[name] = np.array(
-            [
-                [longest_run(draw_words, suffix) / len(suffix) for draw_words in some]
-                for some, suffix in zip(words, suffixes)
-            ]
+            [[longest_run(draw, suffix) / len(suffix) for draw in some] for some, suffix in pairs]
         )
         covered[name] = np.array(
             [
                 [ngram_coverage(suffix, some[: first + 1], n) for first in range(count)]
-                for some, suffix in zip(words, suffixes)
+                for some, suffix in pairs
             ]
         )
         similar[name] = draw_similarities(texts, [request.text.strip() for request in wanted], n)
@@ -465,11 +396,7 @@ def corpus_coverage(
         covered[matches + step] = True
     text = np.repeat(np.arange(len(layer.text_ends)), np.diff(layer.text_ends, prepend=0))
     of_text = np.repeat(np.arange(len(texts)), [len(some) for some in texts])
-    sizes = np.bincount(of_text[text], minlength=len(texts))
-    hits = np.bincount(of_text[text], covered, minlength=len(texts))
-    shares = np.full(len(texts), np.nan)
-    np.divide(hits, sizes, out=shares, where=sizes > 0)
-    return shares
+    return mean_by_number(of_text[text], covered, len(texts))
 
 
 def best_of_draws(values: Floats, k: int) -> Floats:
@@ -502,15 +429,12 @@ def draw_similarities(
     for some, suffix in zip(texts, suffixes):
         wanted = suffix.split()
         words = [text.split() for text in some]
-        for name, column in (
-            ("coverage", [_copied_share(draw_words, wanted, (n,)) for draw_words in words]),
-            (
-                "creativity",
-                [_copied_share(draw_words, wanted, _CREATIVITY) for draw_words in words],
-            ),
-            ("longest_words", [float(longest_run(draw_words, wanted)) for draw_words in words]),
-            ("longest_letters", [float(longest_string(text, suffix)) for text in some]),
-        ):
+        for name, column in {
+            "coverage": [_copied_share(draw, wanted, (n,)) for draw in words],
+            "creativity": [_copied_share(draw, wanted, _CREATIVITY) for draw in words],
+            "longest_words": [float(longest_run(draw, wanted)) for draw in words],
+            "longest_letters": [float(longest_string(text, suffix)) for text in some],
+        }.items():
             columns[name].append(column)
     return {name: np.array(column) for name, column in columns.items()}
 
@@ -523,12 +447,7 @@ def item_scores(columns: Mapping[str, Floats], item: Labels, items: int) -> Iter
     """By similarity and aggregate one number for each item; nan for one without a window."""
     for name, column in columns.items():
         for aggregate, function in AGGREGATES.items():
-            values = function(column, axis=1)
-            count = np.bincount(item, minlength=items)
-            means = np.full(items, np.nan)
-            total = np.bincount(item, values, minlength=items)
-            np.divide(total, count, out=means, where=count > 0)
-            yield name, aggregate, means
+            yield name, aggregate, mean_by_number(item, function(column, axis=1), items)
 
 
 def sample_rows(
@@ -553,8 +472,7 @@ def sample_rows(
                     columns["held"] = samples.corpus_shares[model][here]
                 row: dict[str, Any] = {**about, "draws": k}
                 for name, column in columns.items():
-                    average = mean_by_cluster(column, passages, len(column))
-                    row |= estimate(name, average.value, average.interval(level))
+                    row |= mean_by_cluster(column, passages, len(column)).cells(name, level)
                 yield model, group, row
 
 

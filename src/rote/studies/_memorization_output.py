@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from rote.compare.clusters import clustered_mean
 from rote.compare.correlation import bonett_wright_interval, spearman
-from rote.core.chart import Chart
+from rote.core.chart import Chart, make_chart
 from rote.core.facets import JOINT
 from rote.core.numbers import format_number
 from rote.core.progress import several as counted
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends, estimate, make_columns
 from rote.corpus.items import Item
-from rote.studies import (
-    _memorization_classifiers,
-    _memorization_extraction,
-    _memorization_unprompted,
-)
+from rote.studies import _memorization_classifiers as classifiers
+from rote.studies import _memorization_extraction as extraction
+from rote.studies import _memorization_scores as attacks
+from rote.studies import _memorization_unprompted as unprompted
 from rote.studies._items import (
     HALVES,
     Floats,
@@ -38,14 +37,6 @@ from rote.studies._items import (
     split_halves,
 )
 from rote.studies._memorization_classifiers import predict
-from rote.studies._memorization_scores import (
-    ATTACKS,
-    REFERENCE_ATTACKS,
-    Attack,
-    AttackScores,
-    Frequencies,
-    separation,
-)
 
 _HALVED = ("tde_likelihood", "neighbours")
 """The scores of the paper's table 4; a loss decides about the answer itself, so that halves by it
@@ -54,6 +45,11 @@ _FREQUENCIES = {"copies": "copies", "ips": "ips", "held": "coverage"}
 """Columns of the table, and the fields of `Frequencies` that they show."""
 _FEW = 4
 EVERY = "all items"
+_LACKING = {
+    "neighbours": "no neighbours (--neighbours makes some)",
+    "min_k_plus": "this backend does not give the whole distribution",
+    "error_zone": "every token is the likeliest one, or both models agree",
+}
 FALSE_ALARMS = 0.01
 """Share of non-members that may be taken for members."""
 _ENDS = ("low", "high")
@@ -66,25 +62,25 @@ class MemorizationScoring:
 
     items: Sequence[Item]
     groups: Mapping[str, Labels]
-    scores: Mapping[str, AttackScores]
+    scores: Mapping[str, attacks.AttackScores]
     """By the name of the model."""
     correct: Floats
     member: Floats
-    frequencies: Frequencies | None
+    frequencies: attacks.Frequencies | None
     bases: Labels
     """Items with the same number are made from one another."""
     order: Labels
     """The place of each item in an order that is not that of the file."""
     options: Any
-    cuts: Sequence[_memorization_extraction.TextWindow] = ()
-    windows: _memorization_extraction.WindowChances | None = None
-    samples: _memorization_extraction.DrawnSamples | None = None
+    cuts: Sequence[extraction.TextWindow] = ()
+    windows: extraction.WindowChances | None = None
+    samples: extraction.DrawnSamples | None = None
 
     @property
-    def attacks(self) -> tuple[Attack, ...]:
+    def attacks(self) -> tuple[attacks.Attack, ...]:
         """Those of every model, and where there is a reference model those that need it."""
         referred = any("reference" in scores.by_attack for scores in self.scores.values())
-        return (*ATTACKS, *REFERENCE_ATTACKS) if referred else ATTACKS
+        return (*attacks.ATTACKS, *attacks.REFERENCE_ATTACKS) if referred else attacks.ATTACKS
 
 
 def source_results(scored: MemorizationScoring) -> dict[str, SourceResult]:
@@ -110,18 +106,25 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
         "frequency": list(_frequency_rows(scored)),
         "items": list(_item_rows(scored)),
     }
+    about = scored.groups, scored.bases, scored.options.interval
     if scored.windows is not None:
-        tables["extraction"] = list(_extraction_rows(scored))
-        tables["windows"] = list(_window_rows(scored))
+        extracted = extraction.extraction_rows(scored.windows, *about)
+        tables["extraction"] = list(_start_rows(scored, extracted))
+        group_of = group_by_item(scored.groups)
+        windows = extraction.window_rows(scored.windows, scored.items)
+        by_group = ((model, group_of[number], row) for model, number, row in windows)
+        tables["windows"] = list(_start_rows(scored, by_group))
     if scored.samples is not None:
-        tables["samples"] = list(_sample_rows(scored))
+        item = np.array([cut.item for cut in scored.cuts])
+        samples = extraction.sample_rows(scored.samples, item, *about)
+        tables["samples"] = list(_start_rows(scored, samples))
         tables["drawn_membership"] = list(_drawn_membership_rows(scored, scored.samples))
     return tables
 
 
 def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     """What a reader of the numbers must know."""
-    yield from _memorization_classifiers.topic_notes(tables["topic"], tables["membership"])
+    yield from classifiers.topic_notes(tables["topic"], tables["membership"])
     several = any(len(item.options) > 1 for item in scored.items)
     if several and not _has_answers(scored):
         yield (
@@ -148,18 +151,12 @@ def _source(scored: MemorizationScoring, model: str, group_items: Labels) -> Sou
     level, bases = scored.options.interval, scored.bases[group_items]
     values, intervals = estimate_columns(columns, bases, level, shares=("tde_accuracy",))
     lacking = [
-        f"{name}: {_missing_reason(name)}" for name, value in values.items() if math.isnan(value)
+        f"{name}: {_LACKING.get(name, 'no item has one, or nobody says which option is right')}"
+        for name, value in values.items()
+        if math.isnan(value)
     ]
     words = sum(len(scored.items[i].instances()[0].split()) for i in group_items.tolist())
     return SourceResult(len(group_items), words, values, intervals, tuple(lacking))
-
-
-def _missing_reason(attack: str) -> str:
-    return {
-        "neighbours": "no neighbours (--neighbours makes some)",
-        "min_k_plus": "this backend does not give the whole distribution",
-        "error_zone": "every token is the likeliest one, or both models agree",
-    }.get(attack, "no item has one, or nobody says which option is right")
 
 
 def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str, Any]:
@@ -168,7 +165,7 @@ def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str,
 
 def _each_group(
     scored: MemorizationScoring, more: Groups = _NO_GROUPS
-) -> Iterator[tuple[Row, Labels, AttackScores]]:
+) -> Iterator[tuple[Row, Labels, attacks.AttackScores]]:
     """Every model and group, as the rows of a table begin."""
     for model, scores in scored.scores.items():
         for group, group_items in {**scored.groups, **more}.items():
@@ -183,10 +180,8 @@ def _prediction_rows(scored: MemorizationScoring) -> Iterator[Row]:
     """Tables E to J: do the scores of the right and the wrong option predict right answers?"""
     for begin, group_items, scores in _each_group(scored) if _has_answers(scored) else ():
         for attack in scored.attacks:
-            columns = {
-                "right": scores.of_right(attack.name)[group_items],
-                "wrong": scores.of_wrong(attack.name)[group_items],
-            }
+            right, wrong = scores.of_right(attack.name), scores.of_wrong(attack.name)
+            columns = {"right": right[group_items], "wrong": wrong[group_items]}
             if np.isnan(columns["right"]).all():
                 continue
             if np.isnan(columns["wrong"]).all():
@@ -236,11 +231,9 @@ def _separate_members(
     scored: MemorizationScoring, column: Floats, group_items: Labels
 ) -> dict[str, Any]:
     """How well a score tells the members of a group from all non-members."""
-    members, others = (
-        group_items[scored.member[group_items] == 1],
-        np.flatnonzero(scored.member == 0),
-    )
-    return separation(
+    members = group_items[scored.member[group_items] == 1]
+    others = np.flatnonzero(scored.member == 0)
+    return attacks.separation(
         column[members],
         column[others],
         bases=(scored.bases[members], scored.bases[others]),
@@ -250,14 +243,12 @@ def _separate_members(
 
 
 def _drawn_membership_rows(
-    scored: MemorizationScoring, samples: _memorization_extraction.DrawnSamples
+    scored: MemorizationScoring, samples: extraction.DrawnSamples
 ) -> Iterator[Row]:
     """Membership by what is drawn after the windows of an item."""
     item = np.array([cut.item for cut in scored.cuts])
     for model, columns in samples.alike.items():
-        for attack, of, column in _memorization_extraction.item_scores(
-            columns, item, len(scored.items)
-        ):
+        for attack, of, column in extraction.item_scores(columns, item, len(scored.items)):
             for group, group_items in scored.groups.items():
                 row = _separate_members(scored, column, group_items)
                 if row["members"] and row["others"]:
@@ -278,7 +269,7 @@ def _overlap_rows(scored: MemorizationScoring) -> Iterator[Row]:
         ("members", members, "others", others),
         ("others", others, "members", members),
     ):
-        shares = _memorization_classifiers.group_overlap(texts, group[1], scored.options.n)
+        shares = classifiers.group_overlap(texts, group[1], scored.options.n)
         yield _overlap_row(scored, kind, held_in, shares, scored.bases[group[0]])
 
 
@@ -299,7 +290,7 @@ def _topic_rows(scored: MemorizationScoring) -> Iterator[Row]:
         here[group_items] = scored.member[group_items] == 1
         members, ours = _right_instances(scored, here)
         if ours and theirs:
-            row = _memorization_classifiers.word_baseline(
+            row = classifiers.word_baseline(
                 *(ours, theirs, (scored.bases[members], scored.bases[others])),
                 level=scored.options.interval,
                 seed=scored.options.seed,
@@ -337,34 +328,10 @@ def _frequency_rows(scored: MemorizationScoring) -> Iterator[Row]:
                 yield {**begin, **about, **estimate("spearman", rho, reach, _ENDS)}
 
 
-def _extraction_rows(scored: MemorizationScoring) -> Iterator[Row]:
-    """How many windows of each group so many draws extract."""
-    if scored.windows is not None:
-        level = scored.options.interval
-        for model, group, row in _memorization_extraction.extraction_rows(
-            scored.windows, scored.groups, scored.bases, level
-        ):
-            yield {**_row_start(scored, model, group), **row}
-
-
-def _sample_rows(scored: MemorizationScoring) -> Iterator[Row]:
-    """What was drawn, against what follows in the text."""
-    if scored.samples is not None:
-        item = np.array([cut.item for cut in scored.cuts])
-        arguments = (scored.groups, scored.bases, scored.options.interval)
-        for model, group, row in _memorization_extraction.sample_rows(
-            scored.samples, item, *arguments
-        ):
-            yield {**_row_start(scored, model, group), **row}
-
-
-def _window_rows(scored: MemorizationScoring) -> Iterator[Row]:
-    if scored.windows is not None:
-        group_of = group_by_item(scored.groups)
-        for model, number, row in _memorization_extraction.window_rows(
-            scored.windows, scored.items
-        ):
-            yield {**_row_start(scored, model, group_of[number]), **row}
+def _start_rows(scored: MemorizationScoring, rows: Iterable[tuple[str, str, Row]]) -> Iterator[Row]:
+    """Rows of a model and a group, as the rows of all tables begin."""
+    for model, group, row in rows:
+        yield {**_row_start(scored, model, group), **row}
 
 
 def _item_rows(scored: MemorizationScoring) -> Iterator[Row]:
@@ -395,17 +362,18 @@ def _as_bool(value: float) -> bool | None:
 
 
 _LINES = 40
-_SHORT = {
-    "tde_accuracy": "TDE",
-    "tde_likelihood": "TDE lik.",
+TITLES = {
+    "tde_accuracy": "TDE accuracy",
+    "tde_likelihood": "TDE likelihood",
     "loss": "loss",
-    "neighbours": "neighb.",
+    "neighbours": "neighbours",
     "zlib": "zlib",
     "min_k": "Min-K%",
     "min_k_plus": "Min-K%++",
     "reference": "reference",
     "error_zone": "error zone",
 }
+_SHORT = TITLES | {"tde_accuracy": "TDE", "tde_likelihood": "TDE lik.", "neighbours": "neighb."}
 _GROUP_COLUMNS = make_columns("model group")
 _ITEM_COUNT = Column("items", kind="count")
 
@@ -433,7 +401,7 @@ LAYOUT = (
         Table(
             "membership",
             title,
-            (*_GROUP_COLUMNS, Column("members", kind="count"), Column("others", kind="count")),
+            (*_GROUP_COLUMNS, *make_columns("members:count others:count")),
             limit=_LINES,
             # An attack may leave out items, so how many there are is said by the first alone.
             pivot=Pivot("attack", cell, _SHORT),
@@ -446,29 +414,24 @@ LAYOUT = (
             (_alarms_title, Column("found", kind="share", ends=ends("found"))),
         )
     ),
-    *_memorization_classifiers.TOPIC_LAYOUT,
+    *classifiers.TOPIC_LAYOUT,
     Table(
         "overlap",
         "N-grams that members and others share, with the training data and with each other",
-        (
-            *make_columns("of in n:count"),
-            _ITEM_COUNT,
-            Column("share", kind="share", ends=("low", "high")),
-        ),
+        (*make_columns("of in n:count"), _ITEM_COUNT, *make_columns("share:share~low")),
         limit=_LINES,
     ),
     Table(
         "prediction",
         "Right answers predicted from the scores",
         (
-            *(
-                *_GROUP_COLUMNS,
-                Column("attack"),
-                _ITEM_COUNT,
-                Column("majority_f1", "majority", "share"),
-            ),
-            *(_score_column("logistic", "logistic"), _score_column("svm", "SVM")),
-            Column("said", "coefficients"),
+            *_GROUP_COLUMNS,
+            *make_columns("attack"),
+            _ITEM_COUNT,
+            *make_columns("majority_f1=majority:share"),
+            _score_column("logistic", "logistic"),
+            _score_column("svm", "SVM"),
+            *make_columns("said=coefficients"),
         ),
         note="macro-F1 (AUC), on items not fitted",
         rows=lambda rows, result: [
@@ -480,15 +443,17 @@ LAYOUT = (
         "halves",
         "Accuracy of the halves with low and high scores",
         (
-            *(*_GROUP_COLUMNS, Column("attack"), Column("half"), _ITEM_COUNT),
-            Column("accuracy", kind="share", ends=("low", "high")),
+            *_GROUP_COLUMNS,
+            *make_columns("attack half"),
+            _ITEM_COUNT,
+            *make_columns("accuracy:share~low"),
         ),
         limit=_LINES,
     ),
     Table(
         "frequency",
         "Scores against the frequency in the corpus: Spearman's rho",
-        (*_GROUP_COLUMNS, Column("frequency"), _ITEM_COUNT),
+        (*_GROUP_COLUMNS, *make_columns("frequency"), _ITEM_COUNT),
         note="copies: of the whole text; ips: popularity; held: share of its n-grams there; a "
         "dash, or no line: the same for all",
         rows=lambda rows, result: [row for row in rows if defined(row["spearman"])],
@@ -499,24 +464,11 @@ LAYOUT = (
             _SHORT,
         ),
     ),
-    *_memorization_extraction.EXTRACTION_LAYOUT,
-    *_memorization_extraction.SAMPLES_LAYOUT,
-    *_memorization_unprompted.UNPROMPTED_LAYOUT,
+    *extraction.EXTRACTION_LAYOUT,
+    *extraction.SAMPLES_LAYOUT,
+    *unprompted.UNPROMPTED_LAYOUT,
     Table("items", "Scores of each item", limit=0, page=False),
 )
-
-
-TITLES = {
-    "tde_accuracy": "TDE accuracy",
-    "tde_likelihood": "TDE likelihood",
-    "loss": "loss",
-    "neighbours": "neighbours",
-    "zlib": "zlib",
-    "min_k": "Min-K%",
-    "min_k_plus": "Min-K%++",
-    "reference": "reference",
-    "error_zone": "error zone",
-}
 
 
 def _chart_membership(rows: Rows, result: Result) -> Rows:
@@ -547,35 +499,24 @@ def _chart_prediction(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "membership",
         "Members told from others",
-        table="membership",
-        shape="lines",
-        x="group",
-        y="value",
-        colour="attack",
+        "membership lines x=group y=value colour=attack panel=title,model ends=low,high",
         names=TITLES,
-        panel=("title", "model"),
-        ends=("low", "high"),
         domain=(0, 1),
         rows=_chart_membership,
         says="AUC, and members found at few false alarms, over the groups; a line for each attack.",
     ),
-    Chart(
+    make_chart(
         "prediction",
         "Right answers predicted from the scores",
-        table="prediction",
-        shape="bars",
-        x="attack",
-        y="logistic_f1",
-        panel=("group", "model"),
+        "prediction bars x=attack y=logistic_f1 panel=group,model rule=majority_f1",
         titles={"logistic_f1": "macro-F1"},
         domain=(0, 1),
-        rule="majority_f1",
         rows=_chart_prediction,
         says="Macro-F1 by attack; the dashed line is the guess of the majority.",
     ),
-    *_memorization_extraction.EXTRACTION_CHARTS,
+    *extraction.EXTRACTION_CHARTS,
     Chart("values", "Values"),
 )

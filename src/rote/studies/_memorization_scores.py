@@ -31,7 +31,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import mean_by_cluster, number_clusters, share_interval
+from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Continuation, Model, Scored
@@ -41,6 +41,7 @@ from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.models.answers import score_all
 from rote.search.backends import Backend
+from rote.studies._items import mean_by_number, share_cells
 from rote.studies._popularity_scores import score_popularity as popularity
 
 _WORD = re.compile(r"\S+")
@@ -114,9 +115,8 @@ def min_k_plus(scored: Scored, k: float) -> float:
     defined = scored.spread > 0
     if np.isnan(scored.spread).any():
         return math.nan
-    return _mean_of_lowest(
-        (scored.logprobs[defined] - scored.expected[defined]) / scored.spread[defined], k
-    )
+    above = scored.logprobs[defined] - scored.expected[defined]
+    return _mean_of_lowest(above / scored.spread[defined], k)
 
 
 def error_zone(scored: Scored, reference: Scored) -> float:
@@ -183,18 +183,11 @@ def score_attacks(
     requests = [Continuation("", text) for some in near for text in some]
     answered = iter(score_all(model, requests, reporter, title="neighbours"))
     beside = [[next(answered) for _ in some] for some in near]
-    rows = [
-        (
-            is_completed(second),
-            second_half_likelihood(second),
-            loss(scored),
-            neighbour_loss(scored, others),
-            zlib_loss(text, scored),
-            min_k(scored, k),
-            min_k_plus(scored, k),
-        )
-        for text, scored, second, others in zip(instances, wholes, seconds, beside)
-    ]
+    rows = []
+    for text, scored, second, others in zip(instances, wholes, seconds, beside):
+        halves = is_completed(second), second_half_likelihood(second)
+        losses = loss(scored), neighbour_loss(scored, others), zlib_loss(text, scored)
+        rows.append((*halves, *losses, min_k(scored, k), min_k_plus(scored, k)))
     table = np.array(rows, np.float64).reshape(len(instances), len(ATTACKS))
     by_attack: dict[str, Floats] = {a.name: table[:, place] for place, a in enumerate(ATTACKS)}
     if reference is not None:
@@ -215,20 +208,8 @@ def _reference_scores(
             )
     pairs = list(zip(wholes, others))
     return {
-        "reference": np.array(
-            [
-                loss(scored) - loss(by_referenceence_scored)
-                for scored, by_referenceence_scored in pairs
-            ],
-            np.float64,
-        ),
-        "error_zone": np.array(
-            [
-                error_zone(scored, by_referenceence_scored)
-                for scored, by_referenceence_scored in pairs
-            ],
-            np.float64,
-        ),
+        "reference": np.array([loss(scored) - loss(other) for scored, other in pairs], np.float64),
+        "error_zone": np.array([error_zone(*pair) for pair in pairs], np.float64),
     }
 
 
@@ -306,21 +287,11 @@ def corpus_frequencies(
     windows, starts = Grams.windows(layer, n)
     occurs = backend.counts(windows, reporter) > 0
     text = np.searchsorted(layer.text_ends, starts, side="right")
-    places = np.bincount(text, minlength=len(texts))
-    coverage = np.full(len(texts), np.nan)
-    np.divide(
-        np.bincount(text, occurs, minlength=len(texts)), places, out=coverage, where=places > 0
-    )
-    return Frequencies(
-        *(_spread_over_items(column, right) for column in (copies, scored.ips, coverage))
-    )
-
-
-def _spread_over_items(column: NDArray[np.generic], right: NDArray[np.int64]) -> Floats:
-    """Numbers of the items with a right instance, among all items."""
-    spread = np.full(len(right), np.nan)
-    spread[right >= 0] = column
-    return spread
+    coverage = mean_by_number(text, occurs, len(texts))
+    # Numbers of the items with a right instance, among all items.
+    spread = np.full((3, len(items)), np.nan)
+    spread[:, right >= 0] = copies, scored.ips, coverage
+    return Frequencies(*spread)
 
 
 Labels = NDArray[np.int64]
@@ -348,7 +319,6 @@ def separation(
         return {**counts, "auc": math.nan}
     auc, error = _auc(members, others, member_bases, theirs)
     units = min(len(np.unique(member_bases)), len(np.unique(theirs)))
-    # At most the share of false alarms that was asked for.
     # The lowest threshold that at most the share `alarms` of the others exceeds.
     allowed = int(alarms * len(others) + 1e-9)
     threshold = float(np.sort(others)[::-1][allowed]) if allowed < len(others) else -math.inf
@@ -358,7 +328,7 @@ def separation(
         **counts,
         **estimate("auc", auc, interval_from_error(auc, error, level, units, share=True)),
         # The threshold is taken as given: of the members alone this says how sure the share is.
-        **estimate("found", float(detected.mean()), share_interval(detected, member_bases, level)),
+        **share_cells("found", detected, member_bases, level),
         "false_alarms": real,
     }
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.annotate import annotators, words
 from rote.compare.intervals import interval_from_error, mean_error, wilson
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.facets import sort_groups
@@ -31,7 +31,7 @@ from rote.core.table import Column, Row, Rows, Table, ends, estimate, make_colum
 from rote.corpus.items import Item
 from rote.models.answers import generate_all
 from rote.models.options import ModelOptions
-from rote.studies._items import describe_values, group_by_fields, group_columns
+from rote.studies._items import describe_values, draw_in_order, group_by_fields, group_columns
 from rote.studies._popularity_scores import PARTS, Deciles
 
 if TYPE_CHECKING:
@@ -80,6 +80,10 @@ class Completion:
         return self.exact or self.tags == self.own_tags
 
     @property
+    def style_only(self) -> bool:
+        return self.style and not self.exact
+
+    @property
     def words_agree(self) -> float:
         """The share of places where the same word stands."""
         return sum(map(str.__eq__, self.words, self.own_words)) / len(self.words)
@@ -91,11 +95,7 @@ class Completion:
     def substitutions(self) -> list[tuple[str, str, str]]:
         """(tag, word, other word) where only the words differ."""
         aligned = zip(self.tags, self.own_tags, self.words, self.own_words)
-        return [
-            (tag, word, replacement)
-            for tag, same, word, replacement in aligned
-            if tag == same != word != replacement
-        ]
+        return [(tag, word, new) for tag, same, word, new in aligned if tag == same != word != new]
 
 
 def cut_texts(documents: Sequence[Document], prompt: int, count: int) -> list[CompletionPrompt]:
@@ -132,16 +132,8 @@ def complete_texts(
         cuts, generated, originals, others
     ):
         same_prompt = written_words[:prompt] == original[:prompt]
-        completions.append(
-            Completion(
-                cut,
-                text,
-                original[prompt:],
-                tags[prompt:],
-                written_words[prompt:] if same_prompt else (),
-                own_tags[prompt:] if same_prompt else (),
-            )
-        )
+        own = (written_words[prompt:], own_tags[prompt:]) if same_prompt else ((), ())
+        completions.append(Completion(cut, text, original[prompt:], tags[prompt:], *own))
     return completions
 
 
@@ -203,36 +195,21 @@ def build_tables(recall: Recall) -> dict[str, Sequence[Row]]:
 
 
 def _agreement_columns(completions: Sequence[Completion]) -> dict[str, NDArray[np.float64]]:
-    columns = {
-        "exact": [float(completion.exact) for completion in completions],
-        "style": [float(completion.style) for completion in completions],
-        "style_only": [
-            float(completion.style and not completion.exact) for completion in completions
-        ],
-        "words_agree": [completion.words_agree for completion in completions],
-        "tags_agree": [completion.tags_agree for completion in completions],
-    }
-    return {name: np.array(column) for name, column in columns.items()}
+    return {name: np.array([float(getattr(c, name)) for c in completions]) for name in TITLES}
 
 
 def _source(recall: Recall, completions: Sequence[Completion]) -> SourceResult:
     columns, level = _agreement_columns(completions), recall.options.interval
-    intervals = {
-        name: wilson(int(column.sum()), len(column), level)
-        if name in _SHARES
-        else interval_from_error(
-            float(column.mean()), mean_error(column), level, len(column), share=True
-        )
-        for name, column in columns.items()
-    }
-    return SourceResult(
-        texts=len(completions),
-        words=len(completions) * recall.options.suffix,
-        values={name: float(column.mean()) for name, column in columns.items()},
-        intervals={
-            name: ends for name, ends in intervals.items() if level and not math.isnan(ends[0])
-        },
-    )
+    values, intervals, count = {}, {}, len(completions)
+    for name, column in columns.items():
+        values[name] = float(column.mean())
+        reach = wilson(int(column.sum()), count, level)
+        if name not in _SHARES:
+            error = mean_error(column)
+            reach = interval_from_error(values[name], error, level, count, share=True)
+        if level and not math.isnan(reach[0]):
+            intervals[name] = reach
+    return SourceResult(count, count * recall.options.suffix, values, intervals)
 
 
 def _row_start(recall: Recall, group: str) -> dict[str, Any]:
@@ -269,9 +246,7 @@ def _frequency_rows(recall: Recall) -> Iterator[Row]:
     deciles = None if len(levels) <= PARTS else Deciles.of(sorted_frequencies)
     for group, completions in recall.groups.items():
         frequencies = np.array([recall.frequency[completion.cut.key] for completion in completions])
-        parts = (
-            np.searchsorted(levels, frequencies) + 1 if deciles is None else deciles(frequencies)
-        )
+        parts = deciles(frequencies) if deciles else np.searchsorted(levels, frequencies) + 1
         columns = _agreement_columns(completions)
         for part in np.unique(parts).tolist():
             here = parts == part
@@ -295,7 +270,7 @@ def _substitution_rows(recall: Recall) -> Iterator[Row]:
         counted = Counter(
             pair
             for completion in completions
-            if completion.style and not completion.exact
+            if completion.style_only
             for pair in completion.substitutions()
         )
         for (tag, word, replacement), count in sorted(counted.items(), key=lambda e: (-e[1], e[0])):
@@ -307,19 +282,14 @@ def _example_rows(recall: Recall) -> Iterator[Row]:
     """The texts that were memorized in style alone, side by side with what was written."""
     for group, completions in recall.groups.items():
         for completion in completions:
-            if completion.style and not completion.exact:
+            if completion.style_only:
+                pairs = enumerate(zip(completion.words, completion.own_words))
                 yield {
                     **_row_start(recall, group),
                     "id": completion.cut.document.id,
                     "text": " ".join(completion.words),
                     "written": " ".join(completion.own_words),
-                    "differ": [
-                        place
-                        for place, (word, replacement) in enumerate(
-                            zip(completion.words, completion.own_words)
-                        )
-                        if word != replacement
-                    ],
+                    "differ": [place for place, (word, other) in pairs if word != other],
                 }
 
 
@@ -350,7 +320,7 @@ STYLE_LAYOUT = (
         lambda rows, result: (
             f"Spread over {several(rows[0]['draws'], 'draw')} of half of the texts"
         ),
-        (Column("group"), Column("value"), Column("mean", "share", "share", spread="sd")),
+        (*make_columns("group value"), Column("mean", "share", "share", spread="sd")),
         note="mean ± standard deviation",
         rows=lambda rows, result: [row for row in rows if row["value"] in _KINDS],
         limit=_EVERY,
@@ -358,10 +328,7 @@ STYLE_LAYOUT = (
     Table(
         "seen",
         "By how often a text was seen",
-        (
-            *make_columns("group seen texts:count"),
-            *(Column(n, kind="share", ends=ends(n)) for n in ("exact", "style", "style_only")),
-        ),
+        make_columns("group seen texts:count exact:share~ style:share~ style_only:share~"),
         rows=lambda rows, result: [{**row, "seen": format_seen(row)} for row in rows],
         limit=_EVERY,
     ),
@@ -387,18 +354,12 @@ def _chart_frequency(rows: Rows, result: Result) -> Rows:
 
 
 STYLE_CHARTS = (
-    Chart(
+    make_chart(
         "seen",
         "Memorized, by how often it was seen",
-        table="seen",
-        shape="bars",
-        x="seen",
-        y="share",
-        colour="kind",
+        "seen bars x=seen y=share colour=kind panel=group ends=low,high",
         names=_KINDS,
         colours={"exact": "plain", "style": "pale"},
-        panel=("group",),
-        ends=("low", "high"),
         titles={"seen": "times in the training data", "share": "memorized"},
         share=True,
         rows=_chart_frequency,
@@ -421,7 +382,9 @@ def run(call: Call) -> Findings:
     if options.corpus is not None:
         index = to_index(options.corpus, "corpus", reporter)
     models = open_models(options.model, call.of(ModelOptions), reporter)
-    drawn = _sample_documents([_item_document(record.item) for record in call.inputs], options)
+    random = np.random.default_rng(options.seed)
+    documents = [_item_document(record.item) for record in call.inputs]
+    drawn = draw_in_order(documents, options.sample, random)
     cuts = cut_texts(drawn, options.prefix, options.suffix)
     least = options.prefix + options.suffix
     if not cuts:
@@ -470,14 +433,6 @@ def _item_document(item: Item) -> Document:
     """The text of an item: the context with its right option."""
     text = item.instances()[item.answer or 0]
     return Document(item.id, text, {"task": item.task, **item.meta})
-
-
-def _sample_documents(documents: Sequence[Document], options: Any) -> Sequence[Document]:
-    if options.sample is None or options.sample >= len(documents):
-        return documents
-    random = np.random.default_rng(options.seed)
-    places = np.sort(random.choice(len(documents), options.sample, replace=False))
-    return [documents[place] for place in places.tolist()]
 
 
 def _read_frequency(

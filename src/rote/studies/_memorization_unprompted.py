@@ -12,22 +12,23 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rote.compare.clusters import mean_by_cluster, number_clusters, share_interval
+from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Model, Prompt
 from rote.core.progress import Reporter
 from rote.core.result import Row
-from rote.core.table import Column, Table, ends, estimate, make_columns
+from rote.core.table import Table, make_columns
 from rote.corpus import ReadOptions
 from rote.corpus.items import Item, read_items
 from rote.models.answers import generate_all
 from rote.search.backends import Backend
-from rote.studies._items import Labels, group_by_item
+from rote.studies._items import Labels, group_by_item, share_cells
 from rote.studies._memorization_extraction import corpus_coverage
 
 THEMSELVES = "the texts themselves"
@@ -86,9 +87,8 @@ def draw_texts(
     writings = []
     for name, model in models.items():
         generated = generate_all(model, prompts, how, reporter, title="unprompted")
-        writings.append(
-            WrittenTexts(name, START, [answer.text for answer in generated], [-1] * count)
-        )
+        texts = [answer.text for answer in generated]
+        writings.append(WrittenTexts(name, START, texts, [-1] * count))
     return writings
 
 
@@ -96,15 +96,11 @@ def prefix_texts(
     drawn: Mapping[str, Sequence[Sequence[str]]], item: Sequence[int]
 ) -> list[WrittenTexts]:
     """What was drawn after the prefix of each window, of the item with this number."""
-    return [
-        WrittenTexts(
-            name,
-            PREFIXES,
-            [text for some in texts for text in some],
-            [number for number, some in zip(item, texts) for _ in some],
-        )
-        for name, texts in drawn.items()
-    ]
+    writings = []
+    for name, texts in drawn.items():
+        prompted = [number for number, some in zip(item, texts) for _ in some]
+        writings.append(WrittenTexts(name, PREFIXES, list(chain.from_iterable(texts)), prompted))
+    return writings
 
 
 def unprompted_signature(value: Any, run: int, tokens: int) -> str:
@@ -183,37 +179,27 @@ def recitation_tables(
         shares = None
         if corpus is not None and writing is not itself:
             shares = corpus_coverage([[text] for text in writing.texts], *corpus, reporter)
-        clusters = number_clusters(
-            [
-                bases[prompted] if prompted >= 0 else -1 - place
-                for place, prompted in enumerate(writing.prompted)
-            ]
-        )
-        by_table["unprompted"].append(
-            {**begin, **_text_row(words, text_runs, clusters, level, shares)}
-        )
+        places = enumerate(writing.prompted)
+        clusters = number_clusters([bases[p] if p >= 0 else -1 - place for place, p in places])
+        text_row = _text_row(words, text_runs, clusters, level, shares)
+        by_table["unprompted"].append({**begin, **text_row})
         if writing is itself:
             continue
         best = _best_runs(text_runs)
         for group, group_items in groups.items():
             selected = np.array([float(number in best) for number in group_items.tolist()])
             row: dict[str, Any] = {**begin, "group": group, "passages": len(group_items)}
-            row |= {"count": int(selected.sum())}
-            reach = share_interval(selected, bases[group_items], level)
-            by_table["recited"].append(
-                {**row, **estimate("recited", float(selected.mean()), reach)}
-            )
+            row["count"] = int(selected.sum())
+            row |= share_cells("recited", selected, bases[group_items], level)
+            by_table["recited"].append(row)
         group_of = group_by_item(groups)
-        most_recited = sorted(
-            best.items(), key=lambda pair: (-pair[1][0], -pair[1][1].words, pair[0])
-        )
-        for number, (times, run) in most_recited:
+        for number in sorted(best, key=lambda n: (-best[n][0], -best[n][1].words, n)):
+            times, run = best[number]
             first, end = spans[number][run.at][0], spans[number][run.at + run.words - 1][1]
             row = {**begin, "group": group_of[number], "id": items[number].id, "texts": times}
             row |= {"words": run.words, "first": first, "end": end}
-            by_table["recitations"].append(
-                {**row, "run": " ".join(texts[number][first:end].split())}
-            )
+            row["run"] = " ".join(texts[number][first:end].split())
+            by_table["recitations"].append(row)
     return by_table
 
 
@@ -238,19 +224,16 @@ def _text_row(
     shares: Any,
 ) -> dict[str, Any]:
     some = np.array([float(bool(shared)) for shared in text_runs])
-    covered = np.array(
-        [_covered_share(len(text_words), shared) for text_words, shared in zip(words, text_runs)]
-    )
-    inside = mean_by_cluster(covered, clusters, len(covered))
+    pairs = zip(words, text_runs)
+    covered = np.array([_covered_share(len(text_words), shared) for text_words, shared in pairs])
     row: dict[str, Any] = {
         "texts": len(words),
-        **estimate("some", float(some.mean()), share_interval(some, clusters, level)),
-        **estimate("inside", inside.value, inside.interval(level)),
+        **share_cells("some", some, clusters, level),
+        **mean_by_cluster(covered, clusters, len(covered)).cells("inside", level),
         "longest": max((run.words for shared in text_runs for run in shared), default=0),
     }
     if shares is not None:
-        known = mean_by_cluster(shares, clusters, len(shares))
-        row |= estimate("held", known.value, known.interval(level))
+        row |= mean_by_cluster(shares, clusters, len(shares)).cells("held", level)
     return row
 
 
@@ -281,11 +264,11 @@ UNPROMPTED_LAYOUT = (
         "unprompted",
         "Passages that nobody asked for, in the texts",
         (
-            *(*_AFTER, Column("texts", kind="count")),
-            Column("some", "texts that recite", "share", ends=ends("some")),
-            Column("inside", "words recited", "share", ends=ends("inside")),
-            Column("longest", "longest run", "count"),
-            Column("held", "in the corpus", "share", ends=ends("held"), optional=True),
+            *_AFTER,
+            *make_columns(
+                "texts:count some=texts_that_recite:share~ inside=words_recited:share~ "
+                "longest=longest_run:count held?=in_the_corpus:share~"
+            ),
         ),
         note="recited: in a run of --run words or more of a passage that was not asked for; in the "
         "corpus: share of tokens in n-grams of --corpus",
@@ -294,10 +277,7 @@ UNPROMPTED_LAYOUT = (
     Table(
         "recited",
         "Passages recited by any of the texts",
-        (
-            *(*_AFTER, Column("group"), Column("passages", kind="count")),
-            Column("recited", kind="share", ends=ends("recited")),
-        ),
+        (*_AFTER, *make_columns("group passages:count recited:share~")),
         limit=40,
     ),
     Table(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rote.core.metric import OptionSet, option
 from rote.core.model import Continuation, Decoding, Model, Prompt
-from rote.core.progress import Reporter
+from rote.core.progress import Reporter, share_steps
 from rote.corpus.items import Item, ItemRecord
 from rote.curate.perturb import rewrite_record
 from rote.index.grams import Grams
@@ -91,17 +91,10 @@ def bertscore(pairs: ItemPairs, model: str, layer: int | None, reporter: Reporte
     from rote.measure.reference_scores.neural import score_bertscore
 
     before, after = pairs.texts()
+    references = [[text] for text in before]
     with reporter.stage("BERTScore", 1.0) as advance:
-        done = 0.0
-
-        def progress(share: float) -> None:
-            nonlocal done
-            advance(share - done)
-            done = share
-
-        scores = score_bertscore(
-            after, [[text] for text in before], model=model, layer=layer, progress=progress
-        )
+        progress = share_steps(advance)
+        scores = score_bertscore(after, references, model=model, layer=layer, progress=progress)
     return pairs.mean(scores[:, 2])
 
 
@@ -144,13 +137,9 @@ def last_words(items: Sequence[Item]) -> Floats:
     """The log-likelihood of the last word, where an answer of `rote evaluate` tells it."""
     likelihoods = np.full(len(items), np.nan)
     for number, item in enumerate(items):
-        log_likelihoods = item.meta.get("loglikelihoods")
-        if (
-            len(item.options) == 1
-            and isinstance(log_likelihoods, list)
-            and len(log_likelihoods) == 1
-        ):
-            likelihoods[number] = float(log_likelihoods[0])
+        logged = item.meta.get("loglikelihoods")
+        if len(item.options) == 1 and isinstance(logged, list) and len(logged) == 1:
+            likelihoods[number] = float(logged[0])
     return likelihoods
 
 
@@ -198,30 +187,20 @@ def ask_models(
         for pos, others in perturbed.items():
             second = answer_all(others, model, reporter, title=f"{pos} perturbed ({name})")
             rows += _answer_rows(second, name, model, pos)
-            answered.append(
-                BeforeAfter(
-                    name,
-                    pos,
-                    _accuracies(first),
-                    _accuracies(second),
-                    _answer_last_words(first),
-                    _answer_last_words(second),
-                )
-            )
+            accuracies = _accuracies(first), _accuracies(second)
+            words = _answer_last_words(first), _answer_last_words(second)
+            answered.append(BeforeAfter(name, pos, *accuracies, *words))
     signatures = {name: model.signature for name, model in models.items()}
     return PerturbAnswers(tuple(answered), rows, signatures)
 
 
 def replace_items(records: Sequence[ItemRecord], items: Sequence[Item]) -> list[ItemRecord]:
     """The records with the texts of other items, to be asked as the originals are."""
-    return [
-        ItemRecord(
-            _CHOICES if record.form == _LOGS else record.form,
-            rewrite_record(record, item, ANSWER_FIELDS),
-            item,
-        )
-        for record, item in zip(records, items)
-    ]
+    replaced = []
+    for record, item in zip(records, items):
+        form = _CHOICES if record.form == _LOGS else record.form
+        replaced.append(ItemRecord(form, rewrite_record(record, item, ANSWER_FIELDS), item))
+    return replaced
 
 
 def _answer_rows(
@@ -236,14 +215,8 @@ def _accuracies(answers: Sequence[ModelAnswer]) -> Floats:
 
 
 def _answer_last_words(answers: Sequence[ModelAnswer]) -> Floats:
-    return np.array(
-        [
-            answer.loglikelihoods[0]
-            if answer.question.last_word and answer.why is None
-            else math.nan
-            for answer in answers
-        ]
-    )
+    scored = [answer.question.last_word and answer.why is None for answer in answers]
+    return np.array([a.loglikelihoods[0] if s else math.nan for a, s in zip(answers, scored)])
 
 
 SAME, DIFFERENT = "same", "different"
@@ -295,17 +268,13 @@ def judge_items(
     Only items that changed are judged, in the instance with the right option.
     """
     places = sample_changed(pairs, options.judge_items, seed)
-    texts = [
-        judge_prompt(
-            *(item.instances()[item.answer or 0] for item in (pairs.before[n], pairs.after[n]))
-        )
-        for n in places
-    ]
-    verdicts = (_judge_by_likelihood if options.judge_by == "likelihood" else _judge_by_writing)(
-        texts, model, reporter
-    )
+    texts = []
+    for n in places:
+        both = (item.instances()[item.answer or 0] for item in (pairs.before[n], pairs.after[n]))
+        texts.append(judge_prompt(*both))
+    judge = _judge_by_likelihood if options.judge_by == "likelihood" else _judge_by_writing
     same = np.full(len(pairs.before), math.nan)
-    same[places] = verdicts
+    same[places] = judge(texts, model, reporter)
     return same
 
 
@@ -315,9 +284,8 @@ def sample_changed(pairs: ItemPairs, size: int, seed: int) -> list[int]:
     for number, (original, changed) in enumerate(zip(pairs.before, pairs.after)):
         if original.instances() != changed.instances():
             key = f"{seed}\0{original.task}\0{original.id}".encode("utf-8", "surrogatepass")
-            by_task.setdefault(original.task, []).append(
-                (blake2b(key, digest_size=8).digest(), number)
-            )
+            entry = blake2b(key, digest_size=8).digest(), number
+            by_task.setdefault(original.task, []).append(entry)
     return sorted(
         number
         for task_items in by_task.values()

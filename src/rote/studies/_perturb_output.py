@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.compare.clusters import share_interval
 from rote.compare.exact_tests import mcnemar, signed_ranks
-from rote.core.chart import Chart, Colour
+from rote.core.chart import Colour, make_chart
 from rote.core.progress import Reporter
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Row, Rows, Table, estimate, make_columns
+from rote.core.table import Column, FullTable, Pivot, Row, Rows, Table, make_columns
 from rote.curate.perturb import Perturbed
 from rote.curate.synonyms.replacement import Replacement
 from rote.search.backends import Backend
 from rote.studies import _perturb_checks
-from rote.studies._items import defined_mean
+from rote.studies._items import defined_mean, share_cells
 from rote.studies._perturb_checks import BeforeAfter, Floats, ItemPairs
 
 Groups = Mapping[str, NDArray[np.int64]]
@@ -36,50 +35,38 @@ def test_rows(
     groups: Groups,
     models: Sequence[BeforeAfter],
     bases: NDArray[np.int64],
-) -> list[Row]:
+) -> Iterator[Row]:
     """McNemar on the answers; Wilcoxon on the popularity of all items, and of those that go from
     right to wrong (table 3 of the paper). Rows of several models name theirs. Items with the same
     number in `bases` are twins."""
-    rows: list[Row] = []
     for task, task_items in groups.items():
         chosen: list[tuple[dict[str, Any], NDArray[np.bool_]]] = [
             ({"of": "all"}, np.ones(len(task_items), bool))
         ]
+        twins = bases[task_items]
         for answers in models:
             before, after = answers.before[task_items], answers.after[task_items]
             by = {"source": answers.source} if answers.source else {}
-            rows.append(
-                {
-                    "task": task,
-                    **by,
-                    "test": "mcnemar",
-                    **_mcnemar(before, after, bases[task_items]),
-                }
-            )
+            yield {"task": task, **by, "test": "mcnemar", **_mcnemar(before, after, twins)}
             chosen.append(({**by, "of": "lost"}, (before == 1) & (after == 0)))
         for label, part in chosen if "ips_after" in columns else ():
-            first, second = (
-                columns["ips_before"][task_items][part],
-                columns["ips_after"][task_items][part],
-            )
-            ranks = signed_ranks(first, second, bases[task_items][part])
+            names = ("ips_before", "ips_after")
+            first, second = (columns[name][task_items][part] for name in names)
+            ranks = signed_ranks(first, second, twins[part])
             both = np.isfinite(first) & np.isfinite(second)
-            rows.append(
-                {
-                    "task": task,
-                    "test": "wilcoxon",
-                    **label,
-                    "items": int(both.sum()),
-                    "before": defined_mean(first[both]),
-                    "before_sd": _deviation(first[both]),
-                    "after": defined_mean(second[both]),
-                    "after_sd": _deviation(second[both]),
-                    "differ": ranks.pairs,
-                    "statistic": ranks.statistic,
-                    "p": ranks.p,
-                }
-            )
-    return rows
+            yield {
+                "task": task,
+                "test": "wilcoxon",
+                **label,
+                "items": int(both.sum()),
+                "before": defined_mean(first[both]),
+                "before_sd": _deviation(first[both]),
+                "after": defined_mean(second[both]),
+                "after_sd": _deviation(second[both]),
+                "differ": ranks.pairs,
+                "statistic": ranks.statistic,
+                "p": ranks.p,
+            }
 
 
 def _mcnemar(before: Floats, after: Floats, bases: NDArray[np.int64]) -> dict[str, Any]:
@@ -94,39 +81,30 @@ def answer_rows(
     kinds: Mapping[str, str | None],
     level: float,
     bases: NDArray[np.int64],
-) -> list[Row]:
+) -> Iterator[Row]:
     """Accuracy, and perplexity where last words are asked for, before and after: a row for each
     model, task and kind of perturbation (tables 1, 2, C and D of the paper).
 
     Items count that were answered both times.
     """
-    rows: list[Row] = []
     for answers in models:
         for task, task_items in groups.items():
             before, after = answers.before[task_items], answers.after[task_items]
+            words = answers.words_before[task_items], answers.words_after[task_items]
             both = np.isfinite(before) & np.isfinite(after)
-            rows.append(
-                {
-                    "source": answers.source,
-                    "task": task,
-                    "kind": kinds[task],
-                    "pos": answers.pos,
-                    **_share("accuracy_before", before[both], bases[task_items][both], level),
-                    **_share("accuracy_after", after[both], bases[task_items][both], level),
-                    "accuracy_change": _change(
-                        defined_mean(before[both]), defined_mean(after[both])
-                    ),
-                    **_perplexities(
-                        answers.words_before[task_items], answers.words_after[task_items]
-                    ),
-                    **_mcnemar(before, after, bases[task_items]),
-                }
-            )
-    return rows
-
-
-def _share(name: str, answers: Floats, bases: NDArray[np.int64], level: float) -> dict[str, Any]:
-    return estimate(name, defined_mean(answers), share_interval(answers, bases, level))
+            twins = bases[task_items][both]
+            change = _change(defined_mean(before[both]), defined_mean(after[both]))
+            yield {
+                "source": answers.source,
+                "task": task,
+                "kind": kinds[task],
+                "pos": answers.pos,
+                **share_cells("accuracy_before", before[both], twins, level),
+                **share_cells("accuracy_after", after[both], twins, level),
+                "accuracy_change": change,
+                **_perplexities(*words),
+                **_mcnemar(before, after, bases[task_items]),
+            }
 
 
 def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
@@ -135,11 +113,8 @@ def _perplexities(before: Floats, after: Floats) -> dict[str, Any]:
         return {}
     with np.errstate(over="ignore"):
         first, second = (float(np.exp(-words[both].mean())) for words in (before, after))
-    return {
-        "perplexity_before": first,
-        "perplexity_after": second,
-        "perplexity_change": _change(first, second),
-    }
+    change = _change(first, second)
+    return {"perplexity_before": first, "perplexity_after": second, "perplexity_change": change}
 
 
 def _change(before: float, after: float) -> float:
@@ -151,9 +126,9 @@ def judge_rows(same: Floats, groups: Groups, level: float, bases: NDArray[np.int
     """How many of the judged items mean the same (table B of the paper)."""
     rows: list[Row] = []
     for task, task_items in groups.items():
-        reach = share_interval(same[task_items], bases[task_items], level)
-        share = estimate("same", defined_mean(same[task_items]), reach, ("low", "high"))
-        rows.append({"task": task, "judged": int(np.isfinite(same[task_items]).sum()), **share})
+        judged = int(np.isfinite(same[task_items]).sum())
+        share = share_cells("same", same[task_items], bases[task_items], level, ("low", "high"))
+        rows.append({"task": task, "judged": judged, **share})
     return rows
 
 
@@ -192,37 +167,29 @@ def replacement_rows(
         for (pos, old, new, synset), times in row_counts.most_common()
     ]
     if backend is not None and rows:
-        words = list(
-            dict.fromkeys(row[what] for row in rows for what in ("original", "replacement"))
-        )
+        whats = ("original", "replacement")
+        words = list(dict.fromkeys(row[what] for row in rows for what in whats))
         counts = dict(zip(words, _perturb_checks.count_words(words, backend, reporter).tolist()))
         for row in rows:
-            row["original_count"] = counts[row["original"]]
-            row["replacement_count"] = counts[row["replacement"]]
+            row |= {f"{what}_count": counts[row[what]] for what in whats}
     return rows
 
 
-def frequency_rows(replacements: Sequence[Row]) -> list[Row]:
+def frequency_rows(replacements: Sequence[Row]) -> Iterator[Row]:
     """How often words and their synonyms are in the corpus, over all replacements (figure 2)."""
-    rows: list[Row] = []
+    times = [row["times"] for row in replacements]
     for what in ("original", "replacement"):
-        counts = np.repeat(
-            np.array([row[f"{what}_count"] for row in replacements], np.int64),
-            [row["times"] for row in replacements],
-        )
+        counts = np.repeat([row[f"{what}_count"] for row in replacements], times)
         if len(counts):
             logs = np.log10(1 + counts)
-            rows.append(
-                {
-                    "words": what,
-                    "occurrences": len(counts),
-                    "absent": float((counts == 0).mean()),
-                    "mean_log10": float(logs.mean()),
-                    "sd_log10": _deviation(logs),
-                    **{f"q{q * 100:g}": float(np.quantile(counts, q)) for q in _QUANTILES},
-                }
-            )
-    return rows
+            yield {
+                "words": what,
+                "occurrences": len(counts),
+                "absent": float((counts == 0).mean()),
+                "mean_log10": float(logs.mean()),
+                "sd_log10": _deviation(logs),
+                **{f"q{q * 100:g}": float(np.quantile(counts, q)) for q in _QUANTILES},
+            }
 
 
 def _deviation(values: Floats) -> float:
@@ -242,11 +209,8 @@ def _answer_cells(rows: Rows, result: Result) -> list[Row]:
         mark = _POS_MARKS.get(row["pos"], "")
         for what, title in _CONDITIONS.items():
             conf = title if what == "before" else f"{title}{mark}" + " (%)" * (what == "change")
-            labels = {
-                "source": row["source"] or "as given",
-                "kind": row["kind"] or "all",
-                "conf": conf,
-            }
+            source, kind = row["source"] or "as given", row["kind"] or "all"
+            labels = {"source": source, "kind": kind, "conf": conf}
             for of, value, scale in _task_numbers(row, what):
                 number = None if value is None else scale * value
                 lines.append({**labels, "of": of, "value": number})
@@ -267,71 +231,52 @@ def _select_test(test: str) -> Any:
 
 _MODEL = Column("source", optional=True)
 LAYOUT = (
-    Table(
+    FullTable(
         "answers",
         lambda rows, result: f"Accuracy of the models in percent: {rows[0]['kind']} tasks",
         make_columns("source=model conf=conf."),
         note="change: in percent of the original",
         rows=_answer_cells,
         split=("kind",),
-        limit=_EVERY,
         pivot=Pivot("of", Column("value", kind="number", decimals=2)),
     ),
-    Table(
-        "judge",
-        "Judge: items that mean the same",
-        (
-            *(Column("task"), Column("judged", kind="count")),
-            Column("same", kind="share", ends=("low", "high")),
-        ),
-        limit=_EVERY,
+    FullTable(
+        "judge", "Judge: items that mean the same", make_columns("task judged:count same:share~low")
     ),
-    Table(
+    FullTable(
         "tests",
         "McNemar, exact: answers lost and gained",
-        (
-            *(_MODEL, Column("task")),
-            *(Column(name, kind="count") for name in ("items", "lost", "gained")),
-            Column("p", kind="p"),
-        ),
+        (_MODEL, *make_columns("task items:count lost:count gained:count p:p")),
         rows=_select_test("mcnemar"),
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "tests",
         "Wilcoxon signed ranks: popularity before and after",
         (
             _MODEL,
             *make_columns("task of items:count"),
             *(Column(when, kind="number", spread=f"{when}_sd") for when in ("before", "after")),
-            Column("p", kind="p"),
+            *make_columns("p:p"),
         ),
         note="lost: popularity of the items that go from right to wrong",
         rows=_select_test("wilcoxon"),
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "frequencies",
         "Words and synonyms in the corpus",
-        (
-            Column("words"),
-            *(Column(name, kind="count") for name in ("occurrences", "absent")),
-            *(Column(n, kind="number") for n in ("mean_log10", "sd_log10", "q5", "q50", "q95")),
+        make_columns(
+            "words occurrences:count absent:count mean_log10:number sd_log10:number "
+            "q5:number q50:number q95:number"
         ),
         note="log10 of 1 + occurrences",
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "counts",
         "Items that changed, words that were replaced and that stay",
-        (
-            Column("task"),
-            *(Column(name, kind="count") for name in ("items", "changed", "replaced", "stay")),
-        ),
-        limit=_EVERY,
+        make_columns("task items:count changed:count replaced:count stay:count"),
     ),
     Table("replacements", "Most frequent replacements", limit=_SHOWN),
-    Table("kept", "Words that stay, and why", make_columns("task why words:count"), limit=_EVERY),
+    FullTable("kept", "Words that stay, and why", make_columns("task why words:count")),
     Table("items", "Items", limit=0),
 )
 
@@ -341,12 +286,14 @@ _WHEN = {"before": "original", "after": "perturbed"}
 _SIMILAR = {"rouge_l": "ROUGE-L", "cosine": "cosine of embeddings", "bertscore": "BERTScore F"}
 
 
+def _rows_by_task(rows: Rows, result: Result) -> Rows:
+    return [row for task in result.by_source for row in rows if row["task"] == task]
+
+
 def _chart_popularity(rows: Rows, result: Result) -> Rows:
     return [
-        {"task": task, "items": name, "value": row.get(f"ips_{when}")}
-        for task in result.by_source
-        for row in rows
-        if row["task"] == task
+        {"task": row["task"], "items": name, "value": row.get(f"ips_{when}")}
+        for row in _rows_by_task(rows, result)
         for when, name in _WHEN.items()
     ]
 
@@ -363,11 +310,9 @@ def _chart_frequencies(rows: Rows, result: Result) -> Rows:
 
 def _chart_similarity(rows: Rows, result: Result) -> Rows:
     return [
-        {"task": task, "measure": title, "value": row.get(name)}
+        {"task": row["task"], "measure": title, "value": row.get(name)}
         for name, title in _SIMILAR.items()
-        for task in result.by_source
-        for row in rows
-        if row["task"] == task
+        for row in _rows_by_task(rows, result)
     ]
 
 
@@ -391,56 +336,37 @@ def _chart_accuracies(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "popularity",
         "Popularity before and after",
-        table="items",
-        shape="histogram",
-        x="value",
-        y="items",
-        colour="items",
+        "items histogram x=value y=items colour=items panel=task",
         colours=_COLOURS,
-        panel=("task",),
         titles={"value": "popularity (1 to 10)", "items": "items"},
         rows=_chart_popularity,
         says="The popularity of the items before and after, task by task.",
     ),
-    Chart(
+    make_chart(
         "frequencies",
         "Words and their synonyms in the corpus",
-        table="replacements",
-        shape="histogram",
-        x="value",
-        y="items",
-        colour="items",
+        "replacements histogram x=value y=items colour=items weight=times",
         colours=_COLOURS,
-        weight="times",
         titles={"value": "log10(1 + occurrences in the corpus)", "items": "replacements"},
         rows=_chart_frequencies,
         says="How often the words and their synonyms occur in the corpus.",
     ),
-    Chart(
+    make_chart(
         "similarity",
         "Items and their originals",
-        table="items",
-        shape="boxes",
-        x="value",
-        y="task",
-        panel=("measure",),
+        "items boxes x=value y=task panel=measure",
         domain=(0, 1),
         rows=_chart_similarity,
         says="How similar each item is to its original.",
     ),
-    Chart(
+    make_chart(
         "answers",
         "Accuracy before and after",
-        table="answers",
-        x="accuracy",
-        y="task",
-        colour="items",
+        "answers dots x=accuracy y=task colour=items panel=source ends=low,high",
         colours=_COLOURS,
-        panel=("source",),
-        ends=("low", "high"),
         titles={"accuracy": "accuracy"},
         share=True,
         rows=_chart_accuracies,

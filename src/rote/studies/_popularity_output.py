@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from rote.compare.clusters import mean_by_cluster, number_clusters
 from rote.compare.exact_tests import sign_flip
 from rote.compare.permutation import holm
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.facets import JOINT
 from rote.core.progress import several
 from rote.core.result import Result, SourceResult
 from rote.core.table import (
     VALUES,
     Column,
+    FullTable,
     Row,
     Rows,
     Table,
@@ -89,9 +90,7 @@ class PopularityScoring:
 
 def source_results(scored: PopularityScoring) -> dict[str, SourceResult]:
     """The values of each group of items."""
-    return {
-        name: _source_result(scored, group_items) for name, group_items in scored.groups.items()
-    }
+    return {name: _source_result(scored, items) for name, items in scored.groups.items()}
 
 
 def value_rows(scored: PopularityScoring) -> list[Row]:
@@ -161,18 +160,14 @@ def _source_result(scored: PopularityScoring, group_items: Labels) -> SourceResu
     columns["ahead"] = _is_ahead(right - wrong)
     values, intervals = estimate_columns(columns, bases, level, shares=("ahead",))
     lacking = []
-    shares = {
-        "accuracy": _accuracy_of(scored, group_items),
-        "accuracy_low": _accuracy_of(scored, group_items[scored.half[group_items] == LOW]),
-        "accuracy_high": _accuracy_of(scored, group_items[scored.half[group_items] == HIGH]),
-    }
-    for name, share in shares.items():
-        values[name] = share.value
-        intervals[name] = share.interval(level)
-    gap, low, high = accuracy_gap(
-        scored.correct[group_items], scored.half[group_items], bases, level
-    )
-    values["accuracy_difference"], intervals["accuracy_difference"] = gap, (low, high)
+    half = scored.half[group_items]
+    parts = {"": group_items, "_low": group_items[half == LOW], "_high": group_items[half == HIGH]}
+    for ending, part in parts.items():
+        share = _accuracy_of(scored, part)
+        values[f"accuracy{ending}"] = share.value
+        intervals[f"accuracy{ending}"] = share.interval(level)
+    gap, *reach = accuracy_gap(scored.correct[group_items], half, bases, level)
+    values[_GAP], intervals[_GAP] = gap, (reach[0], reach[1])
     if math.isnan(values["ips"]):
         lacking.append("ips: no item has a score")
     if math.isnan(values["difference"]):
@@ -207,19 +202,19 @@ def _test_rows(scored: PopularityScoring) -> Sequence[Row]:
         if not known.any():
             continue
         bases = np.unique(scored.bases[group_items][known], return_inverse=True)[1]
-        rows.append(
-            {
-                **group_columns(scored.options.by, group),
-                "items": int(known.sum()),
-                "independent": int(bases.max()) + 1,
-                "ahead": int((gaps[known] > 0).sum()),
-                "behind": int((gaps[known] < 0).sum()),
-                "tied": int((gaps[known] == 0).sum()),
-                "difference": defined_mean(gaps[known]),
-                "p": sign_flip(np.bincount(bases, gaps[known]).tolist()),
-                "p_ahead": sign_flip(np.bincount(bases, np.sign(gaps[known])).tolist()),
-            }
-        )
+        gaps = gaps[known]
+        row = {
+            **group_columns(scored.options.by, group),
+            "items": len(gaps),
+            "independent": int(bases.max()) + 1,
+            "ahead": int((gaps > 0).sum()),
+            "behind": int((gaps < 0).sum()),
+            "tied": int((gaps == 0).sum()),
+            "difference": defined_mean(gaps),
+            "p": sign_flip(np.bincount(bases, gaps).tolist()),
+            "p_ahead": sign_flip(np.bincount(bases, np.sign(gaps)).tolist()),
+        }
+        rows.append(row)
     for name in ("p", "p_ahead"):
         for row, corrected in zip(rows, holm([row[name] for row in rows])):
             row[f"{name}_corrected"] = corrected
@@ -232,9 +227,7 @@ def _accuracy_of(scored: PopularityScoring, group_items: Labels) -> Share:
 
 def _instances_of(scored: PopularityScoring, group_items: Labels) -> Labels:
     sizes = np.array([len(scored.items[i].options) for i in group_items])
-    starts = np.repeat(
-        scored.first[group_items] - np.concatenate(([0], np.cumsum(sizes)[:-1])), sizes
-    )
+    starts = np.repeat(scored.first[group_items] - (np.cumsum(sizes) - sizes), sizes)
     return np.asarray(starts + np.arange(sizes.sum()))
 
 
@@ -255,10 +248,8 @@ def _half_rows(scored: PopularityScoring) -> Iterator[Row]:
     for group, group_items in scored.groups.items():
         for half, name in HALVES.items():
             begin = {**group_columns(scored.options.by, group), "popularity": name}
-            yield {
-                **begin,
-                **_accuracy_columns(scored, group_items[scored.half[group_items] == half]),
-            }
+            part = group_items[scored.half[group_items] == half]
+            yield begin | _accuracy_columns(scored, part)
 
 
 def _tenth_rows(scored: PopularityScoring) -> Iterator[Row]:
@@ -266,11 +257,8 @@ def _tenth_rows(scored: PopularityScoring) -> Iterator[Row]:
         for tenth in range(1, PARTS + 1):
             part = group_items[scored.tenth[group_items] == tenth]
             if len(part):
-                yield {
-                    **group_columns(scored.options.by, group),
-                    "decile": tenth,
-                    **_accuracy_columns(scored, part),
-                }
+                begin = {**group_columns(scored.options.by, group), "decile": tenth}
+                yield begin | _accuracy_columns(scored, part)
 
 
 def _decile_rows(scored: PopularityScoring) -> Iterator[Row]:
@@ -392,9 +380,10 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
         Column(
             "difference", kind="number", signed=True, ends=value_ends("difference"), optional=True
         ),
-        Column("ahead", kind="share", ends=value_ends("ahead"), optional=True),
-        *make_columns("p_corrected?=p:p advantage?=relative:number accuracy?:share"),
-        *make_columns("accuracy_low?=low:share accuracy_high?=high:share"),
+        *make_columns(
+            "ahead?:share~value p_corrected?=p:p advantage?=relative:number "
+            "accuracy?:share accuracy_low?=low:share accuracy_high?=high:share"
+        ),
         Column(
             *("accuracy_difference", "high - low", "share"),
             signed=True,
@@ -407,34 +396,26 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
 def _explain_values(rows: Rows, result: Result) -> str:
     answered = any(defined(row.get("accuracy")) for row in rows)
     relative = any(defined(row.get("advantage")) for row in rows)
-    lines = [
-        *_VALUE_NOTES,
-        *([_ACCURACY_NOTE] if answered else []),
-        *([_RELATIVE_NOTE] if relative else []),
-    ]
-    return "; ".join(lines)
+    more = [_ACCURACY_NOTE] * answered + [_RELATIVE_NOTE] * relative
+    return "; ".join([*_VALUE_NOTES, *more])
 
 
 LAYOUT = (
-    Table(
-        VALUES, "Popularity", _value_columns, note=_explain_values, rows=_add_tests, limit=_EVERY
-    ),
+    FullTable(VALUES, "Popularity", _value_columns, note=_explain_values, rows=_add_tests),
     Table(
         "groups",
         "Accuracy by popularity",
-        (
-            *make_columns("group popularity items:count score:number answered:count"),
-            *make_columns("correct:count"),
-            Column("accuracy", kind="share", ends=("low", "high")),
+        make_columns(
+            "group popularity items:count score:number answered:count correct:count "
+            "accuracy:share~low"
         ),
         limit=0,
     ),
-    Table(
+    FullTable(
         "pairs",
         "Pairs of n-grams and the likelihood of the answer",
         (
-            *(Column("group"), Column("items", kind="count")),
-            *(Column("pairs", kind="number", decimals=1), Column("seen", kind="share")),
+            *make_columns("group items:count pairs:number.1 seen:share"),
             *(
                 Column(name, title, "number", 2, signed=True, ends=ends(name))
                 for name, title in (
@@ -444,7 +425,6 @@ LAYOUT = (
             ),
         ),
         note=_PAIRS_NOTE,
-        limit=_EVERY,
     ),
 )
 
@@ -470,45 +450,30 @@ def _chart_scores(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "halves",
         "Accuracy of the less and the more popular half",
-        table="groups",
-        shape="bars",
-        x="name",
-        y="accuracy",
-        colour="popularity",
+        "groups bars x=name y=accuracy colour=popularity panel=facet ends=low,high",
         colours={"low": "pale", "high": "plain"},
-        panel=("facet",),
-        ends=("low", "high"),
         titles={"accuracy": "accuracy", "popularity": "popularity"},
         share=True,
         rows=_split_facets,
         says="Accuracy of the items up to the median popularity of their task, and above it.",
     ),
-    Chart(
+    make_chart(
         "deciles",
         "Accuracy over popularity",
-        table="accuracy",
-        shape="lines",
-        x="decile",
-        y="accuracy",
-        colour="name",
-        panel=("facet",),
-        ends=("low", "high"),
+        "accuracy lines x=decile y=accuracy colour=name panel=facet ends=low,high",
         titles={"decile": "decile of popularity", "accuracy": "accuracy"},
         scales={"decile": "ordinal"},
         share=True,
         rows=_split_facets,
         says="Accuracy over the deciles of popularity.",
     ),
-    Chart(
+    make_chart(
         "popularity",
         "Popularity of items",
-        table="items",
-        shape="boxes",
-        x="ips",
-        y="group",
+        "items boxes x=ips y=group",
         titles={"ips": "popularity (IPS)"},
         domain=(1, 10),
         rows=_chart_scores,

@@ -37,7 +37,7 @@ from rote.core.table import estimate
 from rote.corpus.items import Item
 from rote.index.grams import Grams
 from rote.search.backends import Backend
-from rote.studies._items import Floats, Groups, Labels, defined_mean, group_columns
+from rote.studies._items import Floats, Groups, Labels, defined_mean, group_columns, mean_by_number
 
 if TYPE_CHECKING:
     from rote.index.answers import Holders
@@ -100,27 +100,17 @@ def score_popularity(
     counts = backend.counts(grams, reporter) if len(grams) else np.empty(0, np.int64)
     gram_tasks = of_text[text]
     if scale is None:
-        deciles = {
-            task: _task_deciles(gram[gram_tasks == t], counts) for t, task in enumerate(names)
-        }
-        scale = DecileScale.by(
-            backend, n, {task: d for task, d in deciles.items() if d is not None}
-        )
+        of_tasks = {task: np.unique(gram[gram_tasks == t]) for t, task in enumerate(names)}
+        # A task whose texts are all too short has none.
+        deciles = {task: Deciles.of(counts[of]) for task, of in of_tasks.items() if len(of)}
+        scale = DecileScale.by(backend, n, deciles)
     popularity = np.zeros(len(gram), np.int64)
     for number, task in enumerate(names):
         if (mine := gram_tasks == number).any():
             popularity[mine] = scale.of(task)(counts[gram[mine]])
     different = np.bincount(text, minlength=len(texts))
-    total = np.bincount(text, popularity, minlength=len(texts))
-    ips = np.full(len(texts), np.nan)
-    np.divide(total, different, out=ips, where=different > 0)
+    ips = mean_by_number(text, popularity, len(texts))
     return PopularityScores(ips, tokens, different, scale, grams, counts)
-
-
-def _task_deciles(grams: Numbers, counts: Numbers) -> Deciles | None:
-    """Of the different n-grams of a task; None where all of its texts are too short."""
-    different = np.unique(grams)
-    return Deciles.of(counts[different]) if len(different) else None
 
 
 def _check_lengths(
@@ -128,12 +118,8 @@ def _check_lengths(
 ) -> None:
     """Refuse an n that leaves too many texts without a score, and say which one does not."""
     lengths = [tokens[of_text == number] for number in range(len(names))]
-    short = {
-        name: share
-        for name, task_tokens in zip(names, lengths)
-        if (share := float((task_tokens < n).mean())) > allowed
-    }
-    if not short:
+    shares = {name: float((some < n).mean()) for name, some in zip(names, lengths)}
+    if not (short := {name: share for name, share in shares.items() if share > allowed}):
         return
     worst = sorted(short, key=lambda name: -short[name])
     listed = ", ".join(f"{name} {short[name]:.0%}" for name in worst[:_NAMED])
@@ -206,9 +192,8 @@ class DecileScale:
     def check(self, backend: Backend, n: int) -> None:
         """Refuse counts of another kind: their deciles would mean nothing."""
         if self.n != n:
-            raise OptionError(
-                f"the deciles are of {self.n}-grams, not of {n}-grams: give -n {self.n}"
-            )
+            problem = f"the deciles are of {self.n}-grams, not of {n}-grams"
+            raise OptionError(f"{problem}: give -n {self.n}")
         if self.signature != backend.signature:
             raise OptionError(
                 f"the deciles come from other counts ({self.signature}) than are asked for "
@@ -235,9 +220,8 @@ class DecileScale:
                 str(name): Deciles(_check_edges(saved["edges"]), int(saved["grams"]))
                 for name, saved in content["tasks"].items()
             }
-            provenance = {
-                n: str(content[n]) for n in ("backend", "tokenizer", "index", "signature")
-            }
+            names = ("backend", "tokenizer", "index", "signature")
+            provenance = {name: str(content[name]) for name in names}
             return cls(n=int(content["n"]), **provenance, tasks=tasks)
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             problem = "this is no file of deciles"
@@ -447,25 +431,12 @@ def _score_pairs(
     frequent: int,
 ) -> NgramPairs:
     both, sizes = count_together(holders, x, y), holders.counts
-    number = np.bincount(item, minlength=items)
-
-    def mean(values: Any) -> Floats:
-        total = np.bincount(item, values, minlength=items)
-        means: Floats = np.full(items, np.nan)
-        np.divide(total, number, out=means, where=number > 0)
-        return means
-
+    number, both_seen = np.bincount(item, minlength=items), mean_by_number(item, both > 0, items)
     a, b, joint = np.log1p(sizes[x]), np.log1p(sizes[y]), np.log1p(both)
     chance = np.log1p(sizes[x] * (sizes[y] / max(1, holders.total)))
-    scores = {
-        "together": mean(joint),
-        "given": mean(joint - a),
-        "input": mean(a),
-        "output": mean(b),
-        "expected": mean(chance),
-        "lift": mean(joint - chance),
-    }
-    return NgramPairs(number, mean(both > 0), scores, likelihood, different, frequent)
+    columns = (joint, joint - a, a, b, chance, joint - chance)
+    scores = {name: mean_by_number(item, col, items) for name, col in zip(SCORES, columns)}
+    return NgramPairs(number, both_seen, scores, likelihood, different, frequent)
 
 
 def correlation_rows(
@@ -473,19 +444,16 @@ def correlation_rows(
 ) -> Iterator[Row]:
     """A row for each group: the correlations, and what pairs add to single n-grams."""
     for group, group_items in groups.items():
-        known = group_items[
-            (pairs.number[group_items] > 0) & ~np.isnan(pairs.likelihood[group_items])
-        ]
-        if not len(known):
+        has_pairs = (pairs.number > 0) & ~np.isnan(pairs.likelihood)
+        if not len(known := group_items[has_pairs[group_items]]):
             continue
         likelihood, clusters = pairs.likelihood[known], number_clusters(bases[known])
         columns = {name: column[known] for name, column in pairs.scores.items()}
         estimates = {name: rank_estimate(columns[name], likelihood, clusters) for name in SCORES}
         single_columns = [columns[name] for name in _SINGLE]
         estimates["difference"] = estimates["together"] - estimates["expected"]
-        estimates["partial"] = partial_estimate(
-            columns["together"], likelihood, single_columns, clusters
-        )
+        together = columns["together"]
+        estimates["partial"] = partial_estimate(together, likelihood, single_columns, clusters)
         yield {
             **group_columns(options.by, group),
             "items": len(known),
@@ -499,10 +467,9 @@ def correlation_rows(
 def _estimate_cells(estimates: Mapping[str, ClusterEstimate], level: float) -> dict[str, float]:
     cells: dict[str, float] = {}
     for name, correlation in estimates.items():
-        reach = 2.0 if name == "difference" else 1.0
-        cells |= estimate(
-            name, correlation.value, np.clip(correlation.interval(level), -reach, reach).tolist()
-        )
+        most = 2.0 if name == "difference" else 1.0
+        reach = np.clip(correlation.interval(level), -most, most)
+        cells |= estimate(name, correlation.value, reach.tolist())
     return cells
 
 
@@ -527,8 +494,7 @@ def pair_notes(pairs: NgramPairs, options: Any) -> Iterator[str]:
     if pairs.frequent:
         yield (
             f"pairs: {pairs.frequent:,} of {pairs.different:,} different {options.pairs}-grams "
-            f"occur more than {several(MOST_OCCURRENCES, 'time')} in the corpus and take no "
-            "part"
+            f"occur more than {several(MOST_OCCURRENCES, 'time')} in the corpus and take no part"
         )
     unknown, none = np.isnan(pairs.likelihood), pairs.number == 0
     for count, why in (

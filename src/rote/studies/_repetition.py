@@ -24,7 +24,6 @@ from rote.core.json_reader import JsonObject, as_json, read_json
 from rote.core.locked_folder import inside, os_error_messages, refuse_links
 from rote.core.progress import Reporter, several
 from rote.core.result import Result, SourceResult
-from rote.core.table import estimate
 from rote.corpus import ReadOptions, open_corpus
 from rote.curate.corpus_reader import write_lines
 from rote.curate.generate import parse_record
@@ -43,15 +42,8 @@ from rote.curate.pairs import (
 )
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    Calibration,
-    FitSettings,
-    batch_tokens,
-    calibrate,
-    fit,
-    open_trainable,
-    write_resumed,
-)
+from rote.studies import _training
+from rote.studies._items import draw_in_order
 
 _STEPS = (1000, 2000)
 """Updates of random weights, at least and at most."""
@@ -109,9 +101,7 @@ def list_arms(options: Any) -> list[StudyArm]:
     all_arms = [StudyArm(f"theta={limit}", "limited", limit) for limit in options.limits]
     all_arms += [StudyArm("all", "all")] if options.has_all else []
     if options.equal_size:
-        all_arms += [
-            StudyArm(f"random as theta={limit}", "random", limit) for limit in options.limits
-        ]
+        all_arms += [StudyArm(f"random as theta={n}", "random", n) for n in options.limits]
         lowest = options.limits[0]
         all_arms.append(StudyArm(f"most repeated as theta={lowest}", "most-repeated", lowest))
     if options.without_neighbours:
@@ -123,6 +113,85 @@ def list_arms(options: Any) -> list[StudyArm]:
             if arm.kind in ("limited", "all")
         ]
     return all_arms
+
+
+@dataclass(frozen=True, slots=True)
+class _ArmTrainer:
+    """Makes the models of a study, and their texts."""
+
+    study: TrainedStudy
+    options: Any
+    running: ModelOptions
+    reporter: Reporter
+
+    def make(self, arm: StudyArm, seed: int) -> None:
+        """What is missing of an arm with this seed."""
+        study = self.study
+        some = _select_subset(arm, seed, study)
+        place = study.folder / "models" / _file_name(arm.name)
+        place.mkdir(parents=True, exist_ok=True)
+        training_row = self._train(arm, seed, some, place / f"seed-{seed}")
+        words = sum(len(pair.reference.split()) for pair in some)
+        row = {"source": arm.name, "seed": seed, "pairs": len(some), "words": words}
+        study.sizes.append(row | training_row)
+        study.texts[arm.name, seed] = _text_path(study.folder, arm.name, seed)
+        for tested in [study.on(name) for name in study.test_sets] or [study]:
+            self._write_texts(arm, seed, place / f"seed-{seed}", tested)
+
+    def _train(
+        self, arm: StudyArm, seed: int, some: Sequence[TrainingPair], folder: Path
+    ) -> dict[str, Any]:
+        study, options, running = self.study, self.options, self.running
+        if arm.calibrated:
+            start = study.folder / "models" / "all" / f"seed-{seed}"
+            how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
+            wanted = _training.from_options(
+                _training.Calibration, options, margin=0.001, training=how, running=running
+            )
+            result = _training.calibrate(wanted, str(start), some, seed, folder, self.reporter)
+            return {"updates": result["updates"], "loss": result["loss"]}
+        wanted_fit = _training.from_options(
+            _training.FitSettings, options, training=study.training, running=running
+        )
+        settings = {"pairs": pairs_fingerprint(some), "arm": arm.name}
+        held_out = study.held_out
+        done = _training.fit(
+            wanted_fit, study.train, some, held_out, seed, folder, settings, self.reporter
+        )
+        looks = [loss for _, loss in done["validation"]]
+        row = {"updates": done["updates"], "loss": _training.last_loss(done["loss"])}
+        return row | ({"validation": min(looks)} if looks else {})
+
+    def _write_texts(self, arm: StudyArm, seed: int, model: Path, study: TrainedStudy) -> None:
+        """The summaries of the test items by one model, with document and reference."""
+        from rote.models.training.summarizer import Searching
+
+        path, options = study.texts[arm.name, seed], self.options
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            return
+        how = Searching(options.beams, options.max_tokens, options.longest)
+
+        def record(number: int, summaries: Sequence[str]) -> dict[str, Any]:
+            pair = study.test[number]
+            return {
+                "id": f"{pair.id}/{arm.name}/{seed}",
+                "text": summaries[0] or EMPTY,
+                "source": arm.name,
+                "seed": seed,
+                "doc_id": pair.id,
+                "document": pair.document,
+                "reference": pair.reference,
+            }
+
+        def wrong(number: int, line: bytes) -> str | None:
+            doc_id = parse_record(line).get("doc_id")
+            return None if doc_id == study.test[number].id else f"'doc_id' is {doc_id}"
+
+        loaded = _training.open_trainable(str(model), self.running, self.reporter)
+        documents = [pair.document for pair in study.test]
+        room = self.running.batch * 4
+        _training.write_resumed(loaded, documents, how, path, room, record, wrong, self.reporter)
 
 
 def train_arms(
@@ -137,10 +206,9 @@ def train_arms(
     test_sets = read_test_sets(options, pairs, reporter)
     train, placebo, test, notes = _split_pairs(options, every, test_sets)
     train, held_out, validated = _hold_out_validation(train, test, every, training)
-    notes += validated
     every = [*every, *(pair for some in test_sets.values() for pair in some)]
     training = training.settled(options.from_config)
-    room = batch_tokens(options.tokens, options.from_config)
+    room = _training.batch_tokens(options.tokens, options.from_config)
     if options.from_config and not training.steps:
         # Epochs of a small subset are too few updates for random weights to learn anything.
         training = replace(training, steps=_count_updates(train, room))
@@ -158,21 +226,18 @@ def train_arms(
             if some and not (data / f"{name}.jsonl").exists():
                 write_lines(data / f"{name}.jsonl", [pair.record for pair in some])
         if options.limits:
-            limit(
-                open_corpus(data / "train.jsonl"),
-                folder / "limited",
-                # Also what other arms may ask for later: a folder is made once.
-                LimitOptions(
-                    variant=options.variant,
-                    max=options.limits,
-                    field="reference",
-                    seeds=len(options.seeds),
-                    seed=options.seeds[0],
-                    random=True,
-                    most_repeated=True,
-                ),
-                reporter=reporter,
+            # Also what other arms may ask for later: a folder is made once.
+            wanted = LimitOptions(
+                variant=options.variant,
+                max=options.limits,
+                field="reference",
+                seeds=len(options.seeds),
+                seed=options.seeds[0],
+                random=True,
+                most_repeated=True,
             )
+            train_data = open_corpus(data / "train.jsonl")
+            limit(train_data, folder / "limited", wanted, reporter=reporter)
         study = TrainedStudy(
             folder,
             list_arms(options),
@@ -182,30 +247,13 @@ def train_arms(
             training=training,
             room=room,
             held_out=held_out,
-            notes=notes,
+            notes=notes + validated,
             test_sets=test_sets,
         )
+        trainer = _ArmTrainer(study, options, running, reporter)
         for arm in study.arms:
             for seed in options.seeds:
-                some = _select_subset(arm, seed, study)
-                place = folder / "models" / _file_name(arm.name)
-                place.mkdir(parents=True, exist_ok=True)
-                training_row = _train_model(
-                    arm, seed, some, study, options, training, running, reporter, place
-                )
-                study.sizes.append(
-                    {
-                        "source": arm.name,
-                        "seed": seed,
-                        "pairs": len(some),
-                        "words": sum(len(pair.reference.split()) for pair in some),
-                        **training_row,
-                    }
-                )
-                model = place / f"seed-{seed}"
-                study.texts[arm.name, seed] = _text_path(folder, arm.name, seed)
-                for tested in [study.on(name) for name in test_sets] or [study]:
-                    _write_texts(arm, seed, model, tested, options, running, reporter)
+                trainer.make(arm, seed)
     return study
 
 
@@ -230,17 +278,9 @@ def read_test_sets(
         splits = {pair.fields.get("split") for pair in every}
         split = next((split for split in ("test", *VALIDATION) if split in splits), None)
         chosen = every if split is None else select_split(every, split)
-        chosen = _sample_items(chosen, options.sample)
+        chosen = draw_in_order(chosen, options.sample, np.random.default_rng(0))
         test_sets[stem] = [replace(pair, id=f"{stem}/{pair.id}") for pair in chosen]
     return test_sets
-
-
-def _sample_items(test: list[TrainingPair], size: int | None) -> list[TrainingPair]:
-    """So many test items, drawn at random; all where there are no more."""
-    if not size or size >= len(test):
-        return test
-    random = np.random.default_rng(0)
-    return [test[i] for i in np.sort(random.choice(len(test), size, replace=False))]
 
 
 def _split_pairs(
@@ -270,16 +310,12 @@ def _split_pairs(
     else:
         train, test = select_split(every, "train"), select_split(every, split)
     random = np.random.default_rng(0)
-    if options.sample and options.sample < len(test) and not test_sets:
-        test = [test[i] for i in np.sort(random.choice(len(test), options.sample, replace=False))]
+    if not test_sets:
+        test = draw_in_order(test, options.sample, random)
     order = random.permutation(len(train))
     placebo = set(order[: round(options.placebo * len(train))].tolist())
-    return (
-        [pair for place, pair in enumerate(train) if place not in placebo],
-        [train[place] for place in sorted(placebo)],
-        test,
-        notes,
-    )
+    remaining = [pair for place, pair in enumerate(train) if place not in placebo]
+    return remaining, [train[place] for place in sorted(placebo)], test, notes
 
 
 def _hold_out_validation(
@@ -295,11 +331,8 @@ def _hold_out_validation(
     tested = test[0].fields.get("split")
     held_out = select_split(every, *(split for split in VALIDATION if split != tested))
     if held_out:
-        return (
-            train,
-            held_out,
-            [f"validated on {several(len(held_out), 'pair')} of their own split"],
-        )
+        note = f"validated on {several(len(held_out), 'pair')} of their own split"
+        return train, held_out, [note]
     train, held_out = hold_out(train)
     drawn = several(len(held_out), "training pair")
     return train, held_out, [f"validated on {drawn}, drawn at random and held out from all models"]
@@ -350,97 +383,9 @@ def _select_subset(arm: StudyArm, seed: int, study: TrainedStudy) -> list[Traini
         ending = "" if arm.kind == "limited" else f".{arm.kind}"
         file = study.folder / "limited" / f"max-{arm.theta}.seed-{seed}{ending}.jsonl"
         some = select_subset(study.train, file)
-    if arm.calibrated and len(some) > _CALIBRATED:
-        random = np.random.default_rng([seed, 11])
-        places = np.sort(random.choice(len(some), _CALIBRATED, replace=False))
-        some = [some[place] for place in places]
-    return some
-
-
-def _train_model(
-    arm: StudyArm,
-    seed: int,
-    some: Sequence[TrainingPair],
-    study: TrainedStudy,
-    options: Any,
-    training: TrainOptions,
-    running: ModelOptions,
-    reporter: Reporter,
-    place: Path,
-) -> dict[str, Any]:
-    folder = place / f"seed-{seed}"
     if arm.calibrated:
-        start = study.folder / "models" / "all" / f"seed-{seed}"
-        how = TrainOptions(epochs=1, learning_rate=_CALIBRATION_RATE)
-        wanted = Calibration(
-            options.candidates,
-            0.001,
-            options.alpha,
-            options.longest,
-            options.max_tokens,
-            how,
-            running,
-        )
-        result = calibrate(wanted, str(start), some, seed, folder, reporter)
-        return {"updates": result["updates"], "loss": result["loss"]}
-    wanted_fit = FitSettings(
-        options.model,
-        options.from_config,
-        options.tokens,
-        options.longest,
-        options.max_tokens,
-        training,
-        running,
-    )
-    settings = {"pairs": pairs_fingerprint(some), "arm": arm.name}
-    done = fit(wanted_fit, study.train, some, study.held_out, seed, folder, settings, reporter)
-    last = done["loss"][-20:]
-    looks = [loss for _, loss in done["validation"]]
-    return {
-        "updates": done["updates"],
-        "loss": sum(last) / max(1, len(last)),
-        **({"validation": min(looks)} if looks else {}),
-    }
-
-
-def _write_texts(
-    arm: StudyArm,
-    seed: int,
-    model: Path,
-    study: TrainedStudy,
-    options: Any,
-    running: ModelOptions,
-    reporter: Reporter,
-) -> Path:
-    """The summaries of the test items by one model, with document and reference."""
-    from rote.models.training.summarizer import Searching
-
-    path = study.texts[arm.name, seed]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        return path
-    how = Searching(options.beams, options.max_tokens, options.longest)
-
-    def record(number: int, summaries: Sequence[str]) -> dict[str, Any]:
-        pair = study.test[number]
-        return {
-            "id": f"{pair.id}/{arm.name}/{seed}",
-            "text": summaries[0] or EMPTY,
-            "source": arm.name,
-            "seed": seed,
-            "doc_id": pair.id,
-            "document": pair.document,
-            "reference": pair.reference,
-        }
-
-    def wrong(number: int, line: bytes) -> str | None:
-        doc_id = parse_record(line).get("doc_id")
-        return None if doc_id == study.test[number].id else f"'doc_id' is {doc_id}"
-
-    loaded = open_trainable(str(model), running, reporter)
-    documents = [pair.document for pair in study.test]
-    write_resumed(loaded, documents, how, path, running.batch * 4, record, wrong, reporter)
-    return path
+        some = draw_in_order(some, _CALIBRATED, np.random.default_rng([seed, 11]))
+    return some
 
 
 def _text_path(folder: Path, arm: str, seed: int, test_set: str = "") -> Path:
@@ -492,13 +437,11 @@ def _score_set(
     for name in FIGURES:
         with suppress(UnknownName):  # nothing to draw: one arm, or no score above 0
             first.figure(name).save(str(place / "figures" / f"{name}.svg"))
-    beside = None
+    table, beside_scores = OverlapScores(first, study), None
     if options.placebo:
-        beside = _measure_overlap(
-            study, folder / "data" / "placebo.jsonl", lowest, options, reporter
-        )
-    table = OverlapScores(first, study)
-    beside_scores = OverlapScores(beside, study) if beside is not None else None
+        placebo = folder / "data" / "placebo.jsonl"
+        beside = _measure_overlap(study, placebo, lowest, options, reporter)
+        beside_scores = OverlapScores(beside, study)
     tables = {
         "sizes": _size_rows(study),
         "averages": list(average_rows(first, table, study, level)),
@@ -509,9 +452,7 @@ def _score_set(
         ],
         "neighbours": list(neighbour_rows(table, study, level)) if study.apart else [],
     }
-    notes = list(
-        dict.fromkeys(note for source in first.by_source.values() for note in source.notes)
-    )
+    notes = dict.fromkeys(note for source in first.by_source.values() for note in source.notes)
     return tables, first.by_source, [*study.notes, *notes]
 
 
@@ -585,10 +526,6 @@ class OverlapScores:
         return clusters.mean_by_cluster(table[chosen], self.clusters[items], self.count)
 
 
-def _estimate_cells(name: str, value: ClusterEstimate, level: float) -> dict[str, float]:
-    return estimate(name, value.value, value.interval(level))
-
-
 def _size_rows(study: TrainedStudy) -> list[dict[str, Any]]:
     rows = []
     for arm in study.arms:
@@ -614,11 +551,8 @@ def average_rows(result: Result, table: OverlapScores, study: TrainedStudy, leve
                 ends = table.ends(arm.name, score, bin, row[name], level)
                 row |= dict(zip((f"{name}_low", f"{name}_high"), ends))
             with np.errstate(invalid="ignore"):
-                means = [
-                    float(np.nanmean(seed_scores))
-                    for seed_scores in table.scores[arm.name][score]
-                    if not np.isnan(seed_scores).all()
-                ]
+                by_seed = table.scores[arm.name][score]
+                means = [float(np.nanmean(s)) for s in by_seed if not np.isnan(s).all()]
             row["between_seeds"] = float(np.std(means, ddof=1)) if len(means) > 1 else None
             yield row
 
@@ -649,11 +583,9 @@ def contrast_rows(
             novel = items.difference(a, b, score, items.bin == 0)
             similar = items.difference(a, b, score, items.bin == items.last)
             if name == "sim":
-                row |= _estimate_cells("in_nov", novel, level) | _estimate_cells(
-                    "in_sim", similar, level
-                )
+                row |= novel.cells("in_nov", level) | similar.cells("in_sim", level)
                 row["between_seeds"] = _between_seeds(items, a, b, score)
-            row |= _estimate_cells(f"more_in_{name}", similar - novel, level)
+            row |= (similar - novel).cells(f"more_in_{name}", level)
         yield row
 
 
@@ -668,16 +600,14 @@ def _between_seeds(items: OverlapScores, a: str, b: str, score: str) -> float | 
     return float(np.std(gains, ddof=1)) if len(gains) > 1 else None
 
 
-def neighbour_rows(
-    table: OverlapScores, study: TrainedStudy, level: float, arm: str = "without neighbours"
-) -> Any:
+def neighbour_rows(table: OverlapScores, study: TrainedStudy, level: float) -> Any:
     """What items lose without their neighbours, and what the others lose; by bin."""
     treated = np.zeros((len(table.seeds), table.count), bool)
     for row, seed in enumerate(table.seeds):
         treated[row, study.apart[seed]] = True
     for name, mask in _bin_groups(table):
         for score in SCORES:
-            lost = table.scores["all"][score] - table.scores[arm][score]
+            lost = table.scores["all"][score] - table.scores["without neighbours"][score]
             both = np.broadcast_to(mask, lost.shape)
             loss = table.mean(lost, treated & both)
             others = table.mean(lost, ~treated & both)
@@ -685,9 +615,9 @@ def neighbour_rows(
                 "items": name,
                 "score": score,
                 "count": int(mask.sum()),
-                **_estimate_cells("lost", loss, level),
-                **_estimate_cells("lost_by_others", others, level),
-                **_estimate_cells("by_rote", loss - others, level),
+                **loss.cells("lost", level),
+                **others.cells("lost_by_others", level),
+                **(loss - others).cells("by_rote", level),
             }
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -23,7 +24,7 @@ from rote.compare.intervals import change_level, interval_error
 from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.facets import JOINT, is_input
 from rote.core.json_reader import parse_json, read_json
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned_option
 from rote.core.numbers import format_number, name_some
 from rote.core.progress import several
 from rote.core.record import Call, Findings
@@ -72,14 +73,11 @@ class SourceColumn:
         """With intervals of another level than they have; 0 leaves them out."""
         if was == level:
             return self
-        ends = {
-            source: change_level(
-                self.values[source], interval, was, level, self.units[source], share=self.share
-            )
-            for source, interval in self.intervals.items()
-            if level
-        }
-        return replace(self, intervals=ends)
+        reaches = {}
+        for source, interval in self.intervals.items() if level else ():
+            value, units = self.values[source], self.units[source]
+            reaches[source] = change_level(value, interval, was, level, units, share=self.share)
+        return replace(self, intervals=reaches)
 
     def and_of(self, other: SourceColumn, source: str) -> SourceColumn:
         """With what another column of the same name holds for a source."""
@@ -141,15 +139,13 @@ class SourceTable:
         described = [
             {"value": c.name, **{n: getattr(c, n) for n in properties}} for c in self.columns
         ]
-        sources = {
-            name: SourceResult(
-                *size,
-                values={c.name: c.values.get(name, math.nan) for c in self.columns},
-                intervals={c.name: c.intervals[name] for c in self.columns if name in c.intervals},
-                notes=_missing_values(self.columns, name),
-            )
-            for name, size in self.sizes.items()
-        }
+        sources = {}
+        for name, size in self.sizes.items():
+            values = {c.name: c.values.get(name, math.nan) for c in self.columns}
+            reaches = {c.name: c.intervals[name] for c in self.columns if name in c.intervals}
+            missing = ", ".join(value for value in values if math.isnan(values[value]))
+            remarks = (f"no value of {missing}",) if missing else ()
+            sources[name] = SourceResult(*size, values, reaches, remarks)
         names = [column.name for column in self.columns]
         return Findings(
             signed={"values": names, **signed, "results": self.fingerprint},
@@ -191,10 +187,8 @@ class TableOptions(OptionSet):
     matched: bool = option(
         False, "Take the values at equal size, where a result has them", sign=sign_if_given
     )
-    interval: float | None = option(
-        None,
-        "Level of the intervals; 0 leaves them out  [default: as the results have it]",
-        sign=unsigned,
+    interval: float | None = unsigned_option(
+        None, "Level of the intervals; 0 leaves them out  [default: as the results have it]"
     )
     seed: int = option(0, "Seed of the random orders, where sources are too many for all of them")
 
@@ -278,22 +272,7 @@ def _column_names(column: SourceColumn) -> tuple[str, ...]:
     return (column.name, measure, value)
 
 
-def _missing_values(columns: Sequence[SourceColumn], source: str) -> tuple[str, ...]:
-    missing = [c.name for c in columns if math.isnan(c.values.get(source, math.nan))]
-    return (f"no value of {', '.join(missing)}",) if missing else ()
-
-
-_NO_SETTING = (
-    "texts",
-    "groups",
-    "reference",
-    "items",
-    "rote",
-    "seed",
-    "sample",
-    "correction",
-    "equivalent",
-)
+_NO_SETTING = "texts groups reference items rote seed sample correction equivalent".split()
 """What a signature says of the data, or of the version."""
 _SAME = 1e-9
 
@@ -343,15 +322,11 @@ def join_results(read: Sequence[tuple[str, Result]], *, matched: bool = False) -
             first_file = first_results.setdefault(column.name, (file, result))
             notes.update(_note_settings(column.name, first_file, (file, result)))
         for source, source_result in result.by_source.items():
-            name, size = (
-                reorder_source(source, result.by, by),
-                (source_result.texts, source_result.words),
-            )
+            name = reorder_source(source, result.by, by)
+            size = source_result.texts, source_result.words
             if sizes.setdefault(name, size)[0] != size[0]:
-                counts = (
-                    f"{several(sizes[name][0], 'text')} in one result and {size[0]:,} in another"
-                )
-                notes[f"'{name}' has {counts}"] = None
+                count = several(sizes[name][0], "text")
+                notes[f"'{name}' has {count} in one result and {size[0]:,} in another"] = None
     return SourceTable(
         by=by,
         reference=_common_reference(read),
@@ -367,9 +342,8 @@ def _result_columns(
     result: Result, by: tuple[str, ...], level: float, matched: bool, notes: dict[str, None]
 ) -> Iterator[SourceColumn]:
     described = {row["value"]: row for row in result.tables.get("values", ())}
-    names = list(
-        dict.fromkeys([*described, *(v for s in result.by_source.values() for v in s.values)])
-    )
+    given = (value for source in result.by_source.values() for value in source.values)
+    names = list(dict.fromkeys([*described, *given]))
     own_level = result.interval.level if result.interval else 0.0
     equal = _matched_values(result, notes) if matched else {}
     for value in names:
@@ -379,10 +353,8 @@ def _result_columns(
         intervals: dict[str, tuple[float, float]] = {}
         units: dict[str, int] = {}
         for source, source_result in result.by_source.items():
-            name, estimate = (
-                reorder_source(source, result.by, by),
-                source_result.values.get(value, math.nan),
-            )
+            name = reorder_source(source, result.by, by)
+            estimate = source_result.values.get(value, math.nan)
             values[name], errors[name] = equal.get((source, value), estimate), math.nan
             if (source, value) in equal or value not in source_result.intervals or not own_level:
                 continue
@@ -425,9 +397,7 @@ def reorder_source(source: str, fields: tuple[str, ...], by: tuple[str, ...]) ->
 
 
 def _common_reference(read: Sequence[tuple[str, Result]]) -> str | None:
-    reference_files = {
-        result.reference: file for file, result in read if result.reference is not None
-    }
+    reference_files = {r.reference: file for file, r in read if r.reference is not None}
     if len(reference_files) > 1:
         references = ", ".join(f"'{name}' in {file}" for name, file in reference_files.items())
         raise OptionError(f"the results have different references: {references}")
@@ -440,18 +410,14 @@ def _note_settings(
     """A remark where a column comes from two results that were not made alike."""
     if first[1] is second[1]:
         return {}
-    first_settings, right = (dict(result.signature.settings) for _, result in (first, second))
-    differ = [
-        f"{key} {first_settings.get(key, 'none')} / {right.get(key, 'none')}"
-        for key in dict.fromkeys((*first_settings, *right))
-        if key not in _NO_SETTING and first_settings.get(key) != right.get(key)
-    ]
-    if not differ:
-        return {}
-    return {
-        f"{name} was made with different settings in {first[0]} and {second[0]}: "
-        f"{', '.join(differ)}": None
-    }
+    left, right = (dict(result.signature.settings) for _, result in (first, second))
+    differ = ", ".join(
+        f"{key} {left.get(key, 'none')} / {right.get(key, 'none')}"
+        for key in dict.fromkeys((*left, *right))
+        if key not in _NO_SETTING and left.get(key) != right.get(key)
+    )
+    remark = f"{name} was made with different settings in {first[0]} and {second[0]}: {differ}"
+    return {remark: None} if differ else {}
 
 
 SOURCE = "source"
@@ -473,10 +439,8 @@ def add_quality(table: SourceTable, quality: Any, wanted: Sequence[str] = ()) ->
             remedy="Give files, results, records with a field 'source', or a frame of them",
         )
     rows = [entry for entry in quality if isinstance(entry, Mapping)]
-    tables = [
-        *(entry for entry in quality if not isinstance(entry, Mapping)),
-        *([rows] if rows else []),
-    ]
+    tables = [entry for entry in quality if not isinstance(entry, Mapping)]
+    tables += [rows] if rows else []
     for quality_table in tables:
         columns, notes = read_quality(quality_table, table, [] if len(tables) > 1 else wanted)
         if wanted:
@@ -510,11 +474,8 @@ def read_quality(
     rows = []
     if isinstance(quality_table, Result):
         quality_table = _result_rows([quality_table])
-    for line, row in (
-        _read_rows(quality_table)
-        if isinstance(quality_table, Path)
-        else enumerate(quality_table, 1)
-    ):
+    is_file = isinstance(quality_table, Path)
+    for line, row in _read_rows(quality_table) if is_file else enumerate(quality_table, 1):
         keys = keys or _source_keys(row, table.by, file)
         rows.append((line, _source_name(row, keys, file, line), row))
     if not rows:
@@ -537,20 +498,15 @@ def read_quality(
             if number is None:
                 raise InputError(f"{row[name]!r} is not a number", file=file, line=line, field=name)
             by_source.setdefault(source, []).extend([] if math.isnan(number) else [number])
-        values = {
-            s: sum(numbers) / len(numbers) if numbers else math.nan
-            for s, numbers in by_source.items()
-        }
+        values = {s: sum(some) / len(some) if some else math.nan for s, some in by_source.items()}
         columns.append(SourceColumn(name=name, title=name, quality=True, values=values))
     return columns, list(_quality_remarks(file, rows, known, table))
 
 
 def _quality_remarks(file: str, rows: Any, known: Any, table: SourceTable) -> Iterator[str]:
-    counts: dict[str, int] = {}
-    for _, source, _ in known:
-        counts[source] = counts.get(source, 0) + 1
-    if max(counts.values()) > 1:
-        few, many = min(counts.values()), max(counts.values())
+    counts = Counter(source for _, source, _ in known).values()
+    few, many = min(counts), max(counts)
+    if many > 1:
         rest = f"{few:,}" if few == many else f"{few:,} to {many:,}"
         yield f"{file}: the mean over the {rest} rows of each source is taken"
     unknown = list(dict.fromkeys(s for _, s, _ in rows if s not in table.sizes))
@@ -592,10 +548,7 @@ def _read_saved(path: Path, file: str) -> list[Result]:
     """A saved result, or a panel."""
     try:
         content = read_json(path, regular=False)
-        return [
-            Result.from_dict(saved)
-            for saved in (content if isinstance(content, list) else [content])
-        ]
+        return list(map(Result.from_dict, content if isinstance(content, list) else [content]))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError("is no saved result of rote", file=file) from None
 
@@ -605,10 +558,8 @@ def _result_rows(results: Sequence[Result]) -> list[Mapping[str, Any]]:
     rows: dict[str, dict[str, Any]] = {}
     for result in results:
         for source, source_result in result.by_source.items():
-            values = {
-                f"{result.measure}.{name}": value for name, value in source_result.values.items()
-            }
-            rows.setdefault(source, {SOURCE: source}).update(values)
+            row = rows.setdefault(source, {SOURCE: source})
+            row |= {f"{result.measure}.{n}": value for n, value in source_result.values.items()}
     return list(rows.values())
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from rote.core.arrays import Floats
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import JsonObject, read_json_lines
 from rote.core.locked_folder import os_error_messages
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, option, unsigned_option
 from rote.core.progress import Reporter
 from rote.curate.corpus_reader import json_line
 from rote.curate.generate import count_lines, grow_file, parse_record, partial_path
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from rote.models.hub_models import Loaded
 
 
+Settings = TypeVar("Settings")
 VERSION = "4"
 SMOOTHING = 0.1
 """Of labels, in training."""
-NOT_OF_TRAINING = (
-    *("text_field", "strip_prompt", "prompt_field", "plain"),
-    *("threads", "key_variable", "rate", "price", "yes", "dtype"),
+NOT_OF_TRAINING = tuple(
+    "text_field strip_prompt prompt_field plain threads key_variable rate price yes dtype".split()
 )
 """Options of texts and of models behind an address: training reads pairs and opens weights."""
 
@@ -69,14 +69,18 @@ def max_tokens_option() -> Any:
 
 def folder_option(default: str) -> Any:
     """The folder of the models that are trained."""
-    return option(
-        Path(default), "The folder", short="-o", metavar="DIR", writes="folder", sign=unsigned
-    )
+    return unsigned_option(Path(default), "The folder", short="-o", metavar="DIR", writes="folder")
 
 
 def check_seeds(seeds: Sequence[int]) -> None:
     if not seeds or len(set(seeds)) < len(seeds):
         raise OptionError("--seeds names no seed, or one twice")
+
+
+def from_options(kind: type[Settings], options: Any, **more: Any) -> Settings:
+    """Settings whose fields are options of the same names, or given beside them."""
+    names = [field.name for field in fields(kind) if hasattr(options, field.name)]  # type: ignore[arg-type]
+    return kind(**{**{name: getattr(options, name) for name in names}, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,24 +153,15 @@ def fit(
     finish = add_adapters(loaded, wanted.lora, seed) if wanted.lora else None
 
     def objective(pairs: Sequence[TrainingPair], smoothing: float) -> FineTuning:
-        tokens = encode_pairs(
-            loaded,
-            [pair.document for pair in pairs],
-            [pair.reference for pair in pairs],
-            wanted.longest,
-            wanted.max_tokens,
-        )
+        texts = [pair.document for pair in pairs], [pair.reference for pair in pairs]
+        tokens = encode_pairs(loaded, *texts, wanted.longest, wanted.max_tokens)
         return FineTuning(loaded, tokens, np.arange(len(pairs)), wanted.tokens, smoothing)
 
     fitting = objective(some, SMOOTHING)
     look = objective(held_out, 0.0).held_out if held_out else None
     how = wanted.training.settled(wanted.from_config, lora=bool(wanted.lora))
-    return train(
-        *(loaded, fitting, folder, how, seed, reporter),
-        settings=settings,
-        held_out=look,
-        finish=finish,
-    )
+    more: dict[str, Any] = {"settings": settings, "held_out": look, "finish": finish}
+    return train(loaded, fitting, folder, how, seed, reporter, **more)
 
 
 _CALIBRATION_VERSION = "3"
@@ -175,6 +170,8 @@ _DIVERSITY = 1.0
 _DOCUMENTS = 8
 """In one update."""
 _RANKED_BY = ("rouge_1", "rouge_2", "rouge_l")
+_BLOCK = 256
+"""Different documents between two writings to the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,30 +215,26 @@ def calibrate(
     scored = score_candidates(candidate_lists, references)
     order = np.argsort(-scored, axis=1, kind="stable")
     if (result := read_finished(folder, settings)) is None:
-        ranked = [
-            texts[i] for texts, places in zip(candidate_lists, order.tolist()) for i in places
-        ]
-        documents = [pair.document for pair in pairs]
-        tokens = encode_pairs(loaded, documents, references, wanted.longest, wanted.max_tokens)
-        ranked_tokens = encode_pairs(
-            loaded, [""] * len(ranked), ranked, wanted.longest, wanted.max_tokens
-        )
-        rows: Ragged = ranked_tokens.references
+        ordered = zip(candidate_lists, order.tolist())
+        ranked = [texts[i] for texts, places in ordered for i in places]
+        documents, sizes = [pair.document for pair in pairs], (wanted.longest, wanted.max_tokens)
+        tokens = encode_pairs(loaded, documents, references, *sizes)
+        rows: Ragged = encode_pairs(loaded, [""] * len(ranked), ranked, *sizes).references
         objective = CalibrationObjective(
             loaded, tokens, rows, wanted.candidates, _DOCUMENTS, wanted.margin, wanted.alpha
         )
         result = train(
             loaded, objective, folder, wanted.training, seed, reporter, settings=settings
         )
-    losses = result["loss"]
-    return {
-        "updates": result["updates"],
-        "best": float(scored.max(1).mean()),
-        "worst": float(scored.min(1).mean()),
-        "first_loss": sum(losses[:20]) / max(1, len(losses[:20])),
-        "loss": sum(losses[-20:]) / max(1, len(losses[-20:])),
-        "model": str(folder),
-    }
+    losses, best, worst = result["loss"], scored.max(1).mean(), scored.min(1).mean()
+    row = {"updates": result["updates"], "best": float(best), "worst": float(worst)}
+    row |= {"first_loss": last_loss(losses[:20]), "loss": last_loss(losses)}
+    return row | {"model": str(folder)}
+
+
+def last_loss(losses: Sequence[float]) -> float:
+    """The mean over the last twenty updates."""
+    return sum(losses[-20:]) / max(1, len(losses[-20:]))
 
 
 def write_candidates(
@@ -317,11 +310,8 @@ def write_resumed(
                     row_by_document[document] = [output.text for output in outputs]
                 order = order[len(some) :]
                 advance(sum(new[document] for document in some))
-            grow(
-                b"".join(
-                    json_line(record(i, row_by_document[documents[i]])) for i in range(begin, at)
-                )
-            )
+            records = (record(i, row_by_document[documents[i]]) for i in range(begin, at))
+            grow(b"".join(map(json_line, records)))
 
 
 def _estimate_tokens(document: str, how: Any) -> int:
@@ -339,18 +329,13 @@ def _candidate_texts(row: JsonObject) -> list[str]:
     return texts
 
 
-_BLOCK = 256
-"""Different documents between two writings to the file."""
-
-
 def score_candidates(candidate_lists: Sequence[Sequence[str]], references: Sequence[str]) -> Floats:
     """The mean of ROUGE-1, 2 and L of each candidate, a row for each document."""
     from rote.measure.reference_scores.rouge import rouge, side_of
 
     texts = [text for candidates in candidate_lists for text in candidates]
-    others = [
-        reference for candidates, reference in zip(candidate_lists, references) for _ in candidates
-    ]
+    pairs = zip(candidate_lists, references)
+    others = [reference for candidates, reference in pairs for _ in candidates]
     scores = rouge(side_of(texts), side_of(others), threads=1, progress=lambda share: None)
     mean = sum(scores[name].f for name in _RANKED_BY) / len(_RANKED_BY)
     return np.asarray(mean).reshape(len(references), -1)

@@ -24,23 +24,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rote.compare.correlation import (
-    DRAWS,
-    MAX_EXACT,
-    MIN_SOURCES,
-    Coefficient,
-    ColumnPair,
-    correlate_columns,
-    largest_block,
-    smallest_p,
-)
+from rote.compare import correlation
 from rote.compare.multiple_testing import CORRECTIONS, adjust_p_values
 from rote.compare.permutation import LEVEL
 from rote.core.arrays import Floats
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import JOINT, facets
-from rote.core.metric import handle, option, unsigned
+from rote.core.metric import handle, option, unsigned_option
 from rote.core.numbers import format_number
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
@@ -48,26 +39,18 @@ from rote.core.result import Result
 from rote.core.table import (
     VALUES,
     Column,
+    FullTable,
     Pivot,
     Row,
     Rows,
     Table,
     defined,
     distinct,
-    ends,
     estimate,
     make_columns,
 )
-from rote.studies._source_table import (
-    SourceColumn,
-    SourceTable,
-    TableOptions,
-    add_quality,
-    drop_sources,
-    note_lengths,
-    read_source_table,
-    short_name,
-)
+from rote.studies import _source_table
+from rote.studies._source_table import SourceColumn, SourceTable, TableOptions
 
 Correction = Literal["holm", "bh"]
 METHOD = "Fisher's z for Pearson, with the error of Bonett and Wright (2000) for Spearman"
@@ -100,8 +83,8 @@ class Options(TableOptions):
         takes="table",
         common=True,
     )
-    quality_columns: tuple[str, ...] = option(
-        (), "Columns of these tables to take; default: all that hold numbers alone", sign=unsigned
+    quality_columns: tuple[str, ...] = unsigned_option(
+        (), "Columns of these tables to take; default: all that hold numbers alone"
     )
     correction: Correction = option(
         "holm",
@@ -114,9 +97,11 @@ class Options(TableOptions):
 def run(call: Call) -> Findings:
     """Pearson and Spearman of every two columns over the sources of each facet."""
     options: Options = call.options
-    full_table = add_quality(read_source_table(call), options.quality, options.quality_columns)
+    full_table = _source_table.add_quality(
+        _source_table.read_source_table(call), options.quality, options.quality_columns
+    )
     parts = split_by_facet(full_table, options.facet)
-    table = drop_sources(
+    table = _source_table.drop_sources(
         full_table, options.without, reference=options.with_reference, inputs=options.with_inputs
     )
     parts = [part for part in (part.only(table.sizes) for part in parts) if part.sources]
@@ -124,10 +109,12 @@ def run(call: Call) -> Findings:
     names = [column.name for column in table.columns]
     rows: list[dict[str, Any]] = []
     described: list[dict[str, Any]] = []
-    notes = note_lengths(table, [part.sources for part in parts], matched=options.matched)
+    notes = _source_table.note_lengths(
+        table, [part.sources for part in parts], matched=options.matched
+    )
     for part in parts:
         block = _value_block(table.columns, [list(part.sources)])
-        correlations = correlate_columns(block, level=table.level, seed=options.seed)
+        correlations = correlation.correlate_columns(block, level=table.level, seed=options.seed)
         part_rows = _pair_rows(correlations, names, list(part.sources.values()), options.correction)
         rows += [{"facet": part.title, **row} for row in part_rows]
         part_columns = [_describe_column(column, part) for column in table.columns]
@@ -142,17 +129,15 @@ def run(call: Call) -> Findings:
     if len(parts) > 1:
         pooled, remarks = _pool_facets(table, parts, options)
         tables["pooled"], notes = pooled, [*notes, *remarks]
-    signed = {"p": f"all orders up to {MAX_EXACT} sources, else {DRAWS}"}
+    signed = {"p": f"all orders up to {correlation.MAX_EXACT} sources, else {correlation.DRAWS}"}
     return table.findings(tables, method=METHOD, notes=notes, signed=signed)
 
 
 def split_by_facet(table: SourceTable, facet: Sequence[str]) -> list[CorrelationFacet]:
     """The facets: by the fields named, or else those that the reference makes."""
     if not facet:
-        return [
-            CorrelationFacet(group.title, group.names)
-            for group in facets(table.sizes, table.reference)
-        ]
+        groups = facets(table.sizes, table.reference)
+        return [CorrelationFacet(group.title, group.names) for group in groups]
     for name in facet:
         if name not in table.by:
             raise UnknownName("field of the sources", name, table.by)
@@ -189,10 +174,10 @@ def _check_columns(table: SourceTable, parts: Sequence[CorrelationFacet]) -> Non
             f"no source has two of the columns ({', '.join(table.files)}): are the sources named "
             f"alike? {examples}"
         )
-    if most < MIN_SOURCES:
+    if most < correlation.MIN_SOURCES:
         raise OptionError(
             f"at most {several(most, 'source')} have two of the columns: a correlation "
-            f"needs {MIN_SOURCES}, and says little below 6"
+            f"needs {correlation.MIN_SOURCES}, and says little below 6"
         )
 
 
@@ -205,7 +190,7 @@ def _value_block(columns: Sequence[SourceColumn], facets: Sequence[Sequence[str]
 
 
 def _pair_rows(
-    correlations: Sequence[ColumnPair],
+    correlations: Sequence[correlation.ColumnPair],
     names: Sequence[str],
     sources: Sequence[str],
     correction: Correction,
@@ -234,7 +219,7 @@ def _pair_rows(
     return rows
 
 
-def _coefficient_cells(name: str, coefficient: Coefficient) -> dict[str, float]:
+def _coefficient_cells(name: str, coefficient: correlation.Coefficient) -> dict[str, float]:
     ends = estimate(name, coefficient.estimate, (coefficient.low, coefficient.high))
     return {**ends, f"{name}_p": coefficient.p, f"{name}_p_corrected": math.nan}
 
@@ -260,7 +245,7 @@ def _describe_column(column: SourceColumn, part: CorrelationFacet) -> dict[str, 
 
 
 def _remarks(
-    correlations: Sequence[ColumnPair],
+    correlations: Sequence[correlation.ColumnPair],
     described: Sequence[Mapping[str, Any]],
     part: CorrelationFacet,
     correction: Correction,
@@ -282,7 +267,7 @@ def _remarks(
             "chance (their intervals): correlations with it come out too small"
         )
     # Benjamini-Hochberg multiplies the smallest p-value less the more pairs share it.
-    least = min(smallest_p(pair.sources) for pair in tested)
+    least = min(correlation.smallest_p(pair.sources) for pair in tested)
     if correction == "holm" and least * len(tested) >= _SIGNIFICANT:
         notes.append(
             f"{where}with {max(pair.sources for pair in tested)} sources and {len(tested)} pairs "
@@ -304,14 +289,14 @@ def _pool_facets(
     by_name = [{name: source for source, name in part.sources.items()} for part in parts]
     every = list(dict.fromkeys(name for part in by_name for name in part))
     present = np.array([[name in part for name in every] for part in by_name])
-    used, places = largest_block(present, least=MIN_SOURCES)
+    used, places = correlation.largest_block(present, least=correlation.MIN_SOURCES)
     if not used:
-        return [], [f"not pooled: no two facets share {MIN_SOURCES} sources"]
+        return [], [f"not pooled: no two facets share {correlation.MIN_SOURCES} sources"]
     shared = [every[place] for place in places]
     block = _value_block(
         table.columns, [[by_name[facet][name] for name in shared] for facet in used]
     )
-    correlations = correlate_columns(block, level=table.level, seed=options.seed)
+    correlations = correlation.correlate_columns(block, level=table.level, seed=options.seed)
     names = [column.name for column in table.columns]
     rows = _pair_rows(correlations, names, shared, options.correction)
     titles = ", ".join(parts[facet].title for facet in used)
@@ -346,18 +331,13 @@ def rank_pairs(result: Result) -> tuple[list[tuple[str, Row]], list[tuple[str, R
     With the facet that each belongs to. Two quality columns are a pair like any other.
     """
     quality = {row["column"] for row in result.tables["columns"] if row["quality"]}
-    pairs = [
-        (title, row)
-        for title, rows in matrix_rows(result).items()
-        for row in rows
-        if defined(row["pearson"])
-    ]
+    every = ((title, row) for title, rows in matrix_rows(result).items() for row in rows)
+    pairs = [pair for pair in every if defined(pair[1]["pearson"])]
     pairs.sort(key=lambda pair: -abs(pair[1]["pearson"]))
-    one_of_two = [(row["a"] in quality) != (row["b"] in quality) for _, row in pairs]
-    return (
-        [pair for pair, wanted in zip(pairs, one_of_two) if wanted],
-        [pair for pair, wanted in zip(pairs, one_of_two) if not wanted],
-    )
+    sides: tuple[list[tuple[str, Row]], list[tuple[str, Row]]] = ([], [])
+    for title, row in pairs:
+        sides[(row["a"] in quality) == (row["b"] in quality)].append((title, row))
+    return sides
 
 
 def column_names(rows: Rows) -> list[str]:
@@ -370,6 +350,11 @@ def is_significant(row: Row, name: str) -> bool:
     return defined(p) and p < LEVEL
 
 
+def _triangles(row: Row) -> dict[str, tuple[str, str]]:
+    """Where a matrix has the two coefficients of a pair: Pearson below the diagonal."""
+    return {"pearson": (row["b"], row["a"]), "spearman": (row["a"], row["b"])}
+
+
 def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
     """Pearson below the diagonal, Spearman above it; columns are numbered, as names would not
     fit."""
@@ -378,11 +363,8 @@ def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
         names = column_names(matrix)
         coefficients = {}
         for row in matrix:
-            coefficients[row["b"], row["a"]] = row["pearson"], "*" * is_significant(row, "pearson")
-            coefficients[row["a"], row["b"]] = (
-                row["spearman"],
-                "*" * is_significant(row, "spearman"),
-            )
+            for name, place in _triangles(row).items():
+                coefficients[place] = row[name], "*" * is_significant(row, name)
         few, many = min(row["n"] for row in matrix), max(row["n"] for row in matrix)
         for place, a in enumerate(names, 1):
             for number, b in enumerate(names, 1):
@@ -391,7 +373,7 @@ def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
                     {
                         "facet": title,
                         "number": str(place),
-                        "name": short_name(a),
+                        "name": _source_table.short_name(a),
                         "other": str(number),
                         "value": value,
                         "sign": sign,
@@ -415,8 +397,8 @@ def _list_pairs(result: Result, *, quality: bool) -> list[Row]:
         {
             **row,
             "facet": title if several else None,
-            "a": short_name(row["a"]),
-            "b": short_name(row["b"]),
+            "a": _source_table.short_name(row["a"]),
+            "b": _source_table.short_name(row["b"]),
             "without": row["weakest_without"],
         }
         for title, row in rank_pairs(result)[0 if quality else 1]
@@ -424,14 +406,12 @@ def _list_pairs(result: Result, *, quality: bool) -> list[Row]:
 
 
 _PAIR = (
-    *make_columns("facet? a=one b=other n:count"),
-    Column("pearson", "Pearson", "number", 2, ends=ends("pearson")),
-    Column("pearson_p", "p", "p"),
-    Column("pearson_p_corrected", "corrected", "p"),
+    *make_columns(
+        "facet? a=one b=other n:count pearson=Pearson:number.2~ pearson_p=p:p "
+        "pearson_p_corrected=corrected:p"
+    ),
     Column("weakest", "without one", "number", 2, also=Column("without")),
-    Column("spearman", "Spearman", "number", 2, ends=ends("spearman")),
-    Column("spearman_p", "p", "p"),
-    Column("spearman_p_corrected", "corrected", "p"),
+    *make_columns("spearman=Spearman:number.2~ spearman_p=p:p spearman_p_corrected=corrected:p"),
 )
 _PAIR_NOTE = (
     "p: share of the orders of the sources with as strong a correlation; without one: Pearson "
@@ -440,23 +420,21 @@ _PAIR_NOTE = (
 
 LAYOUT = (
     Table(VALUES, "Values", limit=0, page=False),
-    Table(
+    FullTable(
         "correlations",
         lambda rows, result: f"{rows[0]['facet'] or 'Correlations'} ({rows[0]['sources']} sources)",
         make_columns("number=_ name=_"),
         note=_explain_matrix,
         rows=_matrix_cells,
         split=("facet",),
-        limit=_EVERY,
         pivot=Pivot("other", Column("value", kind="number", decimals=2, mark="sign")),
     ),
-    Table(
+    FullTable(
         "correlations",
         "Pairs with quality",
         _PAIR,
         note=_PAIR_NOTE,
         rows=lambda _, result: _list_pairs(result, quality=True),
-        limit=_EVERY,
     ),
     Table(
         "correlations",
@@ -484,17 +462,20 @@ def _chart_squares(rows: Rows, result: Result) -> Rows:
         order = {name: place for place, name in enumerate(column_names(matrix))}
         entries = []
         for row in matrix:
-            for name, (a, b) in (
-                ("pearson", (row["b"], row["a"])),
-                ("spearman", (row["a"], row["b"])),
-            ):
+            for name, (a, b) in _triangles(row).items():
                 r = row[name] if defined(row[name]) else None
-                cell_text = (
-                    "–"
-                    if r is None
-                    else f"{format_number(r, '.2f')}{'*' * is_significant(row, name)}"
+                sign = "*" * is_significant(row, name)
+                cell_text = "–" if r is None else format_number(r, ".2f") + sign
+                entries.append(
+                    (
+                        order[a],
+                        order[b],
+                        _source_table.short_name(a),
+                        _source_table.short_name(b),
+                        r,
+                        cell_text,
+                    )
                 )
-                entries.append((order[a], order[b], short_name(a), short_name(b), r, cell_text))
         cells += [
             {"a": a, "b": b, "r": r, "shown": cell_text, **about}
             for _, _, a, b, r, cell_text in sorted(entries, key=lambda cell: cell[:2])
@@ -511,13 +492,9 @@ def _chart_points(rows: Rows, result: Result) -> Rows:
     chosen += others[: max(0, _DRAWN - len(chosen))]
     drawn = []
     for facet, row in chosen:
-        about = {
-            "title": f"Pearson {format_number(row['pearson'], '.2f')}, "
-            f"Spearman {format_number(row['spearman'], '.2f')}",
-            "facet": facet,
-            "a": short_name(row["a"]),
-            "b": short_name(row["b"]),
-        }
+        pearson, spearman = (format_number(row[name], ".2f") for name in ("pearson", "spearman"))
+        about = {"title": f"Pearson {pearson}, Spearman {spearman}", "facet": facet}
+        about |= {name: _source_table.short_name(row[name]) for name in ("a", "b")}
         for member in result.tables["members"]:
             values = result.by_source[member["source"]].values
             x, y = values.get(row["a"], math.nan), values.get(row["b"], math.nan)
@@ -527,30 +504,19 @@ def _chart_points(rows: Rows, result: Result) -> Rows:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "correlations",
         "Correlations over sources",
-        table="correlations",
-        shape="matrix",
-        x="b",
-        y="a",
-        colour="r",
-        text="shown",
-        panel=("title", "said"),
+        "correlations matrix x=b y=a colour=r panel=title,said text=shown",
         titles={"r": "correlation"},
         rows=_chart_squares,
         says="One matrix for each facet and a pooled one: Pearson below the diagonal, Spearman "
         "above it.",
     ),
-    Chart(
+    make_chart(
         "pairs",
         "Pairs of values",
-        table="correlations",
-        shape="points",
-        x="x",
-        y="y",
-        colour="source",
-        panel=("title", "facet", "a", "b"),
+        "correlations points x=x y=y colour=source panel=title,facet,a,b",
         titles={"x": "a", "y": "b"},
         rows=_chart_points,
         says="The sources of some pairs as points: what a coefficient rests on.",

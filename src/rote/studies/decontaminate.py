@@ -33,12 +33,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.annotate.folded_words import fold_text
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import InputError, OptionError
 from rote.core.metric import check_options, handle, is_given, option
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import FullTable, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.corpus.items import Item
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -185,13 +185,8 @@ def _accuracy_rows(
                 groups["not judged"] = answered & unknown
             for name, which in groups.items():
                 share = Share.of(values[which], bases[which])
-                row: dict[str, Any] = {
-                    "source": source,
-                    "task": task,
-                    "items": name,
-                    "n": share.items,
-                    "accuracy": share.value,
-                }
+                row: dict[str, Any] = {"source": source, "task": task, "items": name}
+                row |= {"n": share.items, "accuracy": share.value}
                 if level and share.items:
                     row["low"], row["high"] = share.interval(level)
                 out.append(row)
@@ -208,11 +203,8 @@ def _account(result: Result, place: str) -> str:
     reworded = sum(row.get("reworded") or 0 for row in manifest["items"])
     policy = {"drop": "were dropped", "cut": "were cut", "report": "hold them, and stay"}
     which = "items" if judged == total else "items that can be judged"
-    rest = (
-        f"{total - judged:,} of {total:,} are too short or too common to be judged; "
-        if judged < total
-        else ""
-    )
+    rest = f"{total - judged:,} of {total:,} are too short or too common to be judged; "
+    rest = rest if judged < total else ""
     return (
         f"{place}: {count:,} of {judged:,} {which} are in the corpus"
         f"{f', {reworded:,} in other words' if reworded else ''}; {rest}{gone:,} of "
@@ -298,11 +290,7 @@ def _has_same_id(item: Item, answer: Item) -> bool:
 
 def count_unanswered(answers: Mapping[str, NDArray[np.float64]]) -> int:
     """Items to which no source has an answer."""
-    return (
-        int(np.all([np.isnan(column) for column in answers.values()], axis=0).sum())
-        if answers
-        else 0
-    )
+    return int(np.isnan(list(answers.values())).all(axis=0).sum()) if answers else 0
 
 
 STUDY = Study(
@@ -334,22 +322,17 @@ STUDY = Study(
         )
     ),
     charts=(
-        Chart(
+        make_chart(
             "accuracy",
             "Correct answers with and without what was found",
-            table="accuracy",
-            x="accuracy",
-            y="items",
-            colour="source",
-            panel=("task",),
-            ends=("low", "high"),
+            "accuracy dots x=accuracy y=items colour=source panel=task ends=low,high",
             share=True,
             says="Of each task the share of correct answers, among all items, those that were "
             "found in the corpus, those that were not, and those that cannot be judged.",
         ),
     ),
     layout=(
-        Table(
+        FullTable(
             "tasks",
             "Items found",
             (
@@ -358,25 +341,18 @@ STUDY = Study(
                 *make_columns("reworded?=in_other_words:count"),
                 *make_columns("other_facts?=similar,_other_facts:count documents:count"),
             ),
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "accuracy",
             "Correct answers with and without what was found",
-            (
-                *make_columns("source=answers_of task items n:count"),
-                Column("accuracy", kind="share", ends=("low", "high")),
-            ),
-            limit=1000,
+            make_columns("source=answers_of task items n:count accuracy:share~low"),
         ),
         Table(
             "found",
             "Where",
-            (
-                Column("score", kind="number", decimals=2),
-                Column("p", kind="number", optional=True),
-                *make_columns("differing?=other_facts item part id=document text:text"),
-                *make_columns("item_text=the_item:text"),
+            make_columns(
+                "score:number.2 p?:number differing?=other_facts item part id=document "
+                "text:text item_text=the_item:text"
             ),
             limit=10,
         ),

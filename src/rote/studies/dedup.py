@@ -25,13 +25,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rote.core.chart import Chart
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.chart import make_chart
+from rote.core.metric import check_options, handle, unsigned_option
 from rote.core.numbers import parse_memory
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Pivot, Rows, Table, make_columns
+from rote.core.table import Column, FullTable, Pivot, Rows, Table, make_columns
 from rote.corpus import ReadOptions, read_option
 from rote.curate.dedup import DedupOptions
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -49,12 +49,11 @@ class Options:
         takes="corpus",
     )
     corpus_read: tuple[str, ...] = read_option("that corpus")
-    memory: str = option(
+    memory: str = unsigned_option(
         "4G",
         "Memory that comparing may use, as 512M or 4G; the rest is in files, and results do not "
         "depend on it",
         metavar="SIZE",
-        sign=unsigned,
     )
 
     def __post_init__(self) -> None:
@@ -81,14 +80,10 @@ def run(call: Call) -> Findings:
     for line in result.problems.listed():
         call.reporter.say(line)
     manifest = result.manifest
-    rows = [
-        {
-            **row,
-            "share": (row["words_removed_with_documents"] + row["words_cut"])
-            / max(1, row["words"]),
-        }
-        for row in manifest["sources"]
-    ]
+    rows = []
+    for row in manifest["sources"]:
+        gone = row["words_removed_with_documents"] + row["words_cut"]
+        rows.append({**row, "share": gone / max(1, row["words"])})
     tables = {"sources": rows, "shared": manifest["shared"], "passages": manifest["passages"]}
     return folder_findings(call, folder, result, tables)
 
@@ -168,14 +163,10 @@ STUDY = Study(
         )
     ),
     charts=(
-        Chart(
+        make_chart(
             "shared",
             "Words of each source that another document of these holds too",
-            table="shared",
-            shape="matrix",
-            x="also_in",
-            y="source",
-            colour="share",
+            "shared matrix x=also_in y=source colour=share",
             titles={"share": "share of words", "also_in": "also in"},
             rows=_most_shared,
             share=True,
@@ -185,7 +176,7 @@ STUDY = Study(
         ),
     ),
     layout=(
-        Table(
+        FullTable(
             "sources",
             "What went",
             (
@@ -193,12 +184,11 @@ STUDY = Study(
                 *make_columns("documents_removed=documents_that_went:count words_cut:count"),
                 *make_columns("share=share_of_words:share"),
             ),
-            limit=1000,
         ),
         Table(
             "shared",
             "Words of each source that another document of these holds too",
-            (Column("source"),),
+            make_columns("source"),
             note=_note_sets,
             rows=_most_shared,
             limit=100,

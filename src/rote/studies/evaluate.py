@@ -24,23 +24,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rote.core.errors import OptionError
-from rote.core.metric import check_options, handle, is_given, option, unsigned
+from rote.core.metric import check_options, handle, is_given, lines_option, option, unsigned_option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.corpus.items import ItemOptions, ItemRecord, fingerprint, take_items
 from rote.models.options import ModelOptions
 from rote.studies import _evaluation
-from rote.studies._evaluation import (
-    ANSWER_FIELDS,
-    CHARTS,
-    LAYOUT,
-    SEED,
-    SOURCE,
-    VERSION,
-    answer_all,
-    answer_record,
-    draw_examples,
-)
+from rote.studies._evaluation import CHARTS, LAYOUT, SEED, SOURCE
 from rote.studies._items import check_by, describe_values, items_by_group
 
 METHOD = "Wilson (accuracy), normal on the mean log-likelihood (perplexity); twins belong together"
@@ -61,11 +51,11 @@ class Options:
         "Fields that make a group: task, kind (formal, functional), source (the model), paradigm, "
         "any other; several models are groups of their own",
     )
-    limit: int = option(
-        0, "Take the first items of each task, at most this many; 0: all", least=0, sign=unsigned
+    limit: int = unsigned_option(
+        0, "Take the first items of each task, at most this many; 0: all", least=0
     )
-    shots: int = option(
-        0, "Answered examples before each item, of its task", least=0, most=100, sign=unsigned
+    shots: int = unsigned_option(
+        0, "Answered examples before each item, of its task", least=0, most=100
     )
     train: tuple[Path, ...] = handle(
         (),
@@ -73,16 +63,13 @@ class Options:
         "FILE,...",
         takes="items",
     )
-    seed: int = option(SEED, "The seed of that draw", least=0, sign=unsigned)
-    write: Path | None = option(
+    seed: int = unsigned_option(SEED, "The seed of that draw", least=0)
+    write: Path | None = lines_option(
         None,
         "Write the answers there, a record for each model and item (JSON Lines); -o with the "
         "ending .jsonl does the same",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
     )
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -100,7 +87,7 @@ def run(call: Call) -> Findings:
     items = [record.item for record in records]
     # What is wrong with the groups is said before anybody is asked.
     item_fields = [field for field in by if field != SOURCE]
-    if answer_fields := [field for field in item_fields if field in ANSWER_FIELDS]:
+    if answer_fields := [field for field in item_fields if field in _evaluation.ANSWER_FIELDS]:
         raise OptionError(
             f"--by {answer_fields[0]}: items are grouped by what they are, not by answers"
         )
@@ -112,56 +99,43 @@ def run(call: Call) -> Findings:
         chosen = replace(call.of(ItemOptions), where=())
         if is_given(options.train):
             pool = take_items(options.train, chosen, call.reporter, called="train")
-        examples = draw_examples(records, pool, options.shots, options.seed)
+        examples = _evaluation.draw_examples(records, pool, options.shots, options.seed)
     elif is_given(options.train):
         raise OptionError("--train names examples: --shots says how many")
     models = open_models(options.model, call.of(ModelOptions), call.reporter)
     rows = [
-        answer_record(answer, name, model.signature)
+        _evaluation.answer_record(answer, name, model.signature)
         for name, model in models.items()
-        for answer in answer_all(
+        for answer in _evaluation.answer_all(
             records, model, call.reporter, title=f"answering ({name})", examples=examples
         )
     ]
     if len(models) > 1 and SOURCE not in by:
         by = (SOURCE, *by)
     groups = _evaluation.rows_by_group(rows, by)
-    sources = {
-        name: _evaluation.source_result(group, options.interval) for name, group in groups.items()
-    }
-    signatures = [model.signature for model in models.values()]
+    level = options.interval
+    sources = {name: _evaluation.source_result(group, level) for name, group in groups.items()}
+    values = {name for source in sources.values() for name in source.values}
+    drawing = {"seed": options.seed, "train": fingerprint([r.item for r in pool or records])}
     return Findings(
         sources=sources,
         values=describe_values(
-            {
-                n: t
-                for n, t in _evaluation.TITLES.items()
-                if any(n in s.values for s in sources.values())
-            },
+            {name: title for name, title in _evaluation.TITLES.items() if name in values},
             higher=_evaluation.HIGHER,
             shares=("accuracy",),
         ),
         by=by,
         signed={
             "by": by,
-            "prompts": VERSION,
+            "prompts": _evaluation.VERSION,
             "shots": options.shots,
-            **(
-                {
-                    "seed": options.seed,
-                    "train": fingerprint([record.item for record in pool or records]),
-                }
-                if options.shots
-                else {}
-            ),
-            "models": signatures,
+            **(drawing if options.shots else {}),
+            "models": [model.signature for model in models.values()],
             "forms": tuple(dict.fromkeys(record.form for record in records)),
             "items": fingerprint(items),
         },
         tables={
-            "models": [
-                {SOURCE: name, "model": signature} for name, signature in zip(models, signatures)
-            ],
+            "models": [{SOURCE: n, "model": model.signature} for n, model in models.items()],
             "groups": [
                 {"group": name, **{field: group[0][field] for field in by}}
                 for name, group in groups.items()

@@ -19,31 +19,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rote.compare.permutation import holm
-from rote.core.chart import Chart
+from rote.core.chart import make_chart
 from rote.core.errors import OptionError, UnknownName
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, option, unsigned_option
 from rote.core.numbers import format_number
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import VALUES, Column, Row, Rows, Table, defined, ends, make_columns
-from rote.studies._factors import (
-    MIXED_TABLES,
-    WIDE,
-    FactorTrends,
-    MixedEffects,
-    Scale,
-    ordered_levels,
-    reference_field,
-    split_by_facet,
-)
-from rote.studies._source_table import (
-    TableOptions,
-    drop_sources,
-    note_lengths,
-    read_source_table,
-    short_name,
-    sign_if_given,
-)
+from rote.core.table import VALUES, Column, FullTable, Row, Rows, Table, defined, ends, make_columns
+from rote.studies import _factors, _source_table
+from rote.studies._factors import FactorTrends, MixedEffects
+from rote.studies._source_table import TableOptions
 
 _EVERY = 1000
 
@@ -60,10 +45,8 @@ def _value_lines(rows: Rows, result: Result) -> list[dict[str, Any]]:
     values = [row["value"] for row in result.tables["values"]]
     facets = list(dict.fromkeys(cell["facet"] for cell in rows))
     lines = []
-    for (facet, column, reference, source), cells in sorted(
-        by_line.items(),
-        key=lambda entry: (facets.index(entry[0][0]), values.index(entry[0][1]), entry[0][2]),
-    ):
+    for key in sorted(by_line, key=lambda k: (facets.index(k[0]), values.index(k[1]), k[2])):
+        (facet, column, reference, source), cells = key, by_line[key]
         if reference and not set(cells) & set(levels):
             # One value for all levels: shown under the first.
             cells = {levels[0]: next(iter(cells.values()))}
@@ -91,7 +74,7 @@ def _level_columns(rows: Rows, result: Result) -> list[Column]:
     slope = Column("slope", f"per {per}", "number", ends=ends("slope"), optional=True)
     rho = Column("spearman", "rho", "number", 2, also=Column("p", kind="p"), optional=True)
     return [
-        Column("source"),
+        *make_columns("source"),
         *(
             Column(f"at {row['level']}", row["level"], "number", ends=ends(f"at {row['level']}"))
             for row in result.tables["levels"]
@@ -104,7 +87,7 @@ def _level_columns(rows: Rows, result: Result) -> list[Column]:
 def _title(rows: Rows, result: Result) -> str:
     titles = {row["value"]: row["title"] for row in result.tables["values"]}
     column = rows[0]["column"]
-    label = " ".join(filter(None, (rows[0]["facet"], short_name(column))))
+    label = " ".join(filter(None, (rows[0]["facet"], _source_table.short_name(column))))
     title = str(titles.get(column, column))
     return label + (f": {title}" if title not in label else "")
 
@@ -139,60 +122,48 @@ def _agreement_rows(rows: Rows, result: Result) -> list[Row]:
 
 
 def _facet_and_column(row: Row) -> dict[str, Any]:
-    return {"facet": row["facet"] or None, "column": short_name(row["column"])}
+    return {"facet": row["facet"] or None, "column": _source_table.short_name(row["column"])}
 
 
 def _format_range(values: list[float]) -> str:
     if not values:
         return "–"
     low, high = min(values), max(values)
-    return (
-        format_number(low, ".2f")
-        if len(values) == 1
-        else f"{format_number(low, '.2f')} to {format_number(high, '.2f')}"
-    )
+    ends = [low] if len(values) == 1 else [low, high]
+    return " to ".join(format_number(end, ".2f") for end in ends)
 
 
 LAYOUT = (
     Table(VALUES, "Values", limit=0, page=False),
-    Table(
+    FullTable(
         "cells",
         _title,
         _level_columns,
         note=_explain_values,
         rows=_value_lines,
         split=("facet", "column"),
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "agreement",
         "Order of the sources",
-        (
-            Column("facet", optional=True),
-            Column("column", "value"),
-            Column("w", "W", "number", 2),
-            *make_columns("p:p sources:count levels:count next=next_levels"),
+        make_columns(
+            "facet? column=value w=W:number.2 p:p sources:count levels:count next=next_levels"
         ),
         note="W: Kendall's, 1 where every level puts the sources into the same order; next levels: "
         "Spearman between neighbours, smallest to largest",
         rows=_agreement_rows,
-        limit=_EVERY,
     ),
-    Table(
+    FullTable(
         "changes",
         lambda rows, result: f"{rows[0]['first']} to {rows[0]['last']}",
-        (
-            Column("facet", optional=True),
-            Column("column", "value"),
-            Column("mean", "mean change", "number", ends=("low", "high")),
-            *(Column(name, kind="count") for name in ("sources", "up", "down")),
-            *make_columns("p_sign=sign_test:p p_wilcoxon=Wilcoxon:p p_corrected=corrected:p"),
+        make_columns(
+            "facet? column=value mean=mean_change:number~low sources:count up:count "
+            "down:count p_sign=sign_test:p p_wilcoxon=Wilcoxon:p p_corrected=corrected:p"
         ),
         note="corrected: Wilcoxon's p-value by Holm over the values",
         rows=lambda rows, result: [{**row, **_facet_and_column(row)} for row in rows],
-        limit=_EVERY,
     ),
-    *MIXED_TABLES,
+    *_factors.MIXED_TABLES,
 )
 
 
@@ -212,21 +183,18 @@ def _chart_cells(rows: Rows, result: Result) -> Rows:
     drawn = []
     for (facet, column), group_rows in groups.items():
         reference_rows = [row for row in group_rows if row["reference"]]
-        level = len(reference_rows) == 1 or any(
-            not defined(row["number"]) for row in reference_rows
-        )
+        undefined = [row for row in reference_rows if not defined(row["number"])]
+        level = len(reference_rows) == 1 or bool(undefined)
         caption = _panel_caption(about[column], agreement.get((facet, column)), reference_rows)
-        for row in [
-            *reference_rows[: 1 if level else None],
-            *(row for row in group_rows if not row["reference"]),
-        ]:
+        others = [row for row in group_rows if not row["reference"]]
+        for row in [*reference_rows[: 1 if level else None], *others]:
             across = row["number"] if numeric else row["level"]
             drawn.append(
                 {
                     "source": row["source"] or "",
                     "level": None if row["reference"] and level else across,
                     **{name: row[name] for name in ("estimate", "low", "high")},
-                    "title": " ".join(filter(None, (facet, short_name(column)))),
+                    "title": " ".join(filter(None, (facet, _source_table.short_name(column)))),
                     "said": caption,
                     "over": f"{over} ({first['unit']})" if first["unit"] else over,
                     "scale": first["scale"] or "",
@@ -243,16 +211,10 @@ def _panel_caption(about: Row, judged: Row | None, reference_rows: Rows) -> str:
 
 
 CHARTS = (
-    Chart(
+    make_chart(
         "factors",
         "Values over the levels of a factor",
-        table="cells",
-        shape="lines",
-        x="level",
-        y="estimate",
-        colour="source",
-        panel=("title", "said"),
-        ends=("low", "high"),
+        "cells lines x=level y=estimate colour=source panel=title,said ends=low,high",
         titles={"level": "over"},
         scales={"level": "scale"},
         rows=_chart_cells,
@@ -272,16 +234,16 @@ class Options(TableOptions):
     over: str | None = option(
         None, "Field of the sources that is the factor", metavar="FIELD", common=True
     )
-    order: tuple[str, ...] = option(
-        (), "The levels in order, where they are not numbers", sign=unsigned, common=True
+    order: tuple[str, ...] = unsigned_option(
+        (), "The levels in order, where they are not numbers", common=True
     )
-    pair: tuple[str, ...] = option(
-        (), "Two levels to compare, such as base,instruct", sign=unsigned, common=True
+    pair: tuple[str, ...] = unsigned_option(
+        (), "Two levels to compare, such as base,instruct", common=True
     )
-    scale: Scale = option(
+    scale: _factors.Scale = option(
         "auto",
         "How numbers are taken: as they are or by their logarithm, with slopes per doubling; auto: "
-        f"by their logarithm where the largest is at least {WIDE} times the smallest",
+        f"by their logarithm where the largest is at least {_factors.WIDE} times the smallest",
     )
     random: tuple[str, ...] = option(
         (),
@@ -289,7 +251,7 @@ class Options(TableOptions):
         "several together (doc_id:source); to the values of single texts, in results of `rote "
         "lexical --per-text` and the like",
         metavar="FIELD,...",
-        sign=sign_if_given,
+        sign=_source_table.sign_if_given,
     )
 
     def __post_init__(self) -> None:
@@ -306,7 +268,7 @@ class Options(TableOptions):
 def run(call: Call) -> Findings:
     """Trends, changes and agreement of every column over the levels of the factor."""
     options: Options = call.options
-    table = read_source_table(call)
+    table = _source_table.read_source_table(call)
     if options.factor not in table.by:
         raise UnknownName("field of the sources", options.factor, table.by)
     if len(table.by) < 2:
@@ -314,8 +276,8 @@ def run(call: Call) -> Findings:
             f"the results were made --by {options.factor} alone, so no source can be followed over "
             f"it: make them --by source,{options.factor}"
         )
-    place = reference_field(table)
-    chosen = drop_sources(
+    place = _factors.reference_field(table)
+    chosen = _source_table.drop_sources(
         table,
         options.without,
         reference=options.with_reference or place == options.factor,
@@ -327,14 +289,16 @@ def run(call: Call) -> Findings:
         # The reference is drawn as a line of its own, and may have no level at all.
         if place == options.factor or table.reference not in fields.values()
     ]
-    levels = ordered_levels(seen_levels, options.factor, order=options.order, pair=options.pair)
+    levels = _factors.ordered_levels(
+        seen_levels, options.factor, order=options.order, pair=options.pair
+    )
     if len(levels.names) < 2:
         raise OptionError(
             f"'{options.factor}' has only the level {', '.join(levels.names) or 'none'}: a factor "
             "needs two"
         )
     rows = FactorTrends(chosen, levels, options)
-    parts = split_by_facet(table, chosen, place, over=options.factor, facet=options.facet)
+    parts = _factors.split_by_facet(table, chosen, place, over=options.factor, facet=options.facet)
     cells, trends, changes, agreements, neighbours = [], [], [], [], []
     for part in parts:
         of_part: list[dict[str, Any]] = []
@@ -357,13 +321,13 @@ def run(call: Call) -> Findings:
         "agreement": agreements,
         "neighbours": neighbours,
     }
-    remarks = list[str]()
+    remarks: list[str] = []
     if options.random:
         effects = MixedEffects(call.inputs, rows, options.factor)
         tables |= effects.tables(parts)
         remarks = effects.notes()
     groups = [[g for by_level in part.groups.values() for g in by_level.values()] for part in parts]
-    notes = note_lengths(chosen, groups, matched=options.matched)
+    notes = _source_table.note_lengths(chosen, groups, matched=options.matched)
     notes += [*rows.remarks(parts, seen_levels), *remarks]
     described = replace(table, notes=chosen.notes)
     signed = {"levels": levels.names, "kind": levels.kind, "scale": rows.scale}

@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rote.core.json_reader import read_json_lines
-from rote.core.metric import OptionSet, handle, option, unsigned
+from rote.core.metric import OptionSet, handle, lines_option
 from rote.core.model import Model
 from rote.core.progress import Asking, Reporter, several
-from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table, make_columns
+from rote.core.record import Call, Findings, Study
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.generate import GenerateOptions
 from rote.models.options import ModelOptions
@@ -58,13 +58,8 @@ class Options(OptionSet):
     model: tuple[str, ...] = handle(
         (), "The models; NAME=MODEL gives one a name of its own", "MODEL,..."
     )
-    output: Path = option(
-        Path("generated.jsonl"),
-        "The file, JSON Lines; - is standard output",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    output: Path = lines_option(
+        Path("generated.jsonl"), "The file, JSON Lines; - is standard output", short="-o"
     )
 
 
@@ -88,11 +83,8 @@ def run(call: Call) -> Findings:
     if alike := _note_repeated_prompts(plan):
         reporter.say(alike)
     how = _confirm_costs(plan, call.of(ModelOptions), reporter)
-    models: dict[str, Model] = {
-        entry.name: opened_models[entry.name]
-        if opened_models
-        else open_model(entry.spec, how, reporter)
-        for entry in who
+    models: Mapping[str, Model] = opened_models or {
+        entry.name: open_model(entry.spec, how, reporter) for entry in who
     }
     result = generate(plan, models, target.output, reporter)
     if result.before == result.texts:
@@ -151,11 +143,8 @@ def _confirm_costs(plan: GenerationPlan, how: ModelOptions, reporter: Reporter) 
     if price is None or how.yes or not paid or not isinstance(reporter, Asking):
         return how
     share = paid / len(plan.models)
-    read = sum(
-        max(1, len(prompt.text) // 4) * plan.times(decoding)
-        for prompt in plan.prompts
-        for decoding in plan.decodings
-    )
+    length = sum(max(1, len(prompt.text) // 4) for prompt in plan.prompts)
+    read = length * sum(map(plan.times, plan.decodings))
     requests = round(share * len(plan))
     estimate = CostEstimate(requests, paid * read, round(share * plan.tokens), price)
     return replace(how, yes=reporter.ask(f"{estimate}. Go on?"))
@@ -186,15 +175,13 @@ STUDY = Study(
     output="data",
     account=lambda result, place: f"{place}: {several(result.about['texts'], 'text')}",
     layout=(
-        Table(
+        FullTable(
             "sources",
             "Sources",
-            (
-                Column("source"),
-                *(Column(name, kind="count") for name in ("texts", "tokens", "words")),
-                *make_columns("incomplete=cut_off:count empty:count filtered:count"),
+            make_columns(
+                "source texts:count tokens:count words:count incomplete=cut_off:count "
+                "empty:count filtered:count"
             ),
-            limit=1000,
         ),
     ),
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
@@ -31,27 +31,25 @@ import numpy as np
 from rote.compare.clusters import clustered_mean, number_clusters, share_interval
 from rote.compare.intervals import interval_from_error, left_out_error
 from rote.core.arrays import Floats, Integers
-from rote.core.chart import Chart
+from rote.core.chart import Chart, make_chart
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import JsonObject, parse_json, read_json
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned_option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result, SourceResult
-from rote.core.table import VALUES, Column, Rows, Table, ends, estimate, make_columns, value_ends
+from rote.core.table import VALUES, FullTable, Rows, Table, estimate, make_columns
+from rote.studies._items import share_cells
 
-_PLAIN = {"higher": "neither", "length_sensitive": False}
+PLAIN_VALUE = {"higher": "neither", "length_sensitive": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Options(OptionSet):
     """Settings of `judge agreement`."""
 
-    key: Path | None = option(
-        None,
-        "The file beside the page that says whose each summary is",
-        metavar="FILE",
-        sign=unsigned,
+    key: Path | None = unsigned_option(
+        None, "The file beside the page that says whose each summary is", metavar="FILE"
     )
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
@@ -184,9 +182,7 @@ def read_answers(
         if key is not None and summary not in names:
             raise UnknownName("summary", summary, names)
         source = names.get(summary, summary)
-        answers[answer.judge, answer.doc_id, source] = JudgeAnswer(
-            answer.judge, answer.doc_id, source, answer.highlights, answer.covered, answer.made_up
-        )
+        answers[answer.judge, answer.doc_id, source] = replace(answer, source=source)
     if not answers and not pairs:
         raise InputError(
             "there are no answers", remedy="Give files of the page, or of `rote judge model`"
@@ -254,9 +250,9 @@ def run(call: Call) -> Findings:
         signed={"judges": len(judges), "answers": _fingerprint(answers)},
         sources=results,
         values=[
-            {"value": "relevance", "title": "highlights covered", **_PLAIN},
-            {"value": "made_up", "title": "facts made up", **_PLAIN},
-            {"value": "consistent", "title": "summaries with none made up", **_PLAIN},
+            {"value": "relevance", "title": "highlights covered", **PLAIN_VALUE},
+            {"value": "made_up", "title": "facts made up", **PLAIN_VALUE},
+            {"value": "consistent", "title": "summaries with none made up", **PLAIN_VALUE},
         ],
         by=("source",),
         tables={
@@ -298,8 +294,7 @@ def win_row(labels: Better, a: str, b: str, level: float) -> dict[str, Any]:
     documents = number_clusters([document for _, document in labels])
     row: dict[str, Any] = {"a": a, "b": b, "judgements": len(signs)}
     for name, sign in (("a_better", 1), ("b_better", -1), ("alike", 0)):
-        right = (signs == sign).astype(np.float64)
-        row |= estimate(name, float(right.mean()), share_interval(right, documents, level))
+        row |= share_cells(name, (signs == sign).astype(np.float64), documents, level)
     return row
 
 
@@ -323,25 +318,12 @@ def _judge_rows(
             common = units[0] & units[1]
             if not common:
                 continue
-            ratings, documents = _rating_table(
-                {
-                    (judge, unit): label
-                    for (judge, unit), label in by_unit.items()
-                    if judge in (a, b) and unit in common
-                }
-            )
+            both = {key: v for key, v in by_unit.items() if key[0] in (a, b) and key[1] in common}
+            ratings, documents = _rating_table(both)
             same = (ratings[0] == ratings[1]).astype(np.float64)
-            interval = alpha_interval(ratings, "nominal", level, documents)
-            rows.append(
-                {
-                    "of": of,
-                    "a": a,
-                    "b": b,
-                    "units": len(common),
-                    **estimate("same", float(same.mean()), share_interval(same, documents, level)),
-                    **estimate("alpha", alpha(ratings, "nominal"), interval),
-                }
-            )
+            row: dict[str, Any] = {"of": of, "a": a, "b": b, "units": len(common)}
+            row |= share_cells("same", same, documents, level)
+            rows.append(row | _alpha_cells(ratings, "nominal", level, documents))
     return rows
 
 
@@ -365,18 +347,10 @@ def _agreement_rows(
                 continue
             ratings, documents = _rating_table(by_unit)
             for measured in LEVELS:
-                interval = alpha_interval(ratings, measured, level, documents)
-                rows.append(
-                    {
-                        "of": what,
-                        "what": kind,
-                        "level": measured,
-                        "units": ratings.shape[1],
-                        "documents": len(np.unique(documents)),
-                        "judges": ratings.shape[0],
-                        **estimate("alpha", alpha(ratings, measured), interval),
-                    }
-                )
+                row: dict[str, Any] = {"of": what, "what": kind, "level": measured}
+                row |= {"units": ratings.shape[1], "documents": len(np.unique(documents))}
+                row["judges"] = ratings.shape[0]
+                rows.append(row | _alpha_cells(ratings, measured, level, documents))
     return rows
 
 
@@ -414,26 +388,18 @@ def _chart_wins(rows: Rows, result: Result) -> list[dict[str, Any]]:
 
 def win_chart(*panel: str) -> Chart:
     """Who is better, with a panel for each value of these fields."""
-    return Chart(
+    return make_chart(
         "wins",
         "Who is better",
-        table="wins",
-        shape="bars",
-        x="pair",
-        y="share",
-        colour="who",
+        "wins bars x=pair y=share colour=who ends=low,high",
         panel=panel,
-        ends=("low", "high"),
         share=True,
         rows=_chart_wins,
         says="How often the first, the second or neither of two systems is better.",
     )
 
 
-WINS = (
-    *make_columns("of a b judgements:count"),
-    *(Column(name, kind="share", ends=ends(name)) for name in ("a_better", "b_better", "alike")),
-)
+WINS = make_columns("of a b judgements:count a_better:share~ b_better:share~ alike:share~")
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -457,6 +423,11 @@ def alpha_interval(
     error, estimate = left_out_error(np.array(without)), _alpha(counts, values, level)
     low, high = interval_from_error(estimate, error, at, len(used))
     return low, min(high, 1.0) if not math.isnan(high) else high
+
+
+def _alpha_cells(ratings: Floats, level: Level, at: float, documents: Integers) -> dict[str, float]:
+    interval = alpha_interval(ratings, level, at, documents)
+    return estimate("alpha", alpha(ratings, level), interval)
 
 
 def _value_counts(ratings: Floats) -> tuple[Floats, Floats]:
@@ -509,33 +480,21 @@ STUDY = Study(
         Table(
             VALUES,
             "Systems",
-            (
-                Column("source"),
-                Column("texts", "judgements", "count"),
-                Column("relevance", "highlights covered", "share", ends=value_ends("relevance")),
-                Column("made_up", "facts made up", "number", ends=value_ends("made_up")),
-                Column("consistent", "none made up", "share", ends=value_ends("consistent")),
+            make_columns(
+                "source texts=judgements:count relevance=highlights_covered:share~value "
+                "made_up=facts_made_up:number~value consistent=none_made_up:share~value"
             ),
         ),
-        Table("wins", "Better of two", WINS, limit=1000),
-        Table(
+        FullTable("wins", "Better of two", WINS),
+        FullTable(
             "agreement",
             "Krippendorff's alpha",
-            (
-                *make_columns("of what level units:count documents:count judges:count"),
-                Column("alpha", kind="number", ends=ends("alpha")),
-            ),
-            limit=1000,
+            make_columns("of what level units:count documents:count judges:count alpha:number~"),
         ),
-        Table(
+        FullTable(
             "judges",
             "Judges two by two: better of two",
-            (
-                *make_columns("of a=judge b=judge units:count"),
-                Column("same", kind="share", ends=ends("same")),
-                Column("alpha", kind="number", ends=ends("alpha")),
-            ),
-            limit=1000,
+            make_columns("of a=judge b=judge units:count same:share~ alpha:number~"),
         ),
     ),
     charts=(win_chart("of"),),

@@ -33,9 +33,8 @@ import numpy as np
 from rote.compare.clusters import number_clusters, share_interval
 from rote.compare.correlation import bonett_wright_interval, spearman
 from rote.compare.exact_tests import sign_test
-from rote.core.arrays import Floats
 from rote.core.errors import InputError, OptionError
-from rote.core.metric import check_options, handle, option, unsigned
+from rote.core.metric import check_options, handle, lines_option, option, unsigned_option
 from rote.core.model import (
     MESSAGES,
     Chatting,
@@ -47,12 +46,13 @@ from rote.core.model import (
     chat_form,
 )
 from rote.core.progress import Reporter, several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.result import SourceResult
-from rote.core.table import VALUES, Column, Table, ends, estimate, make_columns, value_ends
+from rote.core.table import VALUES, Column, FullTable, Table, estimate, make_columns, value_ends
 from rote.corpus import ReadOptions
 from rote.models.options import ModelOptions
-from rote.studies.judge_agreement import WINS, JudgePair, win_chart, win_row
+from rote.studies._items import share_cells
+from rote.studies.judge_agreement import PLAIN_VALUE, WINS, JudgePair, win_chart, win_row
 from rote.studies.judge_page import JudgedDocument, draw_documents, group_summaries
 
 INSTRUCTION = """Here are a document and two summaries of it.
@@ -99,12 +99,11 @@ class Options:
     of: tuple[str, ...] = option(
         ("relevance", "consistency"), f"What is judged: {', '.join(QUESTIONS)}"
     )
-    instruction: str = option(
+    instruction: str = unsigned_option(
         "",
         "Another question: a file, or a text that holds {first} and {second} (and {document}, "
         "{question})",
         metavar="FILE",
-        sign=unsigned,
     )
     chat: bool | None = option(
         None,
@@ -114,19 +113,16 @@ class Options:
     max_tokens: int = option(8, "Tokens in which the answer has to be given", least=1, most=65_536)
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
-    sample: int | None = option(
-        None, "At most this many documents, drawn as for the page", least=1, sign=unsigned
+    sample: int | None = unsigned_option(
+        None, "At most this many documents, drawn as for the page", least=1
     )
-    seed: int = option(0, "The seed of that draw", least=0, sign=unsigned)
-    write: Path | None = option(
+    seed: int = unsigned_option(0, "The seed of that draw", least=0)
+    write: Path | None = lines_option(
         None,
         "Write the answers there (JSON Lines), for `rote judge agreement`; -o with the ending "
         ".jsonl does the same",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
     )
-    interval: float = option(0.95, "Level of the intervals; 0: none", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -287,26 +283,13 @@ def judge_pairs(
         answers = iter(_ask_judge(name, model, texts, options, reporter))
         for about, of, a, b in pairs:
             both = (next(answers).text, next(answers).text)
-            lengths = [len(documents[about].texts[source].split()) for source in (a, b)]
-            verdict = PairVerdict(
-                name,
-                about,
-                of,
-                a,
-                b,
-                (parse_choice(both[0]), parse_choice(both[1])),
-                (lengths[0], lengths[1]),
-            )
+            sizes = [len(documents[about].texts[source].split()) for source in (a, b)]
+            choices = (parse_choice(both[0]), parse_choice(both[1]))
+            verdict = PairVerdict(name, about, of, a, b, choices, (sizes[0], sizes[1]))
             verdicts.append(verdict)
             pair = JudgePair(name, about, of, a, b, verdict.verdict)
             records.append({**asdict(pair), "answers": both, "model": model.signature})
     return verdicts, [{"kind": "pair", **record} for record in records]
-
-
-def _share(name: str, outcomes: Floats, documents: Sequence[str], level: float) -> dict[str, float]:
-    """The share of answers and its interval; those to one document belong together."""
-    share = float(outcomes.mean()) if len(outcomes) else float("nan")
-    return estimate(name, share, share_interval(outcomes, number_clusters(documents), level))
 
 
 def position_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
@@ -316,25 +299,23 @@ def position_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any
     readable = [verdict for verdict in verdicts if verdict.verdict != "unreadable"]
     consistent = np.array([float(v.verdict != "inconsistent") for v in readable])
     choices = [choice for verdict in verdicts for choice in verdict.choices]
+    documents = [verdict.doc_id for verdict in readable]
     return {
         "answers": len(choices),
         "unreadable": choices.count(None),
         "ties": choices.count("T"),
-        **_share("first_wins", won, [name for name, _ in firsts], level),
+        **share_cells("first_wins", won, number_clusters([name for name, _ in firsts]), level),
         "p": _sign_test_documents(firsts),
-        **_share("consistent", consistent, [verdict.doc_id for verdict in readable], level),
+        **share_cells("consistent", consistent, number_clusters(documents), level),
     }
 
 
 def length_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     """How often the longer text wins, and how preference goes with length."""
     longer = [
-        (
-            verdict.doc_id,
-            1 if (verdict.verdict == "a") == (verdict.lengths[0] > verdict.lengths[1]) else -1,
-        )
-        for verdict in verdicts
-        if verdict.verdict in ("a", "b") and verdict.lengths[0] != verdict.lengths[1]
+        (v.doc_id, 1 if (v.verdict == "a") == (v.lengths[0] > v.lengths[1]) else -1)
+        for v in verdicts
+        if v.verdict in ("a", "b") and v.lengths[0] != v.lengths[1]
     ]
     won = np.array([float(sign > 0) for _, sign in longer])
     readable = [verdict for verdict in verdicts if verdict.verdict != "unreadable"]
@@ -347,7 +328,7 @@ def length_row(verdicts: Sequence[PairVerdict], level: float) -> dict[str, Any]:
     documents = len({verdict.doc_id for verdict in readable})
     return {
         "pairs": len(longer),
-        **_share("longer_wins", won, [name for name, _ in longer], level),
+        **share_cells("longer_wins", won, number_clusters([name for name, _ in longer]), level),
         "p": _sign_test_documents(longer),
         **estimate("rho", rho, bonett_wright_interval(rho, documents, level)),
     }
@@ -402,15 +383,7 @@ def run(call: Call) -> Findings:
     questions = "\n".join([instruction, *(QUESTIONS[of] for of in options.of)])
     return Findings(
         sources={source: _source_result(verdicts, source, options) for source in sources},
-        values=[
-            {
-                "value": of,
-                "title": f"pairs won in {of}",
-                "higher": "neither",
-                "length_sensitive": False,
-            }
-            for of in options.of
-        ],
+        values=[{"value": of, "title": f"pairs won in {of}", **PLAIN_VALUE} for of in options.of],
         by=("source",),
         signed={
             "texts": call.inputs.fingerprint[:12],
@@ -483,43 +456,30 @@ STUDY = Study(
             VALUES,
             "Systems",
             (
-                Column("source"),
-                Column("texts", "judgements", "count"),
+                *make_columns("source texts=judgements:count"),
                 *(
                     Column(of, f"{of}: won", "share", ends=value_ends(of), optional=True)
                     for of in QUESTIONS
                 ),
             ),
         ),
-        Table(
+        FullTable(
             "wins",
             "Better of two",
-            (Column("judge"), *WINS, Column("inconsistent", kind="count")),
-            limit=1000,
+            (*make_columns("judge"), *WINS, *make_columns("inconsistent:count")),
         ),
-        Table(
+        FullTable(
             "position",
             "Position",
-            (
-                Column("judge"),
-                Column("of"),
-                *(Column(name, kind="count") for name in ("answers", "unreadable", "ties")),
-                Column("first_wins", "first wins", "share", ends=ends("first_wins")),
-                Column("p", kind="p"),
-                Column("consistent", "same in both orders", "share", ends=ends("consistent")),
+            make_columns(
+                "judge of answers:count unreadable:count ties:count first_wins:share~ p:p "
+                "consistent=same_in_both_orders:share~"
             ),
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "length",
             "Length",
-            (
-                *make_columns("judge of pairs:count"),
-                Column("longer_wins", "longer wins", "share", ends=ends("longer_wins")),
-                Column("p", kind="p"),
-                Column("rho", "Spearman's rho", "number", ends=ends("rho")),
-            ),
-            limit=1000,
+            make_columns("judge of pairs:count longer_wins:share~ p:p rho=Spearman's_rho:number~"),
         ),
     ),
     charts=(win_chart("judge", "of"),),

@@ -24,11 +24,12 @@ import numpy as np
 
 from rote.core.errors import InputError
 from rote.core.files import write_atomically
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, option, unsigned_option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
+from rote.studies._items import draw_in_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Options(OptionSet):
     """What is judged, and where the page goes."""
 
     SECTION: ClassVar[str] = "Page"
-    output: Path = option(
-        Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",), sign=unsigned
+    output: Path = unsigned_option(
+        Path("judge.html"), "The page", short="-o", metavar="FILE", writes=(".html",)
     )
     document_field: str = option("document", "Field that holds the document", metavar="FIELD")
     by: str = option("source", "Field that says whose a summary is", metavar="FIELD")
@@ -90,11 +91,7 @@ def group_summaries(
 
 def draw_documents(items: Mapping[str, JudgedDocument], sample: int | None, seed: int) -> list[str]:
     """Ids of those that are judged, the same for people and models: all, or so many at random."""
-    names = sorted(items)
-    if sample and sample < len(names):
-        random = np.random.default_rng(seed)
-        names = [names[i] for i in sorted(random.choice(len(names), sample, replace=False))]
-    return names
+    return draw_in_order(sorted(items), sample, np.random.default_rng(seed))
 
 
 def build_page(texts: Sequence[Any], options: Options) -> JudgePage:
@@ -126,24 +123,16 @@ def run(call: Call) -> Findings:
     key = options.output.with_suffix(".key.json")
     write_atomically(options.output, page.html)
     write_atomically(key, json.dumps({"made_by": "rote judge", "sources": page.sources}, indent=1))
-    return Findings(
-        signed={"texts": call.inputs.fingerprint[:12]},
-        about={
-            "file": str(options.output),
-            "key": str(key),
-            "documents": page.documents,
-            "summaries": len(page.sources),
-        },
-    )
+    about = {"file": str(options.output), "key": str(key), "documents": page.documents}
+    about["summaries"] = len(page.sources)
+    return Findings(signed={"texts": call.inputs.fingerprint[:12]}, about=about)
 
 
 def _account(result: Result, place: str) -> str:
     about = result.about
-    return (
-        f"{place}: {several(about['summaries'], 'summary')} of "
-        f"{several(about['documents'], 'document')}; "
-        f"whose they are is in {about['key']}"
-    )
+    summaries, documents = several(about["summaries"], "summary"), about["documents"]
+    whose = f"whose they are is in {about['key']}"
+    return f"{place}: {summaries} of {several(documents, 'document')}; {whose}"
 
 
 STUDY = Study(

@@ -18,7 +18,7 @@ from typing import Any
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.limit import LimitOptions
 from rote.curate.output_folder import FolderOptions, folder_findings
@@ -32,14 +32,12 @@ def run(call: Call) -> Findings:
 
     chosen, options = call.options, call.of(FolderOptions)
     folder = options.folder("limit")
-    result = limit(
-        call.inputs,
-        folder,
-        chosen,
-        jobs=options.jobs,
-        engine=options.engine,
-        reporter=call.reporter,
-    )
+    how: dict[str, Any] = {
+        "jobs": options.jobs,
+        "engine": options.engine,
+        "reporter": call.reporter,
+    }
+    result = limit(call.inputs, folder, chosen, **how)
     for line in result.problems.listed():
         call.reporter.say(line)
     return folder_findings(call, folder, result, {"subsets": list(_subset_rows(result.manifest))})
@@ -91,16 +89,12 @@ STUDY = Study(
     output="data",
     account=_account,
     layout=(
-        Table(
+        FullTable(
             "subsets",
             "Subsets",
-            (
-                Column("max", kind="count"),
-                Column("subset"),
-                *(Column(name, kind="count") for name in ("texts", "share", "words")),
-                Column("blocked", "kept out by (texts)"),
+            make_columns(
+                "max:count subset texts:count share:count words:count blocked=kept_out_by_(texts)"
             ),
-            limit=1000,
         ),
     ),
 )

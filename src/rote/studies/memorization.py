@@ -32,7 +32,7 @@ import numpy as np
 from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError, UnknownName
 from rote.core.facets import sort_groups
-from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, is_given, option, unsigned_option
 from rote.core.model import Decoding, Model
 from rote.core.progress import Reporter
 from rote.core.record import Call, Findings, Study
@@ -41,21 +41,13 @@ from rote.corpus.items import ItemOptions, fingerprint
 from rote.models.endpoint.answers import CannotScore
 from rote.models.options import ModelOptions
 from rote.search.backends import Backend, BackendOptions
-from rote.studies import (
-    _memorization_extraction,
-    _memorization_output,
-    _memorization_style,
-    _memorization_unprompted,
-)
+from rote.studies import _memorization_extraction as extraction
+from rote.studies import _memorization_output as output
+from rote.studies import _memorization_scores as attacks
+from rote.studies import _memorization_style as style
+from rote.studies import _memorization_unprompted as unprompted
 from rote.studies._items import check_by, items_by_group, read_correctness
 from rote.studies._memorization_output import CHARTS, LAYOUT, MemorizationScoring
-from rote.studies._memorization_scores import (
-    corpus_frequencies,
-    instance_numbers,
-    read_member,
-    score_attacks,
-    undefined_scores,
-)
 from rote.studies._memorization_style import STYLE_CHARTS, STYLE_LAYOUT
 
 _METHOD = (
@@ -102,7 +94,7 @@ class Options:
         "KIND",
         common=True,
     )
-    neighbour_count: int = option(10, "Neighbours of each text", sign=unsigned, most=1_000)
+    neighbour_count: int = unsigned_option(10, "Neighbours of each text", most=1_000)
     k: float = option(
         *(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++"),
         short="-k",
@@ -133,104 +125,80 @@ class Options:
     by: tuple[str, ...] = option(
         ("task",), "Fields that make a group: task, kind, any other", common=True
     )
-    extraction: float | None = option(
+    extraction: float | None = unsigned_option(
         None,
         "Slide windows along each text: how many draws write what follows a prefix at least once "
         "with this probability, such as 0.5",
         metavar="P",
         above=0,
         below=1,
-        sign=unsigned,
         common=True,
     )
-    near: int = option(
+    near: int = unsigned_option(
         0,
         "Edits within which a text counts as near: with --extraction, how likely that is at least",
         least=0,
-        sign=unsigned,
         most=100,
     )
-    beams: int = option(
-        16, "Beginnings that --near keeps at a time", least=1, sign=unsigned, most=1_000
-    )
-    samples: int = option(
+    beams: int = unsigned_option(16, "Beginnings that --near keeps at a time", least=1, most=1_000)
+    samples: int = unsigned_option(
         0,
         "Draw this many texts after each window's prefix: the best match, n-grams (-n) covered",
         least=0,
-        sign=unsigned,
         most=10_000,
     )
-    unprompted: str | None = option(
+    unprompted: str | None = unsigned_option(
         None,
         "Draw this many texts that begin with nothing, or take those of a file: which of the "
         "passages they recite",
         metavar="N|FILE",
         opened=True,
         takes="items",
-        sign=unsigned,
     )
-    run: int = option(
+    run: int = unsigned_option(
         10,
         "Minimum length of a recitation, in words, with --unprompted",
         least=2,
-        sign=unsigned,
         most=LONGEST_NGRAM,
     )
-    tokens: int = option(
-        128, "Tokens of each text that --unprompted draws", least=1, sign=unsigned, most=100_000
+    tokens: int = unsigned_option(
+        128, "Tokens of each text that --unprompted draws", least=1, most=100_000
     )
-    prefix: int = option(
-        50, "Words before the cut of a window", least=1, sign=unsigned, most=10_000
+    prefix: int = unsigned_option(50, "Words before the cut of a window", least=1, most=10_000)
+    suffix: int = unsigned_option(
+        50, "Words behind the cut, which are to be written", least=1, most=10_000
     )
-    suffix: int = option(
-        50, "Words behind the cut, which are to be written", least=1, sign=unsigned, most=10_000
+    stride: int = unsigned_option(10, "Words from one window to the next", least=1, most=10_000)
+    temperature: float = unsigned_option(
+        1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0
     )
-    stride: int = option(
-        10, "Words from one window to the next", least=1, sign=unsigned, most=10_000
+    top_k: int = unsigned_option(0, "Draws are from this many likeliest tokens; 0: all", least=0)
+    top_p: float = unsigned_option(
+        1.0, "Draws are from the likeliest tokens that hold this share", above=0, most=1
     )
-    temperature: float = option(
-        1.0, "Sampling temperature of --extraction and --samples; 0: greedy", least=0, sign=unsigned
-    )
-    top_k: int = option(
-        0, "Draws are from this many likeliest tokens; 0: all", least=0, sign=unsigned
-    )
-    top_p: float = option(
-        1.0,
-        "Draws are from the likeliest tokens that hold this share",
-        above=0,
-        most=1,
-        sign=unsigned,
-    )
-    layer: str | None = option(
+    layer: str | None = unsigned_option(
         None,
         "Compare what the model writes in this layer too: pos, upos, ...; memorized word for word, "
         "or in style",
-        sign=unsigned,
         common=True,
     )
-    frequency: str | None = option(
+    frequency: str | None = unsigned_option(
         None,
         "With --layer, field that says how often the model saw a text; default: how often its "
         "words occur in --corpus",
         metavar="FIELD",
-        sign=unsigned,
     )
-    sample: int | None = option(
-        None,
-        "With --layer, take this many texts, drawn by the seed",
-        metavar="N",
-        least=1,
-        sign=unsigned,
+    sample: int | None = unsigned_option(
+        None, "With --layer, take this many texts, drawn by the seed", metavar="N", least=1
     )
     seed: int = option(0, "Seed of the folds, of the neighbours and of what is drawn")
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
         check_options(self)
         check_by(self.by)
         has_texts = (
-            self.unprompted is not None
-            and _memorization_unprompted.count_to_draw(self.unprompted) is None
+            self.unprompted is not None and unprompted.count_to_draw(self.unprompted) is None
         )
         if not self.model and not has_texts:
             raise OptionError("who is asked? --model names one or more models")
@@ -259,7 +227,7 @@ def _draw_settings(options: Options) -> dict[str, str]:
         "extraction": "" if options.extraction is None else f"{options.extraction:g}",
         "near": f"{options.near}-{options.beams}" if options.near else "",
         "samples": str(options.samples or ""),
-        "unprompted": _memorization_unprompted.unprompted_signature(
+        "unprompted": unprompted.unprompted_signature(
             options.unprompted, options.run, options.tokens
         ),
         "windows": f"{options.prefix}-{options.suffix}-{options.stride}" if windows else "",
@@ -271,26 +239,21 @@ def _draw_settings(options: Options) -> dict[str, str]:
 def run(call: Call) -> Findings:
     """Score every item by every attack; with a layer, what is recalled in words and in style."""
     if call.options.layer is not None:
-        return _memorization_style.run(call)
+        return style.run(call)
     from rote.curate.neighbours import neighbour_maker
     from rote.search.backends import open_backend
     from rote.search.open_models import open_model, open_models
 
     options, reporter = call.options, call.reporter
-    if (
-        options.unprompted is not None
-        and _memorization_unprompted.count_to_draw(options.unprompted) is None
-    ):
-        texts = _memorization_unprompted.read_texts(
-            options.unprompted, call.of(ItemOptions).read, reporter
-        )
+    if options.unprompted is not None and unprompted.count_to_draw(options.unprompted) is None:
+        texts = unprompted.read_texts(options.unprompted, call.of(ItemOptions).read, reporter)
         options = replace(options, unprompted=texts)
     items = [record.item for record in call.inputs]
     # What is wrong with the items is said before a model is asked.
     groups = sort_groups(items_by_group(items, options.by))
     correct = np.array([read_correctness(item, options.correct) for item in items])
     member = np.array(
-        [read_member(item, options.member) if options.member else np.nan for item in items]
+        [attacks.read_member(item, options.member) if options.member else np.nan for item in items]
     )
     backend = None
     if is_given(options.corpus):
@@ -300,9 +263,7 @@ def run(call: Call) -> Findings:
     )
     wanted = None
     if options.extraction is not None or options.samples:
-        wanted = _memorization_extraction.cut_windows(
-            items, options.prefix, options.suffix, options.stride
-        )
+        wanted = extraction.cut_windows(items, options.prefix, options.suffix, options.stride)
     how = call.of(ModelOptions)
     models = open_models(options.model, how, reporter)
     reference = None
@@ -312,29 +273,29 @@ def run(call: Call) -> Findings:
     scores, silent = {}, []
     for name, model in models.items():
         try:
-            scores[name] = score_attacks(items, model, options.k, near, reporter, reference)
+            scores[name] = attacks.score_attacks(items, model, options.k, near, reporter, reference)
         except CannotScore:
             # What it draws can be looked at all the same.
             draws = options.samples or options.unprompted is not None
             if not draws or options.extraction is not None:
                 raise
-            scores[name] = undefined_scores(items)
+            scores[name] = attacks.undefined_scores(items)
             silent.append(name)
     windows = drawn = None
     drawing = Decoding(1, options.temperature, options.top_p, options.top_k)
     if wanted is not None and options.extraction is not None:
         bound = (options.near, options.beams)
-        windows = _memorization_extraction.score_windows(
+        windows = extraction.score_windows(
             items, models, wanted, drawing, options.extraction, bound, reporter
         )
     if wanted is not None and options.samples:
-        requests = _memorization_extraction.window_requests(items, wanted)
-        drawn = _memorization_extraction.draw_samples(
+        requests = extraction.window_requests(items, wanted)
+        drawn = extraction.draw_samples(
             models, requests, drawing, options.samples, options.n, backend, reporter
         )
-    right = instance_numbers(items)[0]
+    right = attacks.instance_numbers(items)[0]
     frequencies = (
-        corpus_frequencies(items, right, backend, options.n, reporter) if backend else None
+        attacks.corpus_frequencies(items, right, backend, options.n, reporter) if backend else None
     )
     names = [(item.base, item.id, *item.instances()) for item in items]
     order = np.empty(len(items), np.int64)
@@ -344,13 +305,13 @@ def run(call: Call) -> Findings:
         *(items, groups, scores, correct, member, frequencies, bases, order, options),
         *(wanted or (), windows, drawn),
     )
-    rows = _memorization_output.build_tables(scored)
+    rows = output.build_tables(scored)
     if options.unprompted is not None:
         rows |= _recitation_tables(scored, models, backend, reporter)
     made_by = options.neighbours if isinstance(options.neighbours, str) else "given"
     return Findings(
-        sources=_memorization_output.source_results(scored),
-        values=_memorization_output.value_rows(scored),
+        sources=output.source_results(scored),
+        values=output.value_rows(scored),
         by=("model", *options.by),
         signed={
             "models": [model.signature for model in models.values()],
@@ -368,7 +329,7 @@ def run(call: Call) -> Findings:
                 "and nothing else"
                 for name in silent
             ),
-            *_memorization_output.notes(scored, rows),
+            *output.notes(scored, rows),
         ),
     )
 
@@ -381,19 +342,15 @@ def _recitation_tables(
 ) -> dict[str, list[Row]]:
     """What the models, or the texts that were given, recite of the passages."""
     options = scored.options
-    count = _memorization_unprompted.count_to_draw(options.unprompted)
+    count = unprompted.count_to_draw(options.unprompted)
     how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
-    some = (
-        [options.unprompted]
-        if count is None
-        else _memorization_unprompted.draw_texts(models, count, how, reporter)
-    )
+    some = [options.unprompted]
+    if count is not None:
+        some = unprompted.draw_texts(models, count, how, reporter)
     if scored.samples is not None:
-        some += _memorization_unprompted.prefix_texts(
-            scored.samples.texts, [cut.item for cut in scored.cuts]
-        )
+        some += unprompted.prefix_texts(scored.samples.texts, [cut.item for cut in scored.cuts])
     corpus = (backend, options.n) if backend is not None else None
-    return _memorization_unprompted.recitation_tables(
+    return unprompted.recitation_tables(
         *(scored.items, scored.groups, scored.bases, some, options.run, options.interval),
         *(corpus, reporter),
     )
@@ -409,7 +366,7 @@ STUDY = Study(
     more=(ItemOptions, BackendOptions, ModelOptions),
     run=run,
     citation="Ruzzetti, Zanzotto and Caselli, Lexical Popularity: Quantifying the Impact of "
-    "Pre-training for LLM Performance; " + _memorization_style.CITATION,
+    "Pre-training for LLM Performance; " + style.CITATION,
     cited_with={"layer": "Shaib"},
     section="corpus",
     charts=(*CHARTS, *STYLE_CHARTS),

@@ -39,11 +39,12 @@ from rote.core.metric import (
     check_options,
     handle,
     is_given,
+    lines_option,
     option,
-    unsigned,
+    unsigned_option,
 )
 from rote.core.progress import Reporter, several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.result import Row, SourceResult
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.curate.perturb import Perturbed, PerturbOptions
@@ -70,32 +71,18 @@ class Options:
     """What is read and written beside the result, and who answers."""
 
     SECTION: ClassVar[str] = "Items, before and after"
-    write: Path | None = option(
-        None,
-        "Write the perturbed items there, in the form of the input (JSON Lines)",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    write: Path | None = lines_option(
+        None, "Write the perturbed items there, in the form of the input (JSON Lines)"
     )
-    log: Path | None = option(
-        None,
-        "Write every replacement there (JSON Lines)",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
-    )
+    log: Path | None = lines_option(None, "Write every replacement there (JSON Lines)")
     perturbed: tuple[Path, ...] = handle(
         (),
         "Items that were perturbed before: compare, and replace nothing",
         "FILE,...",
         takes="items",
     )
-    write_answers: Path | None = option(
-        None,
-        "Write every answer of --model there, before and after (JSON Lines)",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    write_answers: Path | None = lines_option(
+        None, "Write every answer of --model there, before and after (JSON Lines)"
     )
     corpus: str | None = handle(
         None,
@@ -110,10 +97,8 @@ class Options:
         "one a name of its own",
         "M1,M2,...",
     )
-    each_pos: bool = option(
-        True,
-        "Also perturb nouns only and verbs only, with --model (the authors' tables C and D)",
-        sign=unsigned,
+    each_pos: bool = unsigned_option(
+        True, "Also perturb nouns only and verbs only, with --model (the authors' tables C and D)"
     )
 
     def __post_init__(self) -> None:
@@ -310,13 +295,12 @@ def compare_items(
     names = [name for name in TITLES if name in columns]
     bases = number_clusters([item.base for item in pairs.before])
     rows: dict[str, Sequence[Row]] = {
-        "tests": _perturb_output.test_rows(columns, groups, main, bases),
+        "tests": list(_perturb_output.test_rows(columns, groups, main, bases)),
         "items": _perturb_output.item_rows(pairs, columns, names),
     }
     if recorded:
-        rows["answers"] = _perturb_output.answer_rows(
-            recorded, groups, kinds, options.interval, bases
-        )
+        answered = _perturb_output.answer_rows(recorded, groups, kinds, options.interval, bases)
+        rows["answers"] = list(answered)
     if spoken.same is not None:
         rows["judge"] = _perturb_output.judge_rows(spoken.same, groups, options.interval, bases)
     if done:
@@ -330,7 +314,7 @@ def compare_items(
             for why, words in reasons.most_common()
         ]
         if backend is not None:
-            rows["frequencies"] = _perturb_output.frequency_rows(rows["replacements"])
+            rows["frequencies"] = list(_perturb_output.frequency_rows(rows["replacements"]))
     sources = {
         task: _source_result(task, task_items, pairs, columns, done, options.interval)
         for task, task_items in groups.items()
@@ -453,10 +437,9 @@ def _source_result(
     if done:
         unchanged = sum(done.unreplaced.get(task, Counter()).values())
         replaced = sum(row.task == task for row in done.replacements)
-        values["replaced_share"] = (
-            replaced / (replaced + unchanged) if replaced + unchanged else math.nan
-        )
-        if not replaced + unchanged:
+        every = replaced + unchanged
+        values["replaced_share"] = replaced / every if every else math.nan
+        if not every:
             notes.append("replaced_share: there is no noun or verb")
     words = sum(
         len(text.split()) for n in task_items.tolist() for text in pairs.before[n].instances()

@@ -39,22 +39,14 @@ import numpy as np
 
 from rote.compare.clusters import number_clusters
 from rote.core.errors import OptionError
-from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned
+from rote.core.metric import LONGEST_NGRAM, check_options, handle, option, unsigned_option
 from rote.core.numbers import format_interval, format_number, format_percent, format_points
 from rote.core.record import Call, Finding, Findings, ReportContext, Study
 from rote.core.result import Result
 from rote.corpus.items import Item, ItemOptions, fingerprint
 from rote.search.backends import BackendOptions
-from rote.studies import _popularity_output
+from rote.studies import _items, _popularity_output
 from rote.studies import _popularity_scores as task_grams
-from rote.studies._items import (
-    Floats,
-    Groups,
-    check_by,
-    items_by_group,
-    read_correctness,
-    split_halves,
-)
 from rote.studies._popularity_output import CHARTS, LAYOUT, PopularityScoring
 from rote.studies._popularity_scores import DecileScale, PopularityScores, score_popularity
 
@@ -85,63 +77,55 @@ class Options:
     by: tuple[str, ...] = option(
         ("task",), "Fields that make a group: task, kind (formal, functional), source, any other"
     )
-    deciles: Path | None = option(
-        None,
-        "Deciles of the original items, to be applied unchanged",
-        metavar="FILE",
-        sign=unsigned,
+    deciles: Path | None = unsigned_option(
+        None, "Deciles of the original items, to be applied unchanged", metavar="FILE"
     )
-    save_deciles: Path | None = option(
+    save_deciles: Path | None = unsigned_option(
         None,
         "Write the deciles there, for items made from these (.json)",
         metavar="FILE",
         writes=(".json",),
-        sign=unsigned,
     )
     variant: Literal["exact", "paper"] = option(
         "exact",
         "score of an item with several options: how much more popular the right one is (exact), or "
         "that divided by its popularity (paper), whose mean is biased below 0",
     )
-    pairs: int | None = option(
+    pairs: int | None = unsigned_option(
         None,
         "Also count pairs of n-grams of this many tokens: one of the input, one of the answer; "
         "how often both occur in a document, and whether the likelihood goes with it",
         metavar="N",
         least=1,
-        sign=unsigned,
         most=LONGEST_NGRAM,
     )
-    pairs_within: int | None = option(
+    pairs_within: int | None = unsigned_option(
         None,
         "Cut documents into stretches of this many tokens: a pair is counted where one holds both",
         metavar="TOKENS",
         least=1,
-        sign=unsigned,
         most=1_000_000,
     )
-    pairs_similar: float | None = option(
+    pairs_similar: float | None = unsigned_option(
         None,
         "Least cosine between the embeddings of a pair; others are left out",
         metavar="COSINE",
         least=-1,
         most=1,
-        sign=unsigned,
     )
-    embedder: str = option(
+    embedder: str = unsigned_option(
         "minilm",
         "Embedder for --pairs-similar: minilm (extra semantic), sentence-transformers:NAME",
         metavar="NAME",
-        sign=unsigned,
     )
-    max_undefined: float = option(
-        0.1, "Largest share of instances that may be shorter than n", least=0, most=1, sign=unsigned
+    max_undefined: float = unsigned_option(
+        0.1, "Largest share of instances that may be shorter than n", least=0, most=1
     )
-    interval: float = option(0.95, "Level of the intervals; 0 leaves them out", sign=unsigned)
+    interval: float = unsigned_option(0.95, "Level of the intervals; 0 leaves them out")
 
     def __post_init__(self) -> None:
         check_options(self)
-        check_by(self.by)
+        _items.check_by(self.by)
         if self.corpus is None:
             raise OptionError("popular where? --corpus names the index that counts")
         if self.pairs is None and (self.pairs_within, self.pairs_similar) != (None, None):
@@ -154,8 +138,8 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     items = [record.item for record in call.inputs]
-    groups = items_by_group(items, options.by)
-    correct = np.array([read_correctness(item, options.correct) for item in items])
+    groups = _items.items_by_group(items, options.by)
+    correct = np.array([_items.read_correctness(item, options.correct) for item in items])
     scale = DecileScale.read(options.deciles) if options.deciles else None
     assert options.corpus is not None
     backend = open_backend(options.corpus, call.of(BackendOptions), call.reporter)
@@ -172,18 +156,13 @@ def run(call: Call) -> Findings:
     if options.save_deciles:
         instances.scale.write(options.save_deciles)
     scored = _score_items(items, instances, correct, groups, options)
-    output, added, notes = (
-        _popularity_output.build_tables(scored),
-        {},
-        list(_popularity_output.notes(scored)),
-    )
+    output, added = _popularity_output.build_tables(scored), {}
+    notes = list(_popularity_output.notes(scored))
     if index is not None:
         pairs = task_grams.count_pairs(items, index, options, call.reporter)
         output["pairs"] = list(task_grams.correlation_rows(pairs, scored.bases, groups, options))
-        output["items"] = [
-            {**row, **pair_row}
-            for row, pair_row in zip(output["items"], task_grams.pair_columns(pairs))
-        ]
+        more = task_grams.pair_columns(pairs)
+        output["items"] = [{**row, **cells} for row, cells in zip(output["items"], more)]
         added = task_grams.pair_signature(options)
         notes += task_grams.pair_notes(pairs, options)
     return Findings(
@@ -208,14 +187,13 @@ def run(call: Call) -> Findings:
 def _score_items(
     items: Sequence[Item],
     instances: PopularityScores,
-    correct: Floats,
-    groups: Groups,
+    correct: _items.Floats,
+    groups: _items.Groups,
     options: Options,
 ) -> PopularityScoring:
     sizes = np.array([len(item.options) for item in items])
     first = np.concatenate(([0], np.cumsum(sizes)))[:-1]
-    right = np.full(len(items), np.nan)
-    wrong = np.full(len(items), np.nan)
+    right, wrong = np.full((2, len(items)), np.nan)
     for number, item in enumerate(items):
         if item.answer is not None:
             item_scores = instances.ips[first[number] : first[number] + sizes[number]]
@@ -233,7 +211,7 @@ def _score_items(
         wrong=wrong,
         bases=number_clusters([item.base for item in items]),
         scores=scores,
-        half=split_halves(scores, tasks),
+        half=_items.split_halves(scores, tasks),
         tenth=_popularity_output.split_tenths(scores, tasks),
         correct=correct,
         groups=groups,
@@ -270,12 +248,9 @@ def findings(result: Result, sources: Sequence[str]) -> Iterator[Finding]:
         gap = at_source.values.get("accuracy_difference", math.nan)
         popular = at_source.values.get("ips", math.nan)
         if math.isnan(gap):
-            text = (
-                f"{name}: the right instances have a mean popularity of "
-                f"{format_number(popular, '.2f')} (1 to 10)"
-                if not math.isnan(popular)
-                else f"{name}: no item has a popularity"
-            )
+            mean = f"{format_number(popular, '.2f')} (1 to 10)"
+            text = f"{name}: the right instances have a mean popularity of {mean}"
+            text = f"{name}: no item has a popularity" if math.isnan(popular) else text
             text += "; no item has a recorded answer."
             yield Finding(text, "ips", name)
             continue

@@ -26,11 +26,10 @@ from rote.core.metric import (
     engine_option,
     handle,
     is_given,
-    option,
-    unsigned,
+    unsigned_option,
 )
 from rote.core.record import Call, Findings, Study
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import Table, make_columns
 from rote.corpus import Corpus, ReadOptions, open_corpus, read_option
 from rote.search.trace.options import MEANING, TraceOptions
 
@@ -38,10 +37,9 @@ if TYPE_CHECKING:
     from rote.search.trace.evidence import Span
     from rote.search.trace.trace import Trace
 
-COLUMNS = (
-    *("kind", "id", "source", "words", "bits", "edit_rate", "start", "end", "text"),
-    *("occurrences", "documents", "authors", "recased", "document", "author"),
-    *("similarity", "p", "differing"),
+COLUMNS = tuple(
+    "kind id source words bits edit_rate start end text occurrences documents authors recased "
+    "document author similarity p differing".split()
 )
 
 
@@ -62,8 +60,8 @@ class Options:
         takes="texts",
     )
     unrelated_read: tuple[str, ...] = read_option("the unrelated texts")
-    jobs: int = option(
-        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    jobs: int = unsigned_option(
+        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
     )
     engine: str | None = engine_option()
 
@@ -77,16 +75,12 @@ class Options:
 
 def run(call: Call) -> Findings:
     """Match the texts, and list the best spans with their sources."""
-    from rote.search.reference_corpus import (
-        open_reference_index,
-        reference_name,
-        reference_signature,
-    )
+    from rote.search import reference_corpus
     from rote.search.trace.trace import trace
 
     options, texts = call.options, call.inputs
     layers = ("lower", "lemma", *([MEANING] if MEANING in call.of(TraceOptions).kinds else ()))
-    index = open_reference_index(options.corpus, layers, call.reporter)
+    index = reference_corpus.open_reference_index(options.corpus, layers, call.reporter)
     traced = trace(
         index,
         texts,
@@ -100,13 +94,13 @@ def run(call: Call) -> Findings:
         signed={
             **asdict(traced.options),
             "annotator": traced.signature,
-            "corpus": reference_signature(options.corpus),
+            "corpus": reference_corpus.reference_signature(options.corpus),
             "texts": texts.fingerprint[:12],
         },
         tables={"spans": [_span_row(span, traced) for span in traced.spans]},
         notes=traced.notes,
         about={
-            "corpus": reference_name(options.corpus),
+            "corpus": reference_corpus.reference_name(options.corpus),
             "signature": "",
             "settings": asdict(traced.options),
             "notes": list(traced.notes),
@@ -132,6 +126,7 @@ def _open_unrelated(call: Call) -> Corpus | None:
 
 def _span_row(span: Span, traced: Trace) -> dict[str, Any]:
     places = [asdict(place) for place in span.places]
+    more = ("runs", "occurrences", "documents", "authors", "recased")
     return {
         "kind": span.kind,
         "id": span.id,
@@ -139,15 +134,7 @@ def _span_row(span: Span, traced: Trace) -> dict[str, Any]:
         "words": span.words,
         "bits": span.bits,
         "edits": span.edits._asdict(),
-        "edit_rate": span.edit_rate,
-        "start": span.start,
-        "end": span.end,
-        "text": span.text,
-        "runs": span.runs,
-        "occurrences": span.occurrences,
-        "documents": span.documents,
-        "authors": span.authors,
-        "recased": span.recased,
+        **{name: getattr(span, name) for name in ("edit_rate", "start", "end", "text", *more)},
         # The first place once more, for those who want one line per span.
         "document": places[0]["document"],
         "author": places[0]["author"],
@@ -172,10 +159,9 @@ STUDY = Study(
         Table(
             "spans",
             "Spans that the corpus holds",
-            (
-                *make_columns("kind id words:count"),
-                Column("bits", kind="number", decimals=0),
-                *make_columns("text:text document author occurrences=times:count"),
+            make_columns(
+                "kind id words:count bits:number.0 text:text document author "
+                "occurrences=times:count"
             ),
         ),
     ),

@@ -24,18 +24,13 @@ from rote.core.errors import OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
-from rote.core.table import Column, Table
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
+from rote.curate import pairs
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    NOT_OF_TRAINING,
-    check_seeds,
-    folder_option,
-    longest_option,
-    max_tokens_option,
-)
+from rote.studies import _training
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,52 +39,38 @@ class Options:
 
     SECTION: ClassVar[str] = "Model, candidates and loss"
     model: str = option("", "A folder or a name of the hub", metavar="MODEL")
-    output: Path = folder_option("rote-calibrated")
+    output: Path = _training.folder_option("rote-calibrated")
     seeds: tuple[int, ...] = option((0,), "Seeds, a model for each", least=0)
     candidates: int = option(16, "Candidates of each document", least=2, most=10_000)
     margin: float = option(0.001, "Margin between ranks", least=0)
     alpha: float = option(2.0, "Power of the length that log-probabilities are divided by", least=0)
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
 
     def __post_init__(self) -> None:
         check_options(self)
         if not self.model:
             raise OptionError("no model: --model names the one that is calibrated")
-        check_seeds(self.seeds)
+        _training.check_seeds(self.seeds)
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import (
-        pairs_fingerprint,
-        read_pairs,
-        select_split,
-        select_subset,
-        subset_file,
-        subset_name,
-    )
-    from rote.studies._training import Calibration, calibrate
-
     options: Options = call.options
-    pairs = call.of(PairOptions)
-    every = select_split(read_pairs(call.inputs, pairs, call.reporter), pairs.split)
+    chosen = call.of(PairOptions)
+    every = pairs.select_split(pairs.read_pairs(call.inputs, chosen, call.reporter), chosen.split)
     options.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
-        path = subset_file(call.of(SubsetOptions), seed)
-        some = select_subset(every, path)
-        parameters = {
-            k: v for k, v in asdict(options).items() if k not in ("output", "seeds", "model")
-        }
-        wanted = Calibration(
-            **parameters, training=call.of(TrainOptions), running=call.of(ModelOptions)
-        )
+        path = pairs.subset_file(call.of(SubsetOptions), seed)
+        some = pairs.select_subset(every, path)
+        how = {"training": call.of(TrainOptions), "running": call.of(ModelOptions)}
+        wanted = _training.from_options(_training.Calibration, options, **how)
         folder = options.output / f"seed-{seed}"
-        result = calibrate(wanted, options.model, some, seed, folder, call.reporter)
-        subset = subset_name(path)
+        result = _training.calibrate(wanted, options.model, some, seed, folder, call.reporter)
+        subset = pairs.subset_name(path)
         rows.append({"seed": seed, "subset": subset, "pairs": len(some), **result})
     return Findings(
-        signed={**asdict(call.of(TrainOptions)), "pairs": pairs_fingerprint(every)},
+        signed={**asdict(call.of(TrainOptions)), "pairs": pairs.pairs_fingerprint(every)},
         tables={"models": rows},
         about={"folder": str(options.output), "models": rows},
     )
@@ -103,24 +84,20 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(*NOT_OF_TRAINING, "evaluate_every", "patience"),
+    without=(*_training.NOT_OF_TRAINING, "evaluate_every", "patience"),
     run=run,
     output="data",
     account=lambda result, place: f"{place}: {several(len(result.about['models']), 'model')}",
     citation="Liu et al. (2022), BRIO: Bringing Order to Abstractive Summarization",
     layout=(
-        Table(
+        FullTable(
             "models",
             "Models",
-            (
-                Column("seed", kind="count"),
-                Column("subset"),
-                *(Column(name, kind="count") for name in ("pairs", "updates")),
-                *(Column(name, kind="number") for name in ("best", "worst", "first_loss", "loss")),
-                Column("model"),
+            make_columns(
+                "seed:count subset pairs:count updates:count best:number worst:number "
+                "first_loss:number loss:number model"
             ),
             note="best, worst: mean ROUGE of the best and the worst candidate",
-            limit=1000,
         ),
     ),
 )

@@ -27,39 +27,30 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, make_columns
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
+from rote.curate import pairs
 from rote.curate.pairs import PairOptions, SubsetOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    NOT_OF_TRAINING,
-    FitSettings,
-    StartOptions,
-    batch_tokens,
-    check_seeds,
-    fit,
-    folder_option,
-    longest_option,
-    max_tokens_option,
-)
+from rote.studies import _training
 
 _DRAWN = "no validation split: a tenth of the pairs, drawn at random, is held out to validate on"
 
 
 @dataclass(frozen=True, slots=True)
-class Options(StartOptions):
+class Options(_training.StartOptions):
     """What is trained, and where it goes."""
 
     SECTION: ClassVar[str] = "Model and output"
-    output: Path = folder_option("rote-models")
+    output: Path = _training.folder_option("rote-models")
     seeds: tuple[int, ...] = option(
         (0,),
         "Seeds, a model for each; of a folder of `rote limit` each takes the subset with its seed",
         least=0,
     )
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
     lora: int = option(
         0,
         "Train adapters of this rank beside the linear layers (LoRA), and add them to the weights "
@@ -70,86 +61,61 @@ class Options(StartOptions):
     )
 
     def __post_init__(self) -> None:
-        StartOptions.__post_init__(self)
-        check_seeds(self.seeds)
+        _training.StartOptions.__post_init__(self)
+        _training.check_seeds(self.seeds)
         if self.lora and self.from_config:
             raise OptionError("--lora adapts a model that has learned: give --model")
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import (
-        VALIDATION,
-        hold_out,
-        pairs_fingerprint,
-        read_pairs,
-        select_split,
-        select_subset,
-        subset_file,
-        subset_name,
-    )
-
     options: Options = call.options
     how = call.of(TrainOptions).settled(options.from_config, lora=bool(options.lora))
-    room = batch_tokens(options.tokens, options.from_config)
-    pairs, subset = call.of(PairOptions), call.of(SubsetOptions)
-    every = read_pairs(call.inputs, pairs, call.reporter)
-    training = select_split(every, pairs.split)
-    held_out = select_split(every, *VALIDATION) if pairs.split not in VALIDATION else []
+    room = _training.batch_tokens(options.tokens, options.from_config)
+    chosen, subset = call.of(PairOptions), call.of(SubsetOptions)
+    every = pairs.read_pairs(call.inputs, chosen, call.reporter)
+    training = pairs.select_split(every, chosen.split)
+    validates = chosen.split not in pairs.VALIDATION
+    held_out = pairs.select_split(every, *pairs.VALIDATION) if validates else []
     if not training:
-        raise OptionError(f"no record is of the split '{pairs.split}': --split names another")
+        raise OptionError(f"no record is of the split '{chosen.split}': --split names another")
     drawn = not held_out and how.validates
-    remaining, held_out = hold_out(training) if drawn else (training, held_out)
+    remaining, held_out = pairs.hold_out(training) if drawn else (training, held_out)
     trained_on = {pair.id for pair in remaining}
     options.output.mkdir(parents=True, exist_ok=True)
     rows: list[dict[str, Any]] = []
     for seed in options.seeds:
-        path = subset_file(subset, seed)
-        some = [pair for pair in select_subset(training, path) if pair.id in trained_on]
+        path = pairs.subset_file(subset, seed)
+        some = [pair for pair in pairs.select_subset(training, path) if pair.id in trained_on]
         if not some:
             raise OptionError(
                 "all pairs of the subset are held out to validate on: leave out --patience and "
-                f"--evaluate-every, or give records with the split '{VALIDATION[0]}'"
+                f"--evaluate-every, or give records with the split '{pairs.VALIDATION[0]}'"
             )
-        settings = {
-            "data": pairs_fingerprint(every),
-            "pairs": pairs_fingerprint(some),
-            "subset": subset_name(path),
-        }
-        wanted = FitSettings(
-            options.model,
-            options.from_config,
-            room,
-            options.longest,
-            options.max_tokens,
-            how,
-            call.of(ModelOptions),
-            options.lora,
+        prints = {"data": pairs.pairs_fingerprint(every), "pairs": pairs.pairs_fingerprint(some)}
+        settings = prints | {"subset": pairs.subset_name(path)}
+        running = call.of(ModelOptions)
+        wanted = _training.from_options(
+            _training.FitSettings, options, tokens=room, training=how, running=running
         )
         folder = options.output / f"seed-{seed}"
-        result = fit(wanted, remaining, some, held_out, seed, folder, settings, call.reporter)
-        rows.append(
-            {
-                "seed": seed,
-                "subset": settings["subset"],
-                "pairs": len(some),
-                "updates": result["updates"],
-                "loss": sum(result["loss"][-20:]) / max(1, len(result["loss"][-20:])),
-                "validation": min((loss for _, loss in result["validation"]), default=None),
-                "held_out": len(held_out),
-                "model": str(folder),
-            }
+        result = _training.fit(
+            wanted, remaining, some, held_out, seed, folder, settings, call.reporter
         )
+        row = {"seed": seed, "subset": settings["subset"], "pairs": len(some)}
+        row |= {"updates": result["updates"], "loss": _training.last_loss(result["loss"])}
+        row["validation"] = min((loss for _, loss in result["validation"]), default=None)
+        rows.append(row | {"held_out": len(held_out), "model": str(folder)})
+    data = pairs.pairs_fingerprint(every)
     return Findings(
-        signed={**asdict(subset), **asdict(how), "tokens": room, "data": pairs_fingerprint(every)},
+        signed={**asdict(subset), **asdict(how), "tokens": room, "data": data},
         tables={"models": rows},
         about={"folder": str(options.output), "models": rows, "notes": [_DRAWN] if drawn else []},
     )
 
 
 def _account(result: Result, place: str) -> str:
-    return "\n".join(
-        [f"{place}: {several(len(result.about['models']), 'model')}", *result.about["notes"]]
-    )
+    models = several(len(result.about["models"]), "model")
+    return "\n".join([f"{place}: {models}", *result.about["notes"]])
 
 
 STUDY = Study(
@@ -160,21 +126,18 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, SubsetOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(*NOT_OF_TRAINING, "batch"),
+    without=(*_training.NOT_OF_TRAINING, "batch"),
     run=run,
     output="data",
     account=_account,
     layout=(
-        Table(
+        FullTable(
             "models",
             "Models",
-            (
-                Column("seed", kind="count"),
-                Column("subset"),
-                *(Column(name, kind="count") for name in ("pairs", "updates")),
-                *make_columns("loss:number validation?:number held_out:count model"),
+            make_columns(
+                "seed:count subset pairs:count updates:count loss:number validation?:number "
+                "held_out:count model"
             ),
-            limit=1000,
         ),
     ),
 )

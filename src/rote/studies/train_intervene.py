@@ -23,15 +23,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rote.compare.clusters import number_clusters, share_interval
-from rote.core.chart import Chart
+from rote.compare.clusters import number_clusters
+from rote.core.chart import make_chart
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json_lines
-from rote.core.metric import check_options, option, unsigned
+from rote.core.metric import check_options, lines_option, option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
-from rote.core.table import Column, Table, ends, estimate, make_columns
+from rote.core.record import Call, Findings, Study
+from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import (
     VALIDATION,
@@ -42,6 +42,7 @@ from rote.curate.pairs import (
     select_split,
 )
 from rote.models.options import ModelOptions
+from rote.studies._items import share_cells
 from rote.studies._training import NOT_OF_TRAINING, longest_option, max_tokens_option
 
 _ENTITIES, _EDITS = 2000, 2
@@ -58,13 +59,8 @@ class Options:
         "Models, each NAME=FOLDER or a folder; none: the edits alone are written",
         metavar="MODEL,...",
     )
-    output: Path = option(
-        Path("edited.jsonl"),
-        "The edited documents, with the summaries",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    output: Path = lines_option(
+        Path("edited.jsonl"), "The edited documents, with the summaries", short="-o"
     )
     test: str = option("", "Split to edit; default: test, else validation", metavar="NAME")
     sample: int = option(50, "Documents that are edited, drawn at random", least=1)
@@ -176,16 +172,8 @@ def outcome_rows(
             documents = number_clusters([document for document, _ in cases])
             for what in OUTCOMES:
                 right = np.array([float(verdict == what) for _, verdict in cases])
-                interval = share_interval(right, documents, level)
-                rows.append(
-                    {
-                        "source": name,
-                        "edit": how,
-                        "outcome": what,
-                        "cases": len(cases),
-                        **estimate("share", float(right.mean()), interval),
-                    }
-                )
+                row = {"source": name, "edit": how, "outcome": what, "cases": len(cases)}
+                rows.append(row | share_cells("share", right, documents, level))
     return rows
 
 
@@ -341,26 +329,15 @@ STUDY = Study(
     account=lambda result, place: f"{place}: {several(result.about['edits'], 'edited document')}",
     citation="Choubey et al. (2023), Lexical Repetitions Lead to Rote Learning, appendix C",
     layout=(
-        Table(
-            "outcomes",
-            "Outcomes",
-            (
-                *make_columns("source edit outcome cases:count"),
-                Column("share", kind="share", ends=ends("share")),
-            ),
-            limit=1000,
+        FullTable(
+            "outcomes", "Outcomes", make_columns("source edit outcome cases:count share:share~")
         ),
     ),
     charts=(
-        Chart(
+        make_chart(
             "outcomes",
             "What becomes of a changed fact",
-            table="outcomes",
-            shape="bars",
-            x="source",
-            y="share",
-            colour="outcome",
-            ends=("share_low", "share_high"),
+            "outcomes bars x=source y=share colour=outcome ends=share_low,share_high",
             share=True,
             rows=lambda rows, result: [row for row in rows if row["edit"] == "all"],
         ),

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from rote.core.metric import MOST_JOBS, OptionSet, engine_option, option, unsigned
+from rote.core.metric import MOST_JOBS, OptionSet, engine_option, lines_option, unsigned_option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 
@@ -27,16 +27,11 @@ class Options(OptionSet):
     """Where the pairs go, and with how many cores they are made."""
 
     SECTION: ClassVar[str] = "Output"
-    output: Path = option(
-        Path("pseudo-summaries.jsonl"),
-        "The file, JSON Lines; - is standard output",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
+    output: Path = lines_option(
+        Path("pseudo-summaries.jsonl"), "The file, JSON Lines; - is standard output", short="-o"
     )
-    jobs: int = option(
-        1, "How many cores to use; results do not depend on it", sign=unsigned, most=MOST_JOBS
+    jobs: int = unsigned_option(
+        1, "How many cores to use; results do not depend on it", most=MOST_JOBS
     )
     engine: str | None = engine_option()
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from rote.core.arrays import Floats, Integers
 from rote.core.errors import OptionError
-from rote.core.metric import OptionSet, option, unsigned
+from rote.core.metric import OptionSet, lines_option
 from rote.core.progress import several
-from rote.core.record import LINES, Call, Findings, Study
+from rote.core.record import Call, Findings, Study
 from rote.corpus import ReadOptions
 from rote.curate.corpus_reader import write_lines
 from rote.curate.pairs import PairOptions, read_pairs, select_split
@@ -39,18 +39,10 @@ class Options(OptionSet):
     """Where the pairs go."""
 
     SECTION: ClassVar[str] = "Output"
-    output: Path = option(
-        Path("retrieved.jsonl"),
-        "The pairs, all splits",
-        short="-o",
-        metavar="FILE",
-        writes=LINES,
-        sign=unsigned,
-    )
+    output: Path = lines_option(Path("retrieved.jsonl"), "The pairs, all splits", short="-o")
 
 
 def run(call: Call) -> Findings:
-
     options: Options = call.options
     pairs = call.of(PairOptions)
     every = read_pairs(call.inputs, pairs, call.reporter)
@@ -66,18 +58,12 @@ def run(call: Call) -> Findings:
             exclude=[place.get(pair.id) for pair in every],
             advance=advance,
         )
-    write_lines(
-        options.output,
-        (
-            {
-                **pair.record,
-                "document": training[near].reference + _SEPARATOR + pair.document,
-                "retrieved": training[near].id,
-                "plain_document": pair.document,
-            }
-            for pair, near in zip(every, best.tolist())
-        ),
-    )
+    records = []
+    for pair, near in zip(every, (training[place] for place in best.tolist())):
+        document = near.reference + _SEPARATOR + pair.document
+        more = {"retrieved": near.id, "plain_document": pair.document}
+        records.append({**pair.record, "document": document, **more})
+    write_lines(options.output, records)
     return Findings(
         signed={"texts": call.inputs.fingerprint[:12]},
         about={"file": str(options.output), "pairs": len(every), "training": len(training)},

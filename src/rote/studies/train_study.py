@@ -30,26 +30,20 @@ from rote.core.metric import option
 from rote.core.progress import several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
-from rote.core.table import Column, Table, ends, make_columns
+from rote.core.table import Column, FullTable, ends, make_columns
 from rote.corpus import ReadOptions
 from rote.curate.pairs import PairOptions
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
-from rote.studies._training import (
-    NOT_OF_TRAINING,
-    StartOptions,
-    folder_option,
-    longest_option,
-    max_tokens_option,
-)
+from rote.studies import _training
 
 
 @dataclass(frozen=True, slots=True)
-class Options(StartOptions):
+class Options(_training.StartOptions):
     """What is trained on what, and where it goes."""
 
     SECTION: ClassVar[str] = "Models and subsets"
-    output: Path = folder_option("rote-repetition")
+    output: Path = _training.folder_option("rote-repetition")
     theta: tuple[str, ...] = option(
         ("2", "10", "50", "all"), "How often an n-gram may occur; all: as often as it does"
     )
@@ -81,12 +75,12 @@ class Options(StartOptions):
     )
     alpha: float = option(0.6, "Power of the length in calibration", least=0)
     beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
-        StartOptions.__post_init__(self)
+        _training.StartOptions.__post_init__(self)
         limits = self.limits
         if not limits and not self.has_all:
             raise OptionError("--theta names no subset")
@@ -116,14 +110,8 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
-    study = train_arms(
-        options,
-        every,
-        call.of(PairOptions),
-        call.of(TrainOptions),
-        call.of(ModelOptions),
-        call.reporter,
-    )
+    kinds = (PairOptions, TrainOptions, ModelOptions)
+    study = train_arms(options, every, *map(call.of, kinds), call.reporter)
     tables, sources, notes = score_arms(study, options, call.reporter)
     return Findings(
         signed={**asdict(study.training), "tokens": study.room, "pairs": study.fingerprint},
@@ -157,7 +145,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(TrainOptions, PairOptions, ModelOptions, ReadOptions),
-    without=(*NOT_OF_TRAINING, "split"),
+    without=(*_training.NOT_OF_TRAINING, "split"),
     run=run,
     output="data",
     saves_result=True,
@@ -168,18 +156,15 @@ STUDY = Study(
         "Lexical Overlap in Train and Test Reference Summaries"
     ),
     layout=(
-        Table(
+        FullTable(
             "sizes",
             "Training sets",
-            (
-                Column("source"),
-                *(Column(name, kind="count") for name in ("pairs", "words")),
-                *make_columns("updates:count loss:number validation?:number"),
+            make_columns(
+                "source pairs:count words:count updates:count loss:number validation?:number"
             ),
             note="mean over seeds",
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "averages",
             "Scores",
             (
@@ -187,13 +172,12 @@ STUDY = Study(
                 _interval_column("mean"),
                 _interval_column("nov"),
                 _interval_column("sim"),
-                Column("between_seeds", kind="number", optional=True),
+                *make_columns("between_seeds?:number"),
             ),
             note="all test items, the most novel (T_nov), and those closest to the training set "
             "(T_sim); between seeds: standard deviation of the mean",
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "contrasts",
             "What repetition adds",
             (
@@ -201,15 +185,14 @@ STUDY = Study(
                 _interval_column("in_nov"),
                 _interval_column("in_sim"),
                 _interval_column("more_in_sim"),
-                Column("between_seeds", kind="number", optional=True),
+                *make_columns("between_seeds?:number"),
                 _interval_column("more_in_placebo"),
             ),
             note="the difference of two systems on the same items in T_nov and in T_sim, and how "
             "much larger it is in T_sim (between seeds: its standard deviation); the same with "
             "bins by the placebo",
-            limit=1000,
         ),
-        Table(
+        FullTable(
             "neighbours",
             "With and without an item's neighbours",
             (
@@ -220,7 +203,6 @@ STUDY = Study(
             ),
             note="what items lose when the pairs that share a 4-gram with them are left out, what "
             "the others lose, and the difference",
-            limit=1000,
         ),
     ),
 )

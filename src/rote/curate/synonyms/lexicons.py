@@ -107,11 +107,8 @@ def wordnet(rest: str) -> WordNet:
     everywhere else: where these files are at hand (`wordnet:FOLDER`, with data.noun and data.verb),
     glosses are read from there.
     """
-    return (
-        replace(_read_wordnet(), definitions=_definition_files(Path(rest)))
-        if rest
-        else _read_wordnet()
-    )
+    table = _read_wordnet()
+    return replace(table, definitions=_definition_files(Path(rest))) if rest else table
 
 
 def _definition_files(folder: Path) -> dict[str, Path]:
@@ -217,12 +214,8 @@ def _read_wordnet() -> WordNet:
     kinds: list[str] = about["pos"]
     offsets, pos = arrays["offset"].tolist(), arrays["pos"].tolist()
     names = [f"{offset:08}-{kinds[kind][0]}" for offset, kind in zip(offsets, pos)]
-    entries = {
-        (words[word].lower(), kinds[kind]): number
-        for number, (word, kind) in enumerate(
-            zip(arrays["entry"].tolist(), arrays["entry_pos"].tolist())
-        )
-    }
+    entered = zip(arrays["entry"].tolist(), arrays["entry_pos"].tolist())
+    entries = {(words[w].lower(), kinds[kind]): n for n, (w, kind) in enumerate(entered)}
     masks = arrays["frames"].tolist()
     kinds_of = {
         mask: frozenset(k for k, ns in _FRAMES.items() if any(mask >> n & 1 for n in ns))
@@ -301,11 +294,8 @@ class Wn:
 
     def senses(self, lemma: str, pos: Pos) -> tuple[Sense, ...]:
         # `wn` also finds inflected forms; what is asked for here is a lemma.
-        words = [
-            word
-            for word in self.wordnet.words(lemma, pos=_POS[pos])
-            if word.lemma().lower() == lemma.lower()
-        ]
+        every = self.wordnet.words(lemma, pos=_POS[pos])
+        words = [word for word in every if word.lemma().lower() == lemma.lower()]
         return tuple(
             Sense(sense.synset().id, _lemmas(sense.synset()), sum(map(int, sense.counts())))
             for word in words

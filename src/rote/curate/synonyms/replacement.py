@@ -99,14 +99,10 @@ def fitting_lemmas(
     if others and not all(_is_as_tagged(word, lexicon) for word in words):
         return (), DOUBTFUL
     # A lemma is refused for the first reason that holds anywhere.
-    whys = [
-        min(
-            filter(None, (_refusal(word, lemma, sense, lexicon) for word in words)),
-            key=_STAGES.index,
-            default="",
-        )
-        for lemma in others
-    ]
+    whys = []
+    for lemma in others:
+        reasons = filter(None, (_refusal(word, lemma, sense, lexicon) for word in words))
+        whys.append(min(reasons, key=_STAGES.index, default=""))
     good = tuple(lemma for lemma, why in zip(others, whys) if not why)
     return good, "" if good or not whys else max(whys, key=_STAGES.index)
 
@@ -200,10 +196,8 @@ def _is_as_tagged(word: Word, lexicon: SynonymLexicon) -> bool:
         return True
     other_form = _OTHER[word.pos]
     across = lexicon.senses(lemma_of(word.form.lower(), _UPOS[other_form]), other_form)
-    return (
-        _share_of_pos(_times_met(lexicon.senses(word.lemma, word.pos)), _times_met(across))
-        >= _AS_TAGGED
-    )
+    met = _times_met(lexicon.senses(word.lemma, word.pos))
+    return _share_of_pos(met, _times_met(across)) >= _AS_TAGGED
 
 
 def _share_of_synsets(senses: tuple[Sense, ...], synsets: set[str]) -> float:
@@ -241,10 +235,8 @@ def mark_bound_words(
     form_counts: dict[Key, Counter[str]] = {}
     claimed: dict[Key, set[str]] = {}
     for word in words:
-        counts, claims = (
-            form_counts.setdefault(word.key, Counter()),
-            claimed.setdefault(word.key, set()),
-        )
+        counts = form_counts.setdefault(word.key, Counter())
+        claims = claimed.setdefault(word.key, set())
         for part in word.parts:
             counts[part.form] += 1
             claims |= _part_forms(part)
@@ -342,6 +334,7 @@ def _all_forms(word: str) -> frozenset[str]:
 
 
 Variant = Literal["careful", "exact", "paper"]
+_WORD_FIELDS = ("field", "start", "end", "lemma", "pos", "tag")
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,13 +448,8 @@ def _replace_in_field(
             Replacement(
                 item=item.id,
                 task=item.task,
-                field=word.field,
-                start=word.start,
-                end=word.end,
+                **{name: getattr(word, name) for name in _WORD_FIELDS},
                 original=word.form,
-                lemma=word.lemma,
-                pos=word.pos,
-                tag=word.tag,
                 synset=choice.sense.synset,
                 sense=choice.answer.number + 1,
                 share=choice.answer.share,

@@ -160,8 +160,7 @@ class _ContextJudge:
         near = np.array([self._synset(sense, question.lemma) @ around for sense in question.senses])
         fits = np.array([_fits_frame(question, sense) for sense in question.senses])
         scores = np.log(sense_shares(question.senses)) + strength * near + UNFIT * ~fits
-        best = int(np.argmax(scores))
-        return SenseAnswer(best, float(1 / np.exp(scores - scores[best]).sum()))
+        return _best_answer(scores)
 
     def _synset(self, sense: Sense, lemma: str) -> Vector:
         key = sense.synset, lemma
@@ -169,9 +168,7 @@ class _ContextJudge:
             synset_words = _lemma_words(sense.others(lemma))
             related = _lemma_words(self.lexicon.related(sense)[:_RELATED])
             gloss = [word for word in _lemma_words([self.lexicon.gloss(sense)]) if word != lemma]
-            self.known[key] = _mean_direction(
-                [*synset_words, *synset_words, *related, *gloss, *gloss]
-            )
+            self.known[key] = _mean_direction([*synset_words * 2, *related, *gloss * 2])
         return self.known[key]
 
 
@@ -309,17 +306,13 @@ class ModelChooser:
 def sense_prompt(question: SenseQuestion, lexicon: SynonymLexicon) -> str:
     """What the model reads before the number."""
     word = question.text[question.start : question.end]
-    listed = [
-        f"{number}) {lexicon.gloss(sense)}" for number, sense in enumerate(question.senses, 1)
+    lines = [
+        f'Sentence: "{question.text.strip()}"',
+        f'Which of these is the meaning of the {question.pos} "{word}" in the sentence?',
+        *(f"{n}) {lexicon.gloss(sense)}" for n, sense in enumerate(question.senses, 1)),
+        "Answer with the number of the meaning:",
     ]
-    return "\n".join(
-        [
-            f'Sentence: "{question.text.strip()}"',
-            f'Which of these is the meaning of the {question.pos} "{word}" in the sentence?',
-            *listed,
-            "Answer with the number of the meaning:",
-        ]
-    )
+    return "\n".join(lines)
 
 
 def _best_answer(scores: np.ndarray) -> SenseAnswer:

@@ -124,11 +124,10 @@ _ARTICLE = re.compile(r"(?i)(?:^|(?<=[^\w'’-]))(an?)(\s+)$")
 
 def starts_with_vowel(text: str) -> bool:
     """Whether a text begins with the sound of a vowel."""
-    if _LETTERS.match(text) and (text[1:2].isupper() or text[1:2] in ("", "-")):
+    spelled_out = _LETTERS.match(text) and (text[1:2].isupper() or text[1:2] in ("", "-"))
+    if spelled_out or _SILENT.match(text):
         return True
-    if _SILENT.match(text):
-        return True
-    return text[:1].lower() in "aeiou" and not _CONSONANT.match(text) if text else False
+    return text != "" and text[0].lower() in "aeiou" and not _CONSONANT.match(text)
 
 
 def agree_article(before: str, original: str, replacement: str) -> str:
@@ -223,9 +222,8 @@ def bound_reason(tokens: Sequence[Token], at: int, length: int, lemma: str, pos:
     last = at + length
     before = tokens[at - 1] if at else None
     after = tokens[last] if last < len(tokens) else None
-    if _is_hyphenated(tokens[at], before) or (
-        after is not None and _is_hyphenated(after, tokens[last - 1])
-    ):
+    joined = after is not None and _is_hyphenated(after, tokens[last - 1])
+    if joined or _is_hyphenated(tokens[at], before):
         return COMPOUND
     if pos == "verb":
         return _verb_reason(tokens, at, length)
@@ -250,9 +248,8 @@ def _is_hyphenated(token: Token, before: Token | None) -> bool:
 
 def _noun_reason(token: Token, before: Token | None, after: Token | None, as_a: bool) -> str:
     kinds = ("NOUN", "PROPN")
-    if (after is not None and after.spaced and after.upos in kinds) or (
-        before is not None and token.spaced and before.upos in kinds
-    ):
+    is_second = before is not None and token.spaced and before.upos in kinds
+    if is_second or (after is not None and after.spaced and after.upos in kinds):
         return COMPOUND
     # in search of, at risk, take care: no article, no plural. As a result has one.
     bare = before is None or not token.spaced or before.upos not in _BEFORE_NOUNS
@@ -407,17 +404,14 @@ class WordFinder:
 
     def _longest(self, tokens: Sequence[Token], at: int) -> tuple[int, Word | None]:
         """How many tokens are one word, and the word if it is a noun or a verb."""
-        for length in range(min(_LONGEST, len(tokens) - at), 1, -1):
-            run = tokens[at : at + length]
-            if all(t.spaced for t in run[1:]) and self.lexicon.is_fixed(
-                " ".join(token.form.lower() for token in run)
-            ):
-                return length, None
-        if not _is_auxiliary(tokens, at):
-            for length in range(min(_LONGEST, len(tokens) - at), 1, -1):
-                word = self._several(tokens[at : at + length])
-                if word is not None:
-                    return length, word
+        runs = [tokens[at : at + n] for n in range(min(_LONGEST, len(tokens) - at), 1, -1)]
+        for run in runs:
+            words = " ".join(token.form.lower() for token in run)
+            if all(t.spaced for t in run[1:]) and self.lexicon.is_fixed(words):
+                return len(run), None
+        for run in runs if not _is_auxiliary(tokens, at) else ():
+            if (word := self._several(run)) is not None:
+                return len(run), word
         return 1, self._one(tokens, at)
 
     def _several(self, run: Sequence[Token]) -> Word | None:
@@ -486,11 +480,8 @@ def _tag_of(token: Token, pos: Pos) -> str:
 def _make_word(run: Sequence[Token], lemma: str, pos: Pos, tag: str, why: str) -> Word:
     form = " ".join(token.form for token in run)
     frame = run[0].frame if pos == "verb" else None
-    parts = tuple(
-        WordPart(token.form.lower(), token.lemma, _POS.get(token.upos))
-        for token in run
-        if token.upos in ("NOUN", "VERB", "ADJ")
-    )
+    content = (token for token in run if token.upos in ("NOUN", "VERB", "ADJ"))
+    parts = tuple(WordPart(t.form.lower(), t.lemma, _POS.get(t.upos)) for t in content)
     return Word("", run[0].start, run[-1].end, form, lemma, pos, tag, why, (), frame, parts)
 
 
@@ -509,23 +500,16 @@ def _annotated_tokens(annotation: Annotation, number: int) -> Iterator[Token]:
         below.setdefault(head, set()).add(dep)
         if dep == "compound:prt" and head != at - 1:
             apart.add(head)
-    before = -1
-    opening = True
-    for at, (form, tag, upos, lemma, (start, end)) in enumerate(
-        zip(word.items(number), *columns, word.spans(number)), place.start
-    ):
+    before, opening = -1, True
+    items = zip(word.items(number), *columns, word.spans(number))
+    for at, (form, tag, upos, lemma, (start, end)) in enumerate(items, place.start):
         first = opening or at in ends
         takes = below.get(at, set())
         tag = _correct_tag(form, tag, lemma, takes)
         label = deps[at - place.start]
-        yield Token(
-            *(form, tag, upos, lemma, start, end, first),
-            spaced=start == before + 1,
-            particle=at in apart,
-            frame=_verb_frame(label, takes),
-            dep=label,
-            takes=frozenset(takes),
-        )
+        spaced, frame = start == before + 1, _verb_frame(label, takes)
+        about = (start, end, first, spaced, at in apart, frame, label, frozenset(takes))
+        yield Token(form, tag, upos, lemma, *about)
         # A quotation mark or a dash does not begin a sentence; what follows it does.
         quoted = form in _OPENING or tag == _OPENING_QUOTE
         opening = quoted or (first and upos in ("PUNCT", "SYM", "NUM"))

@@ -33,21 +33,11 @@ from rote.core.model import (
     Scored,
 )
 from rote.core.progress import Once, Reporter
+from rote.models import windows
 from rote.models.chat import ChatTemplate, folder_template, render
 from rote.models.llama.weights import Single, Weights
 from rote.models.options import ModelOptions
-from rote.models.windows import (
-    Parts,
-    Read,
-    TextInProgress,
-    TokenPair,
-    Window,
-    encode_pair,
-    encode_uncut,
-    near_bound,
-    score_pairs,
-    start_texts,
-)
+from rote.models.windows import TextInProgress, Window
 
 if TYPE_CHECKING:
     from rote.models.llama.weights import Weights
@@ -107,28 +97,32 @@ class Numpy:
 
     def _scored(self, wanted: Sequence[Continuation], decoding: Decoding | None) -> list[Scored]:
 
-        pairs = [encode_pair(self.tokens, request) for request in wanted]
+        pairs = [windows.encode_pair(self.tokens, request) for request in wanted]
 
         def read(some: Sequence[Window]) -> list[Floats]:
             return read_windows(self.weights, some, decoding)
 
-        def run(work: Read, parts: Parts) -> Iterable[list[Floats]]:
+        def run(work: windows.Read, parts: windows.Parts) -> Iterable[list[Floats]]:
             return _threaded(work, parts, self.threads)
 
-        return score_pairs(pairs, self.limit, _TOKENS, read, self.tell, run)
+        return windows.score_pairs(pairs, self.limit, _TOKENS, read, self.tell, run)
 
     def near(
         self, wanted: Sequence[Continuation], decoding: Decoding, edits: int, beams: int
     ) -> list[float]:
-        def search(part: TokenPair) -> float:
+        def search(part: windows.TokenPair) -> float:
             return search_near(self.weights, part.ids, part.first, decoding, edits, beams)
 
-        return _threaded(search, encode_uncut(self.tokens, wanted, self.limit), self.threads)
+        return _threaded(
+            search, windows.encode_uncut(self.tokens, wanted, self.limit), self.threads
+        )
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:
 
         ends = self.weights.shape.ends
-        texts = start_texts(wanted, decoding, self.tokens, ends, self.limit, self.tell, self.render)
+        texts = windows.start_texts(
+            wanted, decoding, self.tokens, ends, self.limit, self.tell, self.render
+        )
         parts = [texts[first : first + _TEXTS] for first in range(0, len(texts), _TEXTS)]
 
         def written(part: Sequence[TextInProgress]) -> None:
@@ -468,4 +462,4 @@ def search_near(
         logits: Single = states @ weights.head
         return logits
 
-    return near_bound(ids[first:], states @ weights.head, step, decoding, edits, beams)
+    return windows.near_bound(ids[first:], states @ weights.head, step, decoding, edits, beams)

@@ -24,8 +24,6 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-import numpy as np
-
 from rote.core.errors import RoteError
 from rote.core.model import Continuation, Decoding, Generated, Scored
 from rote.core.progress import several
@@ -207,10 +205,8 @@ def _columns(value: Mapping[str, Any], field: str) -> Logprobs:
     logprobs = None
     if token_logprobs is not None:
         token_logprobs = _list(token_logprobs, f"{field}.token_logprobs")
-        logprobs = [
-            _logprob(entry, f"{field}.token_logprobs[{n}]")
-            for n, entry in enumerate(token_logprobs)
-        ]
+        places = enumerate(token_logprobs)
+        logprobs = [_logprob(entry, f"{field}.token_logprobs[{n}]") for n, entry in places]
     likely: list[dict[str, float]] = []
     if tops:
         some = _list(tops, f"{field}.top_logprobs")
@@ -219,12 +215,8 @@ def _columns(value: Mapping[str, Any], field: str) -> Logprobs:
         for number, top in enumerate(some):
             here = f"{field}.top_logprobs[{number}]"
             entries = {} if top is None else _object(top, here)
-            read = {
-                token: _logprob(entry, f"{here}[{token!r}]") for token, entry in entries.items()
-            }
-            likely.append(
-                {token: logprob for token, logprob in read.items() if logprob is not None}
-            )
+            read = {name: _logprob(entry, f"{here}[{name!r}]") for name, entry in entries.items()}
+            likely.append({name: log for name, log in read.items() if log is not None})
     return Logprobs(tokens, logprobs, likely)
 
 
@@ -327,9 +319,7 @@ def _next_whole(tokens: Sequence[str], first: int, text: str, place: int) -> tup
         number += 1
     if number == first:
         return number, -1
-    start = -1
-    if number < len(tokens):
-        start = text.find(tokens[number], place + 1, place + _FAR)
+    start = text.find(tokens[number], place + 1, place + _FAR) if number < len(tokens) else -1
     if start < 0 and number >= len(tokens) - 1 and len(text) - place <= _FAR:
         start = len(text)  # the broken ones are the last of the text
     return number, start
@@ -366,37 +356,21 @@ def score_answer(answer: EndpointAnswer, wanted: Continuation, where: str) -> Sc
     spans = align_tokens(tokens, wanted.context + wanted.text)
     if spans is None:
         raise CannotScore(where, "the tokens that it answers do not spell the text that was sent")
-    lacking = sum(logprob is None for logprob in logprobs[_first_spelled(spans) + 1 : len(spans)])
+    # The first that spells something, and a start token, may have no log-probability.
+    first = next((place for place, (start, end) in enumerate(spans) if end > start), 0)
+    lacking = sum(logprob is None for logprob in logprobs[first + 1 : len(spans)])
     if lacking:
         without = "comes" if lacking == 1 else "come"
         raise CannotScore(where, f"{several(lacking, 'token')} {without} without a log-probability")
     tops = answer.logprobs.tops or [{}] * len(tokens)
     before = len(wanted.context)
-    rows = [
-        (
-            logprob,
-            max(0, start - before),
-            end - before,
-            bool(top) and logprob >= max(top.values()) - 1e-9,
-        )
-        for (start, end), logprob, top in zip(spans, logprobs, tops)
-        if end > before and logprob is not None
-    ]
-    columns = list(zip(*rows)) or [()] * 4
-    unseen = np.full(len(rows), np.nan)
-    return Scored(
-        np.array(columns[0], np.float64),
-        np.array(columns[1], np.int64),
-        np.array(columns[2], np.int64),
-        np.array(columns[3], np.bool_),
-        unseen,
-        unseen.copy(),
-    )
-
-
-def _first_spelled(spans: Sequence[tuple[int, int]]) -> int:
-    """The first token that spells something: it and a start token may have no log-probability."""
-    return next((place for place, (start, end) in enumerate(spans) if end > start), 0)
+    rows = []
+    for (start, end), logprob, top in zip(spans, logprobs, tops):
+        if end > before and logprob is not None:
+            greedy = bool(top) and logprob >= max(top.values()) - 1e-9
+            unseen = math.nan
+            rows.append((logprob, max(0, start - before), end - before, greedy, unseen, unseen))
+    return Scored.of(rows)
 
 
 def written_token(answer: EndpointAnswer, where: str) -> tuple[str, float] | None:
@@ -417,17 +391,14 @@ def generated_text(
     """The text of an answer; `length` guesses its tokens where the endpoint does not count."""
     guessed = length(answer.text) if answer.text or not answer.filtered else 0
     tokens = guessed if answer.output_tokens is None else answer.output_tokens
-    return Generated(answer.text, tokens, _end_reason(answer, decoding), sent)
-
-
-def _end_reason(
-    answer: EndpointAnswer, decoding: Decoding
-) -> Literal["end", "stop", "length", "filtered"]:
+    ended: Literal["end", "stop", "length", "filtered"] = "end"
     if answer.filtered:
-        return "filtered"
-    if answer.finish == "length":
-        return "length"
-    return "stop" if decoding.stop and not answer.ended_itself else "end"
+        ended = "filtered"
+    elif answer.finish == "length":
+        ended = "length"
+    elif decoding.stop and not answer.ended_itself:
+        ended = "stop"
+    return Generated(answer.text, tokens, ended, sent)
 
 
 ECHO: Mapping[str, Any] = {"echo": True, "logprobs": 1}
@@ -479,18 +450,13 @@ _ENDINGS = (".gguf", ".bin", ".safetensors")
 def check_name(answer: EndpointAnswer, requested: str, where: str) -> None:
     """Refuse the answer of another model. A dated version of what was named, or the last part of
     its path, is the same."""
-    actual = answer.model
-    if not actual or _is_same_model(actual, requested):
-        return
-    raise RoteError(
-        f"{where} was asked for the model '{requested}' and answers as '{actual}': name the model "
-        f"that runs there (#{actual})"
-    )
-
-
-def _is_same_model(actual_name: str, requested: str) -> bool:
-    actual, requested_part = (_last_part(name) for name in (actual_name, requested))
-    return actual.startswith(requested_part) or requested_part.startswith(actual)
+    actual = answer.model or requested
+    names = _last_part(actual), _last_part(requested)
+    if not (names[0].startswith(names[1]) or names[1].startswith(names[0])):
+        raise RoteError(
+            f"{where} was asked for the model '{requested}' and answers as '{actual}': name the "
+            f"model that runs there (#{actual})"
+        )
 
 
 def _last_part(name: str) -> str:

@@ -24,8 +24,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,9 +71,8 @@ class GgufFile:
         beside = [
             sibling
             for sibling in path.parent.iterdir()
-            if (other_match := _PART.fullmatch(sibling.name))
-            and other_match["before"] == match["before"]
-            and other_match["after"] == match["after"]
+            if (other := _PART.fullmatch(sibling.name))
+            and other.group("before", "after") == match.group("before", "after")
             and sibling.is_file()
         ]
         return cls.joined(beside, path)
@@ -82,7 +82,7 @@ class GgufFile:
         """Parts in the order of their numbers. `path` alone where it is a file of its own: those
         after the first part do not begin as a GGUF file."""
         ordered = sorted(paths, key=lambda part: _part_number(part.name))
-        if len(ordered) < 2 or any(_begins_as_gguf(part) for part in ordered[1:]):
+        if len(ordered) < 2 or any(map(_begins_as_gguf, ordered[1:])):
             return cls((path,), stem or path.stem)
         numbers = [_part_number(part.name) for part in ordered]
         if numbers[0] > 1 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
@@ -122,10 +122,8 @@ class GgufFile:
         match = _SPLIT.fullmatch(self.paths[0].name)
         if match is None:
             return [self]
-        names = [
-            f"{match['before']}-{number:05}-of-{match['count']}.gguf"
-            for number in range(1, int(match["count"]) + 1)
-        ]
+        before, count = match.group("before", "count")
+        names = [f"{before}-{number:05}-of-{count}.gguf" for number in range(1, int(count) + 1)]
         paths = [self.paths[0].with_name(name) for name in names]
         if missing := [path.name for path in paths if not path.is_file()]:
             raise InputError(
@@ -236,18 +234,14 @@ def _part_packages(package: str) -> list[str]:
         required = metadata.requires(package) or []
     except metadata.PackageNotFoundError:
         required = []
-    names = (re.match(r"[\w.-]+", requirement) for requirement in required)
-    types = [match[0].replace("-", "_") for match in names if match]
-    packages = sorted((name for name in types if _PART.fullmatch(name)), key=_part_number)
+    matches = (re.match(r"[\w.-]+", requirement) for requirement in required)
+    names = [match[0].replace("-", "_") for match in matches if match]
+    packages = sorted((name for name in names if _PART.fullmatch(name)), key=_part_number)
     if not packages:
         match = _PART.fullmatch(package)
         base = match["before"] if match else package
-        numbers = range(1, _MOST_PARTS)
-        probed = (f"{base}_part{number}" for number in numbers)
-        for name in probed:
-            if _package_folders(name) is None:
-                break
-            packages.append(name)
+        probed = (f"{base}_part{number}" for number in range(1, _MOST_PARTS))
+        packages = list(takewhile(lambda name: _package_folders(name) is not None, probed))
         if match and package not in packages:
             packages = []  # a name that only looks like that of a part
     if missing := [name for name in packages if _package_folders(name) is None]:
@@ -289,9 +283,7 @@ def _join_packages(name: str, packages: Sequence[str]) -> GgufFile:
 def _package_folders(package: str) -> list[Path] | None:
     """Where a package is; it is not imported."""
     spec = find_spec(package) if package.isidentifier() else None
-    return (
-        None if spec is None else [Path(place) for place in spec.submodule_search_locations or ()]
-    )
+    return None if spec is None else list(map(Path, spec.submodule_search_locations or ()))
 
 
 def _is_part(path: Path) -> bool:
@@ -381,12 +373,8 @@ class Gguf:
             raise _damage_error(self.path, f"there is no tensor '{_name_in_file(name)}'")
         place = self.places[name]
         if place.shape != shape:
-            raise InputError(
-                f"tensor '{_name_in_file(name)}' has shape {place.shape}; by the metadata it "
-                f"should be {shape}",
-                file=str(self.path),
-                remedy="Convert the model again",
-            )
+            problem = f"has shape {place.shape}; by the metadata it should be {shape}"
+            raise _conversion_error(self.path, f"tensor '{_name_in_file(name)}' {problem}")
         tensor = _dequantize(name, place)
         if name in self.turned:
             # llama.cpp turns neighbours, transformers the first half against the second.
@@ -401,11 +389,8 @@ def read_all(path: GgufFile) -> tuple[Gguf, Shape, LibraryTokens]:
     shape = shape_of(contents)
     tokens = gguf_tokens(str(path), contents.fields)
     if max(tokens.size, tokens.start + 1, *(end + 1 for end in shape.ends)) > shape.vocabulary:
-        raise InputError(
-            f"tokenizer.ggml.tokens has {tokens.size} tokens, the model {shape.vocabulary}",
-            file=str(path),
-            remedy="Convert the model again",
-        )
+        problem = f"tokenizer.ggml.tokens has {tokens.size} tokens, the model {shape.vocabulary}"
+        raise _conversion_error(path, problem)
     return contents, shape, tokens
 
 
@@ -432,9 +417,8 @@ def read_gguf(path: GgufFile) -> Gguf:
     for size in ("block_count", "attention.head_count", "attention.head_count_kv"):
         value = fields.get(f"llama.{size}", 0)
         if type(value) is not int or not 0 <= value <= _MOST:
-            raise _unsupported_error(
-                path, f"llama.{size}", value, f"a whole number up to {_MOST} is needed"
-            )
+            why = f"a whole number up to {_MOST} is needed"
+            raise _unsupported_error(path, f"llama.{size}", value, why)
     turned = {
         f"model.layers.{number}.self_attn.{name}_proj.weight": fields.get(f"llama.{size}", 0)
         for number in range(fields.get("llama.block_count", 0))
@@ -451,46 +435,35 @@ def shape_of(contents: Gguf) -> Shape:
             file=str(contents.path),
             remedy=f"Name it transformers:gguf:{contents.path.paths[0]} (pip install '.[lm,gguf]')",
         )
+
+    def refuse(name: str, value: Any, why: str) -> NoReturn:
+        raise _unsupported_error(contents.path, name, value, why)
+
     for name, value in contents.fields.items():
         short = name.removeprefix("llama.")
-        if (
-            name.startswith("llama.")
-            and short not in _SIZES
-            and value not in _AT_REST.get(short, ())
-        ):
-            raise _unsupported_error(
-                contents.path, name, value, "rote's own decoder does not compute that"
-            )
+        known = short in _SIZES or value in _AT_REST.get(short, ())
+        if name.startswith("llama.") and not known:
+            refuse(name, value, "rote's own decoder does not compute that")
 
     def setting(name: str, default: Any = None) -> Any:
         value = contents.fields.get(f"llama.{name}", default)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
-            raise _unsupported_error(
-                contents.path, f"llama.{name}", value, "one number above 0 is needed"
-            )
+            refuse(f"llama.{name}", value, "one number above 0 is needed")
         return value
 
     heads, hidden = setting("attention.head_count"), setting("embedding_length")
     head = setting("attention.key_length", hidden // heads)
     for name in ("attention.value_length", "rope.dimension_count"):
         if setting(name, head) != head:
-            raise _unsupported_error(
-                contents.path, f"llama.{name}", setting(name), f"a head is {head} wide"
-            )
+            refuse(f"llama.{name}", setting(name), f"a head is {head} wide")
     if (longest := setting("context_length")) > LONGEST:
-        raise _unsupported_error(
-            contents.path, "llama.context_length", longest, f"up to {LONGEST} can be run"
-        )
+        refuse("llama.context_length", longest, f"up to {LONGEST} can be run")
     groups = setting("attention.head_count_kv", heads)
     if heads % groups or head % 2:
-        raise _unsupported_error(
-            contents.path, "llama.attention.head_count_kv", groups, f"there are {heads} heads"
-        )
+        refuse("llama.attention.head_count_kv", groups, f"there are {heads} heads")
     tokens = contents.fields.get("tokenizer.ggml.tokens") or []
     if type(tokens) is not list or not all(isinstance(token, str) for token in tokens):
-        raise _unsupported_error(
-            contents.path, "tokenizer.ggml.tokens", tokens, "a list of tokens is needed"
-        )
+        refuse("tokenizer.ggml.tokens", tokens, "a list of tokens is needed")
     return Shape(
         vocabulary=setting("vocab_size", len(tokens)),
         hidden=hidden,
@@ -528,17 +501,17 @@ def check_positions(contents: Gguf) -> None:
     """Refuse positions that transformers would compute as if they were plain ones: it reads no
     scaling from a GGUF file."""
     kind = contents.fields.get("general.architecture")
-    for short, plain in _AT_REST.items():
-        name = f"{kind}.{short}"
-        if short.startswith("rope") and contents.fields.get(name, plain[0]) not in plain:
-            raise _unsupported_error(
-                contents.path, name, contents.fields[name], "transformers ignores that"
-            )
+    scaled = {
+        f"{kind}.{short}": contents.fields[f"{kind}.{short}"]
+        for short, plain in _AT_REST.items()
+        if short.startswith("rope")
+        and contents.fields.get(f"{kind}.{short}", plain[0]) not in plain
+    }
     for name in contents.places:
         if name.startswith(("rope_freqs", "rope_factors")):
-            raise _unsupported_error(
-                contents.path, f"tensor {name}", "there", "transformers ignores that"
-            )
+            scaled[f"tensor {name}"] = "there"
+    for name, value in scaled.items():
+        raise _unsupported_error(contents.path, name, value, "transformers ignores that")
 
 
 def write_without_vocabulary(contents: Gguf, path: Path) -> None:
@@ -591,11 +564,10 @@ class _Header:
         self.at = 4
         version = self.number("I")
         if version not in _VERSIONS:
-            raise InputError(
+            raise _conversion_error(
+                self.path,
                 f"is of version {version} of the format (or of a machine with the other order "
                 f"of bytes); versions {' and '.join(map(str, _VERSIONS))} can be read",
-                file=str(self.path),
-                remedy="Convert the model again",
             )
         tensors, fields = self.number("Q"), self.number("Q")
         metadata = dict(self.field() for _ in range(fields))
@@ -625,14 +597,12 @@ class _Header:
         begin = first + place.begin
         count, size = _block_size(self.path, name, place.kind)
         if not place.shape or place.shape[-1] % count:
-            raise _damage_error(
-                self.path, f"tensor '{_name_in_file(name)}' has shape {place.shape}"
-            )
+            why = f"tensor '{_name_in_file(name)}' has shape {place.shape}"
+            raise _damage_error(self.path, why)
         end = begin + math.prod(place.shape) // count * size
         if end > len(self.data):
-            raise _damage_error(
-                self.path, f"it should hold {end} bytes or more and holds {len(self.data)}"
-            )
+            why = f"it should hold {end} bytes or more and holds {len(self.data)}"
+            raise _damage_error(self.path, why)
         return replace(place, begin=begin)
 
     def number(self, kind: str) -> Any:
@@ -654,9 +624,8 @@ class _Header:
             raise _damage_error(self.path, "it ends within its header")
         if inner in _NUMBERS:
             letter = _NUMBERS[inner]
-            return list(
-                struct.unpack(f"<{count}{letter}", self.take(count * struct.calcsize(letter)))
-            )
+            data = self.take(count * struct.calcsize(letter))
+            return list(struct.unpack(f"<{count}{letter}", data))
         if level >= _DEEPEST:
             raise _damage_error(self.path, f"a field holds lists more than {_DEEPEST} levels deep")
         return [self.value(inner, level + 1) for _ in range(count)]
@@ -732,6 +701,10 @@ def _unsupported_error(path: GgufFile, field: str, value: Any, why: str) -> Inpu
         file=str(path),
         remedy="Serve the model with llama.cpp and name it openai:URL#NAME",
     )
+
+
+def _conversion_error(path: GgufFile, problem: str) -> InputError:
+    return InputError(problem, file=str(path), remedy="Convert the model again")
 
 
 def _damage_error(path: GgufFile, why: str) -> InputError:

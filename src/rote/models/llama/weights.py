@@ -16,11 +16,7 @@ from rote.core.errors import InputError, MissingExtra
 from rote.core.files import open_regular
 from rote.models.tokens import read_object
 
-_TYPES: dict[str, np.dtype[Any]] = {
-    "F32": np.dtype("<f4"),
-    "F16": np.dtype("<f2"),
-    "BF16": np.dtype("<u2"),
-}
+_TYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 
 Single = NDArray[np.float32]
 
@@ -131,8 +127,8 @@ def read_shape(folder: Path) -> Shape:
     config = read_object(path)
     try:
         _check_config(path, config)
-        heads = int(config["num_attention_heads"])
-        hidden = int(config["hidden_size"])
+        heads, hidden = int(config["num_attention_heads"]), int(config["hidden_size"])
+        rope = config.get("rope_parameters") or {}
         shape = Shape(
             vocabulary=int(config["vocab_size"]),
             hidden=hidden,
@@ -143,7 +139,8 @@ def read_shape(folder: Path) -> Shape:
             head=int(config.get("head_dim") or hidden // max(heads, 1)),
             longest=int(config.get("max_position_embeddings", 2048)),
             epsilon=float(config.get("rms_norm_eps", 1e-6)),
-            theta=_rope_theta(config),
+            # transformers 5 writes it into rope_parameters, earlier versions beside it.
+            theta=float(rope.get("rope_theta", config.get("rope_theta", 10000.0))),
             tied=bool(config.get("tie_word_embeddings", False)),
             attention_bias=bool(config.get("attention_bias", False)),
             inner_bias=bool(config.get("mlp_bias", False)),
@@ -169,12 +166,10 @@ def _check_config(path: Path, config: dict[str, Any]) -> None:
     kind = (config.get("architectures") or [f"model type {config.get('model_type')}"])[0]
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     turning = rope.get("rope_type") or rope.get("type") or "default"
+    activation = config.get("hidden_act", "silu")
     for wrong, what in (
         (kind != "LlamaForCausalLM", f"is a {kind}"),
-        (
-            config.get("hidden_act", "silu") != "silu",
-            f"has the activation {config.get('hidden_act')}",
-        ),
+        (activation != "silu", f"has the activation {activation}"),
         (turning != "default", f"turns positions in the way '{turning}'"),
         (rope.get("partial_rotary_factor", 1) != 1, "turns a part of each head only"),
         (bool(config.get("quantization_config")), "is quantized"),
@@ -185,12 +180,6 @@ def _check_config(path: Path, config: dict[str, Any]) -> None:
                 file=str(path),
                 remedy=f"Run it with transformers:{path.parent}",
             )
-
-
-def _rope_theta(config: dict[str, Any]) -> float:
-    # transformers 5 writes it into rope_parameters, earlier versions beside it.
-    rope = config.get("rope_parameters") or {}
-    return float(rope.get("rope_theta", config.get("rope_theta", 10000.0)))
 
 
 def _start_token(config: dict[str, Any]) -> int | None:
@@ -312,29 +301,22 @@ def _read_layer(tensors: TensorFile, shape: Shape, number: int, used: set[str]) 
     before = f"model.layers.{number}."
     queries, keys = shape.heads * shape.head, shape.groups * shape.head
 
+    def take(name: str, *sizes: int) -> Single:
+        return _take(tensors, used, before + name, *sizes)
+
     def product(outputs: dict[str, int], inputs: int, biased: bool) -> Product:
-        matrices = [
-            _take(tensors, used, f"{before}{name}.weight", size, inputs)
-            for name, size in outputs.items()
-        ]
-        biases = [
-            _take(tensors, used, f"{before}{name}.bias", size)
-            for name, size in outputs.items()
-            if biased
-        ]
+        matrices = [take(f"{name}.weight", size, inputs) for name, size in outputs.items()]
+        biases = [take(f"{name}.bias", size) for name, size in outputs.items() if biased]
         matrix = np.ascontiguousarray(np.concatenate(matrices).T)
         return Product(matrix, np.concatenate(biases) if biased else None)
-
-    def norm(name: str) -> Single:
-        return _take(tensors, used, f"{before}{name}.weight", shape.hidden)
 
     looking = {"self_attn.q_proj": queries, "self_attn.k_proj": keys, "self_attn.v_proj": keys}
     inner = {"mlp.gate_proj": shape.inner, "mlp.up_proj": shape.inner}
     return DecoderLayer(
-        norm=norm("input_layernorm"),
+        norm=take("input_layernorm.weight", shape.hidden),
         looking=product(looking, shape.hidden, shape.attention_bias),
         out=product({"self_attn.o_proj": shape.hidden}, queries, shape.attention_bias),
-        second_norm=norm("post_attention_layernorm"),
+        second_norm=take("post_attention_layernorm.weight", shape.hidden),
         inner=product(inner, shape.hidden, shape.inner_bias),
         down=product({"mlp.down_proj": shape.hidden}, shape.inner, shape.inner_bias),
     )

@@ -10,8 +10,8 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -82,8 +82,8 @@ class TrainingState:
     """Into how many parts a batch is cut, so that it fits into memory."""
     best: float = float("inf")
     waited: int = 0
-    losses: list[float] | None = None
-    looks: list[list[float]] | None = None
+    losses: list[float] = field(default_factory=list)
+    looks: list[list[float]] = field(default_factory=list)
     """Step and validation loss."""
 
 
@@ -142,8 +142,7 @@ def _refuse_other_settings(
     place: Path, before: Mapping[str, Any], wanted: Mapping[str, Any]
 ) -> None:
     wanted = as_json(wanted)
-    different = [name for name in wanted if before.get(name) != wanted[name]]
-    if different:
+    if different := [name for name in wanted if before.get(name) != wanted[name]]:
         differences = ", ".join(f"{n} {before.get(n)}, not {wanted[n]}" for n in different)
         raise OptionError(
             f"{place} holds a training with other settings ({differences}): choose a new folder"
@@ -162,7 +161,7 @@ def _train(
 ) -> TrainingState:
     import torch
 
-    model, state, best = loaded.model, TrainingState(losses=[], looks=[]), None
+    model, state, best = loaded.model, TrainingState(), None
     checkpoint = _checkpoint_path(folder)
     adam = torch.optim.AdamW(
         model.parameters(),
@@ -171,8 +170,8 @@ def _train(
         weight_decay=0.0,
         fused=loaded.device != "mps",  # older versions of torch have none there
     )
-    epochs = [objective.batches(seed, 0)]
-    total = options.steps or options.epochs * len(epochs[0])
+    first_epoch = objective.batches(seed, 0)
+    total = options.steps or options.epochs * len(first_epoch)
     rate = torch.optim.lr_scheduler.LambdaLR(adam, lambda step: _rate_share(step, options, total))
     if checkpoint.exists():
         with _checkpoint_errors(checkpoint):
@@ -200,27 +199,21 @@ def _train(
 
     def updates() -> Any:
         """The batches that are left, each with whether it ends an epoch."""
-        step, epoch = 0, 0
-        while True:
-            some = epochs[0] if epoch == 0 else objective.batches(seed, epoch)
-            if step + len(some) > state.step:
-                yield from (
-                    (rows, place == len(some) - 1)
-                    for place, rows in enumerate(some)
-                    if step + place >= state.step
-                )
-            step, epoch = step + len(some), epoch + 1
+        step = 0
+        for epoch in count():
+            some = first_epoch if epoch == 0 else objective.batches(seed, epoch)
+            for place, rows in enumerate(some, step + 1):
+                if place > state.step:
+                    yield rows, place == step + len(some)
+            step += len(some)
 
     model.train()
-    stopped = False
     with reporter.stage(f"training {folder.name}", total, "updates") as advance:
         advance(state.step)
         for rows, ends in updates():
             if state.step >= total:
                 break
             torch.manual_seed((seed << 32) + state.step)
-            assert state.losses is not None
-            assert state.looks is not None
             state.losses.append(_update(model, adam, objective, rows, state, reporter))
             rate.step()
             state.step += 1
@@ -235,9 +228,8 @@ def _train(
                     state.best = loss
                     if options.patience:
                         best = {k: v.detach().clone() for k, v in model.state_dict().items()}
-                stopped = bool(options.patience) and state.waited >= options.patience
-            if stopped:
-                break
+                if options.patience and state.waited >= options.patience:
+                    break
             if state.step % SAVE_EVERY == 0 and state.step < total:
                 save()
     if best is not None:
@@ -332,13 +324,8 @@ def _write_model(
     loaded: Any, folder: Path, checkpoint: Path, state: TrainingState, settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The model in its folder, whole or not there."""
-    account = {
-        "settings": settings,
-        "updates": state.step,
-        "loss": state.losses,
-        "validation": state.looks,
-        "parts": state.parts,
-    }
+    losses = {"loss": state.losses, "validation": state.looks}
+    account = {"settings": settings, "updates": state.step, **losses, "parts": state.parts}
     partial = beside(folder)
     try:
         loaded.model.eval()

@@ -22,12 +22,8 @@ def cross_entropy(logits: Any, labels: Any, smoothing: float) -> Any:
     """The mean over all labels; smoothing spreads so much of each over the whole vocabulary."""
     from torch.nn.functional import cross_entropy
 
-    return cross_entropy(
-        logits.float().flatten(0, 1),
-        labels.flatten(),
-        ignore_index=IGNORED,
-        label_smoothing=smoothing,
-    )
+    how = {"ignore_index": IGNORED, "label_smoothing": smoothing}
+    return cross_entropy(logits.float().flatten(0, 1), labels.flatten(), **how)
 
 
 def length_normalized(logits: Any, labels: Any, alpha: float) -> Any:
@@ -77,11 +73,8 @@ class Ragged:
     def from_arrays(cls, flat: Any, lengths: Integers, device: str) -> Ragged:
         import torch
 
-        starts = np.cumsum(lengths) - lengths
-        moved = (
-            torch.from_numpy(np.asarray(array)).to(device) for array in (flat, starts, lengths)
-        )
-        return cls(*moved)
+        arrays = (flat, np.cumsum(lengths) - lengths, lengths)
+        return cls(*(torch.from_numpy(np.asarray(array)).to(device) for array in arrays))
 
     def rows(self, numbers: Integers, filler: int, *, pad_left: bool = False) -> tuple[Any, Any]:
         """Some rows side by side, padded to the longest, and where they are no padding."""
@@ -167,13 +160,10 @@ def encode_pairs(
 
     if paired:
         read = [row[: limit - 1] + row[limit - 1 :][-1:] for row in encode(documents, True)]
-        targets = tokenizer(
-            text_target=list(references), truncation=True, max_length=most, verbose=False
-        )["input_ids"]
+        cut: dict[str, Any] = {"truncation": True, "max_length": most, "verbose": False}
+        targets = map(list, tokenizer(text_target=list(references), **cut)["input_ids"])
         # A language code may follow the end token.
-        token_rows = [
-            row if end in row[-2:] else [*row[: most - 1], end] for row in map(list, targets)
-        ]
+        token_rows = [row if end in row[-2:] else [*row[: most - 1], end] for row in targets]
     else:
         prompt = encode([PROMPT], False)[0]
         read = [row[: limit - len(prompt)] + prompt for row in encode(documents, True)]
@@ -214,10 +204,8 @@ def token_batches(
         some = some[np.lexsort((references[some], strip))]
         begin = read = longest_reference = 0
         for place, row in enumerate(some.tolist()):
-            read, longest_reference = (
-                max(read, read_by[row]),
-                max(longest_reference, references_of[row]),
-            )
+            read = max(read, read_by[row])
+            longest_reference = max(longest_reference, references_of[row])
             if place > begin and (place - begin + 1) * (read + longest_reference) > room:
                 groups.append(some[begin:place])
                 begin, read, longest_reference = place, read_by[row], references_of[row]
@@ -244,12 +232,8 @@ def logits_of(
 
     if tokens.start is None:
         places = (batch.mask.long().cumsum(-1) - 1).clamp(min=0)
-        output = loaded.model(
-            input_ids=batch.inputs,
-            attention_mask=batch.mask.long(),
-            position_ids=places,
-            use_cache=False,
-        )
+        inputs = {"input_ids": batch.inputs, "attention_mask": batch.mask.long()}
+        output = loaded.model(**inputs, position_ids=places, use_cache=False)
         return output.logits[:, :-1], batch.labels[:, 1:]
     before = torch.where(batch.labels < 0, tokens.pad, batch.labels)
     first = torch.full_like(before[:, :1], tokens.start)
@@ -330,9 +314,8 @@ class CalibrationObjective:
 
     def loss(self, rows: Integers, batch: Integers) -> Any:
         several = (rows[:, None] * self.count + np.arange(self.count)).ravel()
-        candidates = replace(self.tokens, references=self.candidates).batch(
-            np.repeat(rows, self.count), several
-        )
+        ranked_tokens = replace(self.tokens, references=self.candidates)
+        candidates = ranked_tokens.batch(np.repeat(rows, self.count), several)
         with half_precision(self.loaded.device):
             read = self._encoded(rows)
             logits, labels = logits_of(self.loaded, self.tokens, candidates, read)
@@ -340,9 +323,8 @@ class CalibrationObjective:
         scores = length_normalized(logits, labels, self.alpha).view(len(rows), self.count)
         # The ranking is a mean over items, the cross-entropy one over tokens.
         ranked = ranking_loss(scores, self.margin) * (len(rows) / len(batch))
-        fitted = cross_entropy(reference_logits, wanted, self.smoothing) * self.tokens.share(
-            rows, batch
-        )
+        fitted = cross_entropy(reference_logits, wanted, self.smoothing)
+        fitted = fitted * self.tokens.share(rows, batch)
         return self.rank_weight * ranked + self.reference_weight * fitted
 
     def _encoded(self, rows: Integers) -> Any:

@@ -208,10 +208,8 @@ def write(loaded: Any, documents: Sequence[str], how: Searching) -> list[list[Wr
     more: dict[str, Any] = {"num_beams": max(how.beams, how.candidates)}
     if how.diversity:
         ids, mask = (tensor.repeat_interleave(how.candidates, 0) for tensor in (ids, mask))
-        more = {
-            "num_beams": 1,
-            "logits_processor": [_diverse_processor(how, 1 if paired else width, end)],
-        }
+        process = _diverse_processor(how, 1 if paired else width, end)
+        more = {"num_beams": 1, "logits_processor": [process]}
     elif more["num_beams"] > 1:
         more |= {"length_penalty": 1.0, "early_stopping": True}
         more |= {"num_return_sequences": how.candidates}

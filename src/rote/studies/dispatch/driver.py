@@ -44,16 +44,14 @@ def run_command(
         return compute(
             {name: command_options}, inputs, settings=settings, read=read, reporter=reporter
         )[0]
-    call = Call(
-        _READERS[record.takes](inputs, options, reporter), command_options, options, reporter
-    )
+    read_inputs = _READERS[record.takes](inputs, options, reporter)
+    call = Call(read_inputs, command_options, options, reporter)
     level = next((part.interval for part in options.values() if hasattr(part, "interval")), 0)
     findings = record.run(call)
     if path := getattr(command_options, "write", None):
         write_lines(path, findings.records)
-    result = _build_result(
-        record, command_options, findings, level if findings.level is None else findings.level
-    )
+    level = level if findings.level is None else findings.level
+    result = _build_result(record, command_options, findings, level)
     if record.ledger or record.saves_result:
         save_result(result, Path(result.about["folder"]))
     return result

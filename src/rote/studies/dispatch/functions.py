@@ -71,27 +71,23 @@ def describe(name: str) -> CommandFunction:
         record = find(member)
         input_name, hint = _INPUTS["texts" if isinstance(record, Metric) else record.takes]
         shared = {str(number): kind for number, kind in enumerate(option_kinds(record))}
-        left_out = record.without
         inputs = [Parameter(input_name, Parameter.POSITIONAL_ONLY, annotation=hint)]
-        words = " ".join(words_of(member))
-        work = functools.partial(run_command, member)
-        return CommandFunction(
-            name, words, command_help(record), inputs, shared, left_out, "Result", work
-        )
+        words, help = " ".join(words_of(member)), command_help(record)
+        run = functools.partial(run_command, member)
+        return CommandFunction(name, words, help, inputs, shared, record.without, "Result", run)
     loaded = plugins.load(room, member)
     # Of commands that share a file the member is the command, else the module that holds it.
     command = getattr(loaded, "command", loaded)
     module = import_module(f"rote.{room}") if command is loaded else loaded
     work, flags = getattr(module, name), {flag.name for flag in command.params}
     signature = inspect.signature(work)
-    classes = {
-        parameter: vars(module).get(p.annotation) for parameter, p in signature.parameters.items()
-    }
+    parameters = signature.parameters.items()
+    classes = {parameter: vars(module).get(p.annotation) for parameter, p in parameters}
     options = {parameter: kind for parameter, kind in classes.items() if is_dataclass(kind)}
     every = [field.name for kind in options.values() for field in fields(kind)]
     inputs = [
         p if p.kind is Parameter.VAR_POSITIONAL else p.replace(kind=Parameter.POSITIONAL_ONLY)
-        for parameter, p in signature.parameters.items()
+        for parameter, p in parameters
         if parameter not in options and parameter != "reporter"
     ]
     words = f"index {member}" if room == "cli.index" else member
@@ -105,9 +101,7 @@ def describe(name: str) -> CommandFunction:
 def command_function(name: str) -> Callable[..., Any]:
     """The function of a command, by the name that Python has for it."""
     described = describe(name)
-    texts = {
-        place for place, parameter in enumerate(described.inputs) if parameter.annotation == "Input"
-    }
+    texts = {place for place, p in enumerate(described.inputs) if p.annotation == "Input"}
 
     def call(*inputs: Any, **keywords: Any) -> Any:
         signature.bind(*inputs)
@@ -194,10 +188,8 @@ def documentation(name: str) -> str:
     for keyword, (field, _) in described.keywords.items():
         lines[keyword in glance].append(f"    {keyword}: {field.metadata['help']}")
     usual, rest = ("\n".join(some) for some in lines.values())
-    full_text = f"{text}\n\nKeywords:\n{usual}\n\nFurther keywords:\n{rest}\n"
-    return to_python(
-        full_text, {keyword: hint for keyword, (_, hint) in described.keywords.items()}
-    )
+    hints = {keyword: hint for keyword, (_, hint) in described.keywords.items()}
+    return to_python(f"{text}\n\nKeywords:\n{usual}\n\nFurther keywords:\n{rest}\n", hints)
 
 
 IMPLIED = ("corpus", "corpus_read")
@@ -211,17 +203,10 @@ def write_stub(name: str, without: Sequence[str] = ()) -> str:
         several = "*" * (parameter.kind is Parameter.VAR_POSITIONAL)
         default = " = ..." * (parameter.default is not Parameter.empty)
         parameters.append(f"{several}{parameter.name}: {parameter.annotation}{default}")
-    parameters += (
-        []
-        if any("*" in parameter for parameter in parameters)
-        else ["/", "*"]
-        if parameters
-        else ["*"]
-    )
-    keywords = {
-        keyword: hint for keyword, (_, hint) in described.keywords.items() if keyword not in without
-    }
-    parameters += [f"{keyword}: {hint} = ..." for keyword, hint in keywords.items()]
+    if not any("*" in parameter for parameter in parameters):
+        parameters += ["/", "*"] if parameters else ["*"]
+    for keyword, (_, hint) in described.keywords.items():
+        parameters += [f"{keyword}: {hint} = ..."] if keyword not in without else []
     if parameters[-1] == "*":
         parameters.pop()
     return f"def {name}({', '.join(parameters)}) -> {described.returns}: ...\n"
@@ -250,9 +235,9 @@ _CALL = re.compile(r"`(rote [a-z][^`]*)`|(?<=: )(rote [a-z].*)$")
 _QUOTED = re.compile(r"`(--[a-z][^`]*)`")
 _NUMBER = re.compile(r"-?\d[\d_]*(\.\d+)?")
 FLAG_VALUES = (
-    *("all", "each", "exact", "float32", "ids", "index", "json", "jsonl", "line", "log", "paper"),
-    *("paragraph", "patterns", "pos", "sentence", "skip", "source", "text", "texts", "trees"),
-)
+    "all each exact float32 ids index json jsonl line log paper paragraph patterns pos sentence "
+    "skip source text texts trees"
+).split()
 """Words that are the value of the flag before them, where messages name one."""
 _SHOWN = {
     "--json": ".to_json()",
@@ -326,11 +311,9 @@ def to_python(text: str, hints: Mapping[str, str] | None = None) -> str:
             return match[0]
         flag, value = match["flag"], match["value"] or ""
         name = _SHORT.get(flag) or flag[2:].replace("-", "_")
-        hint = known.get(name, "")
+        hint, set_to = known.get(name, ""), "True"
         if name not in known and name.startswith("no_") and known.get(name[3:]) == "bool":
             name, hint, set_to = name[3:], "bool", "False"
-        else:
-            set_to = "True"
         rest = f"{match['gap'] or ''}{value}"
         if value and _is_value(value, hint):
             return f"{name}={_quote_value(value)}"
@@ -361,9 +344,8 @@ def to_python_call(line: str) -> str:
         words = shlex.split(re.sub(r"\s+# .*", "", line))[1:]
     except ValueError:
         return ""
-    shells = {_shell_words(*entry): name for name, entry in functions().items()} | {
-        "index": "index"
-    }
+    shells = {_shell_words(*entry): name for name, entry in functions().items()}
+    shells["index"] = "index"
     for length in (2, 1):
         if name := shells.get(" ".join(words[:length])):
             return _build_call(describe(name), words[length:]) if words[length:] else f"rote.{name}"
@@ -382,7 +364,7 @@ def _build_call(described: CommandFunction, words: Sequence[str]) -> str:
             fields_of.setdefault(flag, (name, hint))
     inputs: list[str] = []
     keywords: dict[str, list[str]] = {}
-    phrase, remaining = "", list(words)
+    phrase, remaining, writes = "", list(words), "write" in described.keywords
     while remaining:
         word = remaining.pop(0)
         if word in fields_of:
@@ -392,14 +374,9 @@ def _build_call(described: CommandFunction, words: Sequence[str]) -> str:
             else:
                 value = remaining.pop(0) if remaining else "..."
                 keywords.setdefault(name, []).append(_literal(value, hint))
-        elif (
-            word in ("-o", "--output")
-            and "write" in described.keywords
-            and remaining[0].endswith(LINES)
-        ):
-            keywords["write"] = [
-                _literal(remaining.pop(0), "")
-            ]  # records in lines, beside the result
+        elif word in ("-o", "--output") and writes and remaining[0].endswith(LINES):
+            # Records in lines, beside the result.
+            keywords["write"] = [_literal(remaining.pop(0), "")]
         elif word in _SHOWN and "Result" in described.returns:
             argument = _literal(remaining.pop(0), "") if "{}" in _SHOWN[word] else ""
             phrase = _SHOWN[word].format(argument) or phrase
@@ -418,14 +395,11 @@ def _positional_arguments(described: CommandFunction, words: Sequence[str]) -> l
     """Inputs as they are given in Python: in a list, strings are texts, and files are paths."""
     if any(parameter.kind is Parameter.VAR_POSITIONAL for parameter in described.inputs):
         return [_literal(word, "") for word in words]
-    count = len(described.inputs)
-    first, rest = list(words[: count - 1]), list(words[count - 1 :])
-    literals = [_literal(word, "") for word in first]
-    if len(rest) == 1:
-        literals += [_literal(rest[0], "")]
-    elif rest:
+    literals = [_literal(word, "") for word in words]
+    first = len(described.inputs) - 1
+    if len(rest := literals[first:]) > 1:
         form = "Path({})" if described.inputs[-1].annotation == "Input" else "{}"
-        literals.append(f"[{', '.join(form.format(_literal(word, '')) for word in rest)}]")
+        return [*literals[:first], f"[{', '.join(map(form.format, rest))}]"]
     return literals
 
 
