@@ -56,8 +56,12 @@ def get_recorded(name: str, file: Path) -> Annotator:
     kind, _, rest = name.partition(":")
     if name in os.environ.get(TRUSTED, "").split(","):
         return get(name)
-    known = kind in plugins.members(ROOM)
-    if not known or not getattr(plugins.load(ROOM, kind), "is_installed", _is_name)(rest):
+    is_known = kind in plugins.members(ROOM)
+    if is_known:
+        is_installed = getattr(plugins.load(ROOM, kind), "is_installed", None)
+        is_path = "/" in rest or "\\" in rest
+        is_known = is_installed(rest) if is_installed else not is_path
+    if not is_known:
         raise InputError(
             f"is '{name}', which is not installed, and a path in a file that may be somebody "
             "else's is not loaded",
@@ -66,10 +70,6 @@ def get_recorded(name: str, file: Path) -> Annotator:
             remedy=f"Install it; or, if you trust it, set {TRUSTED}={name}",
         )
     return get(name)
-
-
-def _is_name(rest: str) -> bool:
-    return "/" not in rest and "\\" not in rest
 
 
 # Texts of several languages, each read by the annotator of its own: `de=spacy:MODEL,fr=...`.

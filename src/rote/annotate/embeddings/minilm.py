@@ -29,7 +29,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,22 +89,13 @@ class MiniLM:
     """The embedder; `batch`, pieces that are embedded together, changes nothing but the speed."""
 
     batch: int = BATCH
-
-    @property
-    def name(self) -> str:
-        return "minilm"
+    name: ClassVar[str] = "minilm"
+    dimensions: ClassVar[int] = 384
+    english: ClassVar[bool] = True
 
     @property
     def signature(self) -> str:
         return f"minilm/{VERSION}/{_DIGEST[:8]}"
-
-    @property
-    def dimensions(self) -> int:
-        return 384
-
-    @property
-    def english(self) -> bool:
-        return True
 
     def check(self) -> None:
         check_installed(_PACKAGES, "semantic", _PURPOSE)
@@ -134,10 +125,8 @@ class MiniLM:
         ids = [encoding.ids for encoding in encoded]
 
         def some(block: range) -> Vectors:
-            block_ids = ids[block.start : block.stop]
-            return encode(
-                np.concatenate(block_ids), np.cumsum([len(pieces) for pieces in block_ids])
-            )
+            some_ids = ids[block.start : block.stop]
+            return encode(np.concatenate(some_ids), np.cumsum([len(each) for each in some_ids]))
 
         blocks = _blocks([len(pieces) for pieces in ids], self.batch)
         with (

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,21 +198,13 @@ def quantize(sums: Sums) -> NDArray[np.int8]:
 class Static:
     """The embedder: a text is the sum of its words."""
 
-    @property
-    def name(self) -> str:
-        return "static"
+    name: ClassVar[str] = "static"
+    dimensions: ClassVar[int] = DIMENSIONS
+    english: ClassVar[bool] = True
 
     @property
     def signature(self) -> str:
         return f"{table().signature}/{words.get().signature}"
-
-    @property
-    def dimensions(self) -> int:
-        return DIMENSIONS
-
-    @property
-    def english(self) -> bool:
-        return True
 
     def check(self) -> None:
         """Nothing is needed that could be missing."""
