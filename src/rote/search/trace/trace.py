@@ -37,10 +37,8 @@ from rote.index.index import Index
 from rote.search.trace.alignment import Numbers
 from rote.search.trace.evidence import Span, add_evidence
 from rote.search.trace.options import (
-    EXACT_LAYER,
     GAPPED,
     KINDS,
-    LEMMA,
     LEMMA_LAYER,
     MEANING,
     VERBATIM,
@@ -149,7 +147,7 @@ def trace(
     for line in problems.listed():
         reporter.say(line)
     with reporter.stage("looking up sources", None):
-        spans = add_evidence(index, listed_spans, layers_of(options), options)
+        spans = add_evidence(index, listed_spans, options.layer_of, options)
     return Trace(
         options=options,
         signature=index.recipe.signature,
@@ -181,13 +179,6 @@ def fit_options(index: Index, options: TraceOptions) -> tuple[TraceOptions, list
         )
     without = replace(wanted, kinds=(VERBATIM, GAPPED))
     return without, [f"no lemma matches: the index has no sorted layer '{LEMMA_LAYER}'; {how}"]
-
-
-def layers_of(options: TraceOptions) -> dict[str, str]:
-    """Which layer each kind matches in."""
-    layers = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: options.gap_layer}
-    layers[MEANING] = EXACT_LAYER
-    return {kind: layers[kind] for kind in options.kinds}
 
 
 def select_best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
@@ -280,7 +271,7 @@ def _trace_part(
         texts = [document.text for document in documents]
         matches += _find_meanings(index, texts, word, covered, estimate, options.chance)
     counts = Counter(match.text for match in matches)
-    layer_of = layers_of(options)
+    layer_of = options.layer_of
     spans = [
         _as_span(match, documents[match.text], word, layers[layer_of[match.kind]])
         for match in matches
