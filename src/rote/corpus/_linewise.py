@@ -190,6 +190,19 @@ def taken_shards(
         yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
 
 
+def blocks_between_blanks(
+    data: bytes, first_line: int
+) -> Iterator[tuple[int, list[tuple[int, bytes]]]]:
+    """Lines with their numbers in blocks that blank lines part, each with its first number."""
+    lines: list[tuple[int, bytes]] = []
+    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
+        if raw and not raw.isspace():
+            lines.append((number, raw))
+        elif lines:
+            yield lines[0][0], lines
+            lines = []
+
+
 def runs(sizes: Iterable[int]) -> Iterator[tuple[int, int, int]]:
     """First and last of each run of things that together have about the size of a shard."""
     start = size = number = 0

@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
-from rote.index.columns import intrinsics as bit_kernels
+from rote.index.columns.intrinsics import count_ones, load64_at, prefetch
 from rote.index.columns.packed_array import (
     NO_TABLE,
     OUT_OF_RANGE,
@@ -246,8 +245,6 @@ def encode_suffix_array(
     )
 
 
-load64_at: Any = intrinsics.load64_at
-ones: Any = bit_kernels.count_ones
 BLOCK = 32
 BLOCK_HEAD = 5
 """What a block has before its low bits, in units of four bytes."""
@@ -310,14 +307,14 @@ def select(word, k):  # type: ignore[no-untyped-def]
     sums = ((sums + (sums >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)) * _BYTES
     # The bytes up to which there are not more than k; sums are at most 64, so no byte borrows.
     remaining = np.uint64(k)
-    behind = np.uint64(ones((((remaining * _BYTES) | _TOPS) - sums) & _TOPS))
+    behind = np.uint64(count_ones((((remaining * _BYTES) | _TOPS) - sums) & _TOPS))
     at = (behind << np.uint64(3)) & np.uint64(56)
     remaining -= ((sums << np.uint64(8)) >> at) & np.uint64(255)
     # Within the byte by halves; without a branch, around which numba would count references.
-    below = np.uint64(ones((word >> at) & np.uint64(15)))
+    below = np.uint64(count_ones((word >> at) & np.uint64(15)))
     beyond = np.uint64(remaining >= below)
     remaining, at = remaining - beyond * below, at + beyond * np.uint64(4)
-    below = np.uint64(ones((word >> at) & np.uint64(3)))
+    below = np.uint64(count_ones((word >> at) & np.uint64(3)))
     beyond = np.uint64(remaining >= below)
     remaining, at = remaining - beyond * below, at + beyond * np.uint64(2)
     return np.int64(at + np.uint64(remaining >= ((word >> at) & _ONE)))
@@ -368,7 +365,7 @@ def sampled_position(csa, rank):  # type: ignore[no-untyped-def]
     begin = np.int64(load64_at(csa.begins + 4 * (rank >> 5)) & _LOW)
     word, k = load64_at(csa.blocks + 4 * begin + 12), np.uint64(rank & 31)
     if (word >> k) & _ONE:
-        sample = np.int64(word >> _HALF) + ones(word & ((_ONE << k) - _ONE))
+        sample = np.int64(word >> _HALF) + count_ones(word & ((_ONE << k) - _ONE))
         return _number(csa.samples, csa.sample_bits, sample) * SAMPLE_STEP
     return np.int64(-1)
 
@@ -412,7 +409,7 @@ def _read_position(data, bits, i):  # type: ignore[no-untyped-def]
     return position_of(csa, rank)
 
 
-@overload(intrinsics.prefetch)
+@overload(prefetch)
 def _prefetch_overload(array, index):  # type: ignore[no-untyped-def]
     if getattr(array, "instance_class", None) in (CompressedItems, CompressedPositions):
         return lambda array, index: None

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import prefetch
 from rote.index.columns.layer_column import Suffixes
 from rote.index.columns.packed_array import bits_for, pack
 from rote.index.grams import END, MAX_POSITIONS
@@ -270,9 +270,6 @@ def _sort_by_sais(
     return order, table
 
 
-prefetch: Any = (
-    intrinsics.prefetch
-)  # numba hides the first argument, which type checkers do not know
 # As many keys as stay in the second-level cache together with their copy.
 CACHED_KEYS = 1 << 15
 # Up to so many are sorted by insertion.

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns.compressed_suffix_array import item_at, position_at, skip, suffix_at
+from rote.index.columns.intrinsics import prefetch
 from rote.index.columns.packed_array import read
-from rote.index.counts.lookup import SEARCHES, Int64s, Lookup, prefetch, prefix_range
+from rote.index.counts.lookup import SEARCHES, Int64s, Lookup, prefix_range
 from rote.index.grams import ABSENT, Counts
 
 # What a search is after: where the text would stand, then the two edges of the longest match.

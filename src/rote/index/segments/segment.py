@@ -136,12 +136,6 @@ class SegmentRecord:
     def bytes(self) -> int:
         return sum(part.bytes for part in self.parts)
 
-    def to_json(self) -> dict[str, Any]:
-        names = PartRecord.__dataclass_fields__
-        parts = [{name: getattr(part, name) for name in names} for part in self.parts]
-        sizes = {"documents": self.documents, "tokens": self.tokens, "places": self.places}
-        return {**sizes, "parts": parts}
-
     @classmethod
     def from_json(cls, json_object: JsonObject) -> SegmentRecord:
         parts = tuple(map(PartRecord.from_json, json_object.objects("parts")))

@@ -21,15 +21,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from rote.core.kernels import njit
 from rote.core.progress import Reporter, Silent
 from rote.index.answers import Occurrence, occurrences_in
-from rote.index.columns import intrinsics
-from rote.index.columns.intrinsics import count_ones, trailing_zeros
+from rote.index.columns.intrinsics import count_ones, prefetch, trailing_zeros
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.counts.lookup import map_segments
 from rote.index.index import DEFAULT, Index
@@ -394,7 +392,6 @@ class FragmentCounts:
         return [LengthRow(length, *row) for length, row in enumerate(rows) if row[2]]
 
 
-prefetch: Any = intrinsics.prefetch
 _AHEAD = 32
 PADDING = 16
 """Bytes behind edges: what reads them reads up to so far beyond the last sentence."""

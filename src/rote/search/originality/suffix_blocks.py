@@ -16,15 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
-from rote.index.columns.intrinsics import trailing_zeros
+from rote.index.columns.intrinsics import load64, prefetch, trailing_zeros
 from rote.index.columns.layer_column import Suffixes
 from rote.index.columns.packed_array import PADDING, read
 from rote.index.counts.document_counts import DocumentTable, document_of, document_table
@@ -168,8 +166,6 @@ class SourcedSegment:
         return int(_longest_sentence(last, len(self.column.ids), ends))
 
 
-load64: Any = intrinsics.load64
-prefetch: Any = intrinsics.prefetch
 MIN_FRAGMENT = 2
 """Items of the shortest fragment."""
 _AHEAD = 32
