@@ -45,7 +45,7 @@ def test_chains_score_as_a_plain_loop_does(seed):
     documents = numbers // 15
     gains = rng.integers(-250, 400, len(numbers))
     best, before = gains.copy(), np.full(len(gains), -1, np.int64)
-    chains._link(starts, texts, numbers, documents, gains, best, before)
+    chains._link((starts, numbers, documents, gains), texts, best, before)
     expected = slow_best(starts, texts, numbers, documents, gains)
     assert best.tolist() == expected.tolist()
     candidates = Candidates(starts, numbers, documents, gains, gains)

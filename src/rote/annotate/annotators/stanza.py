@@ -17,7 +17,7 @@ from rote.annotate.annotators._columns import LAYERS, Assembly, Entry, check_lay
 from rote.annotate.trees import CONSTITUENTS
 from rote.core.distribution import install_command
 from rote.core.document import Annotation, Document
-from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.errors import InputError, OptionError, import_extra
 from rote.corpus import Origin
 from rote.corpus.brackets import parse_trees
 
@@ -87,11 +87,7 @@ def annotator(rest: str) -> StanzaAnnotator:
 
 
 def _package(language: str) -> Any:
-    try:
-        import stanza
-    except ImportError:
-        raise MissingExtra("stanza", "stanza", f"The annotator stanza:{language}") from None
-    return stanza
+    return import_extra("stanza", "stanza", "stanza", f"The annotator stanza:{language}")
 
 
 @cache

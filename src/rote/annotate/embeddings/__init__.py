@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,30 +95,12 @@ class Cached:
 
     embedder: Batched
 
-    @property
-    def name(self) -> str:
-        return self.embedder.name
-
-    @property
-    def signature(self) -> str:
-        return self.embedder.signature
-
-    @property
-    def dimensions(self) -> int:
-        return self.embedder.dimensions
-
-    @property
-    def english(self) -> bool:
-        return self.embedder.english
-
-    def check(self) -> None:
-        self.embedder.check()
-
-    def cut(self, texts: Sequence[str]) -> Flags:
-        return self.embedder.cut(texts)
+    def __getattr__(self, name: str) -> Any:
+        """Its name, signature and the like are those of the embedder."""
+        return getattr(self.embedder, name)
 
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
-        return collect(self, texts, reporter)
+        return collect(cast(Batched, self), texts, reporter)
 
     def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
         places: dict[bytes, list[int]] = {}
@@ -161,4 +143,5 @@ def get(name: str = DEFAULT, *, cache: bool = True) -> Embedder:
         raise UnknownName("embedder", kind, known)
     module = plugins.load(ROOM, kind)
     embedder = cast(Batched, module.embedder(rest))
-    return Cached(embedder) if cache and getattr(module, "CACHED", True) else embedder
+    cached = cast(Batched, Cached(embedder))
+    return cached if cache and getattr(module, "CACHED", True) else embedder

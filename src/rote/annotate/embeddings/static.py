@@ -173,10 +173,16 @@ def find_neighbours(word: str) -> dict[int, float]:
     return dict(zip(order.tolist(), cosines[order].tolist()))
 
 
+@njit(cache=True, nogil=True)
 def sum_spans(rows: Rows, ids: NDArray[Any], starts: Offsets, ends: Offsets) -> Sums:
     """The sum of the rows of each span `[start, end)` of items."""
-    sums = np.zeros((len(starts), rows.shape[1]), np.int64)
-    _sum_spans(rows, ids, starts, ends, sums)
+    width = rows.shape[1]
+    sums = np.zeros((len(starts), width), np.int64)
+    for span in range(len(starts)):
+        for place in range(starts[span], ends[span]):
+            row = ids[place]
+            for column in range(width):
+                sums[span, column] += rows[row, column]
     return sums
 
 
@@ -239,16 +245,6 @@ def _multiply(rows: NDArray[np.int8], row: NDArray[np.int32], products: NDArray[
         for column in range(rows.shape[1]):
             total += np.int32(rows[place, column]) * row[column]
         products[place] = total
-
-
-@njit(cache=True, nogil=True)
-def _sum_spans(rows: Rows, ids: NDArray[Any], starts: Offsets, ends: Offsets, sums: Sums) -> None:
-    width = rows.shape[1]
-    for span in range(len(starts)):
-        for place in range(starts[span], ends[span]):
-            row = ids[place]
-            for column in range(width):
-                sums[span, column] += rows[row, column]
 
 
 @njit(cache=True, nogil=True)

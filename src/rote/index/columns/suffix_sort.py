@@ -163,7 +163,8 @@ def sort_suffixes(
     if wrong >= 0:
         raise ValueError(f"place {wrong} holds {ids[wrong]}, entries are 0 to {entries - 1}")
     codes, lengths = build_alphabetic_code(counts)
-    steps = pack_steps(codes, lengths)
+    steps = codes | lengths.astype(np.uint64)  # codes with their lengths in the lowest bits
+    steps.flags.writeable = False
     items = len(ids) - int(counts[END])
     bits = table_bits_for(items, table)
     order, entry_of = _sort_by_radix(ids, steps, items, bits, threads) or _sort_by_sais(
@@ -281,13 +282,6 @@ DIGIT, _LARGE_DIGIT = 11, 8
 _WAITING = CACHED_KEYS // SMALL + (64 // _LARGE_DIGIT << _LARGE_DIGIT)
 _LENGTH = np.uint64(127)
 _CODE = ~_LENGTH
-
-
-def pack_steps(codes: Codes, lengths: Lengths) -> NDArray[np.uint64]:
-    """Codes with their lengths in the lowest bits."""
-    steps: NDArray[np.uint64] = codes | lengths.astype(np.uint64)
-    steps.flags.writeable = False
-    return steps
 
 
 @njit(inline="always")

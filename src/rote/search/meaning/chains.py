@@ -213,7 +213,8 @@ def link_candidates(candidates: Candidates, texts: Integers, least: int = 1) -> 
     """The best chains first; what leads to a sentence that has one already is left out."""
     numbers, gains = candidates.numbers, candidates.gains
     best, before = gains.copy(), np.full(len(gains), -1, np.int64)
-    _link(candidates.starts, texts, numbers, candidates.documents, gains, best, before)
+    columns = candidates.starts, numbers, candidates.documents, gains
+    _link(columns, texts, best, before)
     rows = np.repeat(np.arange(len(texts)), np.diff(candidates.starts))
     ends = np.flatnonzero(best >= max(1, least))
     chains: list[Chain] = []
@@ -239,18 +240,13 @@ def link_candidates(candidates: Candidates, texts: Integers, least: int = 1) -> 
 
 @njit(cache=True, nogil=True)
 def _link(
-    starts: Integers,
-    texts: Integers,
-    numbers: Integers,
-    documents: Integers,
-    gains: Integers,
-    best: Integers,
-    before: Integers,
+    candidates: tuple[Integers, ...], texts: Integers, best: Integers, before: Integers
 ) -> None:
     """The best chain that ends in each candidate, and the candidate before it (-1: none).
 
     Candidates of sentence s are `starts[s]` to `starts[s + 1]`, by number.
     """
+    starts, numbers, documents, gains = candidates
     for sentence in range(len(starts) - 1):
         for back in range(1, _SKIPPED + 2):
             earlier = sentence - back

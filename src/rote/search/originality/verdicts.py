@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rote.core.arrays import Floats
 from rote.core.kernels import njit
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of
 from rote.core.progress import several
 from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns.layer_column import LayerColumn
@@ -118,8 +118,7 @@ def find_citations(
     At most `limit` sources. A position where the words are parted by a sentence's end is none.
     """
     sizes = spans.ends - spans.starts
-    ends = np.cumsum(sizes)
-    items = np.repeat(spans.starts - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
+    items, ends = items_of(spans.starts, spans.ends)
     grams = Grams(text.ids[items], ends, text.vocabulary)
     citations: list[list[Occurrence]] = [[] for _ in range(len(spans))]
     met: list[set[int]] = [set() for _ in range(len(spans))]
@@ -292,8 +291,7 @@ def _count_runs(
     and the first `least` items of each run."""
 
     def count(starts: Int64s, sizes: Int64s) -> Int64s:
-        ends = np.cumsum(sizes)
-        items = np.repeat(starts - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
+        items, ends = items_of(starts, starts + sizes)
         return ground.index.counts(Grams(text.ids[items], ends, text.vocabulary), ground.layer)
 
     inside = np.zeros(len(text.ids) + 1, np.int64)
@@ -358,9 +356,7 @@ def _sample_sentences(ground: GroundTruth, rule: Rule) -> Iterator[tuple[Layer, 
         )
         if not len(begins):
             continue
-        sizes = segment.rests_at(begins).astype(np.int64)
-        ends = np.cumsum(sizes)
-        positions = np.repeat(begins - (ends - sizes), sizes) + np.arange(int(ends[-1]))
+        positions, ends = items_of(begins, begins + segment.rests_at(begins))
         columns = segment.segment.columns
         word, text = (
             _layer_at(columns[name], name, positions, ends) for name in ("word", ground.layer)
