@@ -72,7 +72,12 @@ def cut_blocks(
         if piece is None:
             break
         if waiting > MAX_UNIT:
-            raise _too_long(file, line, unit)
+            raise InputError(
+                f"a {unit} of more than {MAX_UNIT // 2**30} GiB",
+                file=file,
+                line=line,
+                remedy="Is this the right --input-format? Split it if so",
+            )
         # A very long line is looked at again only when twice as much of it is there.
         need = max(target, 2 * waiting) if waiting >= target else target
     if broken is not None:
@@ -98,15 +103,6 @@ def _cut_paragraphs(data: bytes, limit: int) -> int:
         end = before
     match = _BLANK_LINE.search(data)
     return match.end() if match else 0
-
-
-def _too_long(file: str, line: int, unit: str) -> InputError:
-    return InputError(
-        f"a {unit} of more than {MAX_UNIT // 2**30} GiB",
-        file=file,
-        line=line,
-        remedy="Is this the right --input-format? Split it if so",
-    )
 
 
 T = TypeVar("T")

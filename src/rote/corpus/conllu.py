@@ -96,10 +96,12 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             raise _input_error("the word is empty", number, origin, "FORM")
         here = len(sentence.form) + 1
         if "-" in identity:
-            last = _range(identity, here, number, origin)
+            start, _, end = identity.partition("-")
+            if start != str(here) or not end.isdecimal() or int(end) <= here:
+                raise _input_error(f"'{identity}' where {here} has to follow", number, origin, "ID")
             if inside:
                 raise _input_error(f"{identity} overlaps the token before it", number, origin, "ID")
-            inside = last - here + 1
+            inside = int(end) - here + 1
             tokens.append(_Token(form, _gap(columns[9]), number, inside))
             continue
         if identity != str(here):
@@ -131,13 +133,6 @@ def _input_error(problem: str, line: int, origin: Origin, column: str | None) ->
     elif column == "text":
         remedy = f"Without the line '# text' the text is made from the words; {SKIP}"
     return origin.error(problem, line, field=column, remedy=remedy)
-
-
-def _range(identity: str, here: int, number: int, origin: Origin) -> int:
-    start, _, end = identity.partition("-")
-    if start != str(here) or not end.isdecimal() or int(end) <= here:
-        raise _input_error(f"'{identity}' where {here} has to follow", number, origin, "ID")
-    return int(end)
 
 
 def _gap(misc: str) -> str:

@@ -137,10 +137,10 @@ class DistributedIndex(Index):
         self._engine = engine
 
     def counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
-        return self._sum("counts", self._grams(batch, layer), layer)
+        return self._sum(Index.counts, self._grams(batch, layer), layer)
 
     def document_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
-        return self._sum("document_counts", self._grams(batch, layer), layer)
+        return self._sum(Index.document_counts, self._grams(batch, layer), layer)
 
     def ngram_counts(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
         grams = self._grams(batch, layer)
@@ -178,10 +178,10 @@ class DistributedIndex(Index):
         counted = in_documents[order] if least == 1 else self.document_counts(grams, layer)
         return FrequentNgrams(grams, totals[order], counted)
 
-    def _sum(self, method: str, grams: Grams, layer: str) -> Counts:
+    def _sum(self, ask: Any, grams: Grams, layer: str) -> Counts:
         if not isinstance(grams.vocabulary, tuple):  # that of a segment, which is large
             grams = Grams.of([grams[i] for i in range(len(grams))])
-        return sum(self._each(_call_method, method, grams, layer), np.zeros(len(grams), np.int64))
+        return sum(self._each(ask, grams, layer), np.zeros(len(grams), np.int64))
 
     def _each(self, ask: Any, *question: Any) -> Iterator[Any]:
         work, numbers = self._work(ask, *question), range(len(self.segments))
@@ -196,11 +196,6 @@ def _ask_segment(state: Shared[Any], ask: Any, question: Shared[Any], number: in
     path, manifest = state.value
     segment = replace(manifest, segments=(manifest.segments[number],))
     return ask(open_state(path, segment), *question.value)
-
-
-def _call_method(index: Index, method: str, grams: Grams, layer: str) -> Counts:
-    counts: Counts = getattr(index, method)(grams, layer)
-    return counts
 
 
 def _frequent_in_segment(

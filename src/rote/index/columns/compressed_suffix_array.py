@@ -52,13 +52,33 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class CompressedStream:
-    """The items of a layer, as `Stream` has them."""
+class _CompressedColumn:
+    """Numbers that are read along the links."""
 
     csa: CompressedSuffixArray
     length: int
     arrays: tuple[NDArray[Any], ...]
     """The memory that it lies in."""
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: int) -> int:
+        if not 0 <= i < self.length:
+            raise IndexError(f"{i} of {self.length}")
+        return int(self.slice(i, i + 1)[0])
+
+    def slice(self, start: int, stop: int) -> Int64s:
+        raise NotImplementedError
+
+    def all(self) -> Int64s:
+        return self.slice(0, self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedStream(_CompressedColumn):
+    """The items of a layer, as `Stream` has them."""
+
     items: PackedArray
     samples: PackedArray
     ranks: PackedArray
@@ -74,14 +94,6 @@ class CompressedStream:
     @property
     def table(self) -> NDArray[np.int32]:
         return NO_TABLE
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: int) -> int:
-        if not 0 <= i < self.length:
-            raise IndexError(f"{i} of {self.length}")
-        return int(self.slice(i, i + 1)[0])
 
     def slice(self, start: int, stop: int) -> Int64s:
         start, stop = max(0, start), min(stop, self.length)
@@ -107,9 +119,6 @@ class CompressedStream:
         _read_runs(self.csa, np.ascontiguousarray(starts), length, out)
         return out
 
-    def all(self) -> Int64s:
-        return self.slice(0, self.length)
-
     def links(self, start: int, stop: int) -> Int64s:
         """The links of the ranks from start to stop."""
         out = np.empty(max(0, min(stop, self.length) - start), np.int64)
@@ -118,12 +127,8 @@ class CompressedStream:
 
 
 @dataclass(frozen=True, slots=True)
-class CompressedOrder:
+class CompressedOrder(_CompressedColumn):
     """The sorted positions of a layer, as a packed column of them."""
-
-    csa: CompressedSuffixArray
-    length: int
-    arrays: tuple[NDArray[Any], ...]
 
     @property
     def data(self) -> CompressedPositions:
@@ -132,14 +137,6 @@ class CompressedOrder:
     @property
     def bits(self) -> int:
         return self.csa.rank_bits
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: int) -> int:
-        if not 0 <= i < self.length:
-            raise IndexError(f"{i} of {self.length}")
-        return int(self.slice(i, i + 1)[0])
 
     def slice(self, start: int, stop: int) -> Int64s:
         return self.take(np.arange(max(0, start), min(stop, self.length), dtype=np.int64))
@@ -150,9 +147,6 @@ class CompressedOrder:
         out = np.empty(len(numbers), np.int64)
         _read_positions(self.csa, np.ascontiguousarray(numbers), out)
         return out
-
-    def all(self) -> Int64s:
-        return self.slice(0, self.length)
 
 
 def open_compressed(

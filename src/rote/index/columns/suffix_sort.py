@@ -38,8 +38,6 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns.intrinsics import prefetch
-from rote.index.columns.layer_column import Suffixes
-from rote.index.columns.packed_array import bits_for, pack
 from rote.index.grams import END, MAX_POSITIONS
 
 Codes: TypeAlias = NDArray[np.uint64]
@@ -172,12 +170,6 @@ def sort_suffixes(
     )
     order.flags.writeable = entry_of.flags.writeable = False
     return SortedSuffixes(order, codes, lengths, entry_of)
-
-
-def pack_suffixes(sorted_suffixes: SortedSuffixes, positions: int) -> Suffixes:
-    """Ready for queries; `positions` is the length of the stream."""
-    order = pack(sorted_suffixes.order, bits_for(max(1, positions - 1)))
-    return Suffixes(order, sorted_suffixes.lengths, pack(sorted_suffixes.table, order.bits))
 
 
 def table_bits_for(items: int, size: TableSize = "usual") -> int:

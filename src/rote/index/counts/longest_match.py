@@ -139,7 +139,8 @@ def _round_middle(low, high):  # type: ignore[no-untyped-def]
 def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[no-untyped-def]
     """Lengths, and ranges if there is room for them."""
     ranged = len(from_ranks) > 0
-    memory = new_match_cache()
+    # Three memories of entries (key, start, end), each a stretch of the text.
+    memory = np.full((3, 1 << _CACHE_BITS, 3), _NEVER, np.int64)
     heads = np.empty(SEARCHES, np.uint64)
     bits = np.empty(SEARCHES, np.int64)
     settled = np.empty(SEARCHES, np.int64)
@@ -263,12 +264,6 @@ LONG = 32
 _CACHE_BITS = 12
 _BY_DIAGONAL, _BY_POSITION, _BY_SHIFT = 0, 1, 2
 _NEVER = -(1 << 62)
-
-
-@njit(inline="always")
-def new_match_cache():  # type: ignore[no-untyped-def]
-    """Three memories of entries (key, start, end), each a stretch of the text."""
-    return np.full((3, 1 << _CACHE_BITS, 3), _NEVER, np.int64)
 
 
 @njit(inline="always")
