@@ -19,15 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.annotate._hashing import (
-    CAPITAL,
-    CLUSTER_256,
-    LOWER,
-    SHAPE,
-    Hashes,
-    pair,
-    place,
-)
+from rote.annotate._hashing import CAPITAL, CLUSTER_256, LOWER, SHAPE, Hashes, pair, place
 from rote.annotate._network import CEILING, NEVER, Fitted, fitted, network, split_subbatches
 from rote.annotate._tagger import case, entry
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder

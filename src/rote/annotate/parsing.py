@@ -18,27 +18,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate._network import CEILING, LANES, sentence_span, split_lanes
-from rote.annotate._vectors import chooser, fetch, padded, row_adder, sum_adder
-from rote.core.kernels import lean, part
-from rote.core.layer import Ids, Layer
-
-if TYPE_CHECKING:
-    from rote.annotate._network import Fitted
-
-
-from rote.annotate._hashing import (
-    CLUSTER_256,
-    LOWER,
-    pair,
-    place,
+from rote.annotate._hashing import CLUSTER_256, LOWER, pair, place
+from rote.annotate._network import (
+    CEILING,
+    LANES,
+    MAX_TOKENS,
+    NEVER,
+    Fitted,
+    Subbatch,
+    aligned,
+    fitted,
+    network,
+    sentence_span,
+    split_lanes,
+    split_subbatches,
 )
-from rote.core.kernels import njit
+from rote.annotate._vectors import chooser, fetch, padded, row_adder, sum_adder
+from rote.annotate._weights import load
+from rote.core.kernels import lean, njit, part
+from rote.core.layer import Ids, Layer
 
 VERSION = "1"
 SIGNATURE = f"rote-en-dep/{VERSION}"
@@ -72,9 +75,6 @@ def parse_with(
     parser: Parser, word: Layer, pos: Layer, upos: Layer, *, size: int | None = None
 ) -> tuple[Ids, Ids]:
     """Relations (numbers in `parser.relations`) and heads, in pieces of about `size` words."""
-
-    from rote.annotate._network import MAX_TOKENS, Subbatch, split_subbatches
-
     # Penn tag and UPOS as one number from 1; 0 where the model knows neither.
     penn = {tag: number for number, tag in enumerate(parser.about["penn"])}
     universal = {tag: number for number, tag in enumerate(parser.about["universal"])}
@@ -101,8 +101,6 @@ def parse_with(
 
 def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
     """The parser that a weight file holds."""
-    from rote.annotate._network import NEVER, aligned, fitted, network
-
     net = fitted(network(arrays), HIDDEN, LABELS, TOGETHER)
     rows, _, _, output_bias, templates, bits = net.weights
     penn, universal = about["penn"], tuple(about["universal"])
@@ -121,8 +119,6 @@ def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
 @cache
 def weights() -> Parser:
     """The shipped parser."""
-    from rote.annotate._weights import load
-
     return make(*load("parser"))
 
 

@@ -10,28 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Ids, Layer
-
-if TYPE_CHECKING:
-    from rote.annotate._network import Fitted
-
-
-from rote.annotate._hashing import (
-    LOWER,
-    Hashes,
-    pair,
-    place,
-)
-from rote.annotate._network import CEILING
+from rote.annotate import _tagger
+from rote.annotate._hashing import LOWER, Hashes, pair, place
+from rote.annotate._network import CEILING, Fitted, Subbatch, fitted, network, split_subbatches
 from rote.annotate._tagger import entry
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
+from rote.annotate._weights import load
 from rote.core.kernels import lean, part
-from rote.core.layer import Offsets
+from rote.core.layer import Ids, Layer, Offsets
 
 VERSION = "1"
 SIGNATURE = f"rote-en/{VERSION}"
@@ -51,9 +42,6 @@ def penn(word: Layer) -> Layer:
 
 def _read_batch(word: Layer, upos: Ids | None) -> Layer:
     """The Penn tags; UPOS go to `upos`, if they are wanted."""
-    from rote.annotate import _tagger
-    from rote.annotate._network import Subbatch, split_subbatches
-
     tagger = _weights()
     pos = np.empty(len(word.ids), np.int32)
     used = [(tagger.left, _tagger.ROLES), (tagger.right, _tagger.ROLES)]
@@ -87,10 +75,6 @@ class _Tagger:
 
 @cache
 def _weights() -> _Tagger:
-    from rote.annotate import _tagger
-    from rote.annotate._network import fitted, network
-    from rote.annotate._weights import load
-
     arrays, about = load("tagger")
     tags, universal = tuple(about["tags"]), tuple(about["universal"])
     left, right = (

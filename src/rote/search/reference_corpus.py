@@ -31,7 +31,6 @@ from rote.index.grams import END
 from rote.search.part_matcher import SAMPLE, MatchOptions, PartMatcher, holds_run
 
 if TYPE_CHECKING:
-    from rote.core.layer import Layer
     from rote.index.columns.layer_column import LayerColumn
     from rote.index.folders.manifest import Manifest
     from rote.index.index import Index

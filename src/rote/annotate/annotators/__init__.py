@@ -18,7 +18,7 @@ from typing import cast
 import numpy as np
 
 from rote.annotate.annotators._columns import Entry, check_layers
-from rote.annotate.language_check import languages
+from rote.annotate.language_check import by_language, languages
 from rote.annotate.trees import DEPENDENCIES
 from rote.core import plugins
 from rote.core.document import Annotation, Annotator, Document
@@ -39,8 +39,6 @@ def entries() -> list[Entry]:
 
 def get(name: str = DEFAULT) -> Annotator:
     """The annotator of this name; what stands behind a colon is handed on to it."""
-    from rote.annotate.language_check import by_language
-
     if len(names := by_language(name, DEFAULT)) > 1:
         return ByLanguage(tuple(names.items()))
     kind, _, rest = name.partition(":")
@@ -100,12 +98,10 @@ class ByLanguage:
         return None
 
     def parts(self) -> list[tuple[str, Annotator]]:
-
         return [(code, get(name)) for code, name in self.names]
 
     def of(self, code: str) -> Annotator:
         """Who reads texts of this language."""
-
         names = dict(self.names)
         return get(names.get(code, names[""]))
 

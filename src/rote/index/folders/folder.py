@@ -75,7 +75,7 @@ from rote.index.segments.part import (
     open_part,
     sync_folder,
 )
-from rote.index.segments.segment import Segment, open_segment
+from rote.index.segments.segment import Segment, open_segment, validate_segment
 
 
 def open_folder(
@@ -112,8 +112,6 @@ def open_segments(
     path: Path, manifest: Manifest, reporter: Reporter, *, everything: bool = False
 ) -> tuple[Segment, ...]:
     """All segments, checked where that is needed, or `everything`."""
-    from rote.index.segments.segment import validate_segment
-
     new = check_unseen(path, manifest.parts(path), reporter)
     segments = []
     for listed in manifest.segments:

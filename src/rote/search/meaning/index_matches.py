@@ -211,11 +211,7 @@ class MeaningMatch:
 
 
 def find_meanings(
-    source: IndexSentences,
-    texts: Sequence[str],
-    word: Layer,
-    estimate: Chance,
-    most: float,
+    source: IndexSentences, texts: Sequence[str], word: Layer, estimate: Chance, most: float
 ) -> list[MeaningMatch]:
     """The matches that chance does at most that often, by text and place."""
     if word.sentence_ends is None:

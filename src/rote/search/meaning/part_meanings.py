@@ -371,11 +371,7 @@ class MeaningMatcher:
 
     @classmethod
     def build(
-        cls,
-        parts: Sequence[str],
-        judged: NDArray[np.bool_],
-        sample: Sequence[str],
-        most: float,
+        cls, parts: Sequence[str], judged: NDArray[np.bool_], sample: Sequence[str], most: float
     ) -> MeaningMatcher:
         """`judged`: the parts that are looked for. `sample`: texts that tell what chance does."""
         looked_for = [part if is_judged else "" for part, is_judged in zip(parts, judged)]

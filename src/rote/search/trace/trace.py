@@ -36,14 +36,7 @@ from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.search.trace.alignment import Numbers
 from rote.search.trace.evidence import Span, add_evidence
-from rote.search.trace.options import (
-    GAPPED,
-    KINDS,
-    LEMMA_LAYER,
-    MEANING,
-    VERBATIM,
-    TraceOptions,
-)
+from rote.search.trace.options import GAPPED, KINDS, LEMMA_LAYER, MEANING, VERBATIM, TraceOptions
 from rote.search.trace.spans import Copy, Match, find_matches, maximal_spans
 
 if TYPE_CHECKING:
