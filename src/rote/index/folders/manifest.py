@@ -371,14 +371,10 @@ def join_provenances(origins: Sequence[Provenance], key: str) -> Provenance:
 def write_provenance(target: Target, origin: Provenance) -> PartRecord:
     """Write the part; the last one of a segment."""
     part = target.part(PROVENANCE, PROVENANCE, DOCUMENTS)
-    columns: dict[str, tuple[str, NDArray[Any]]] = {
-        "key": ("uint8", _hex_bytes(origin.key)),
-        "contents": ("uint8", _hex_bytes("".join(origin.contents))),
-        "size": ("int64", np.array([origin.words, origin.places], np.int64)),
-        "digests": ("uint8", origin.digests.reshape(-1)),
-    }
-    for name, (kind, values) in columns.items():
-        part.column(name, kind)(values)
+    part.column("key", "uint8")(_hex_bytes(origin.key))
+    part.column("contents", "uint8")(_hex_bytes("".join(origin.contents)))
+    part.column("size", "int64")(np.array([origin.words, origin.places], np.int64))
+    part.column("digests", "uint8")(origin.digests.reshape(-1))
     return part.seal()
 
 
