@@ -39,10 +39,10 @@ from rote.annotate import annotators
 from rote.core.layer import Layer
 from rote.corpus import open_corpus
 from rote.index.columns import packed_array
-from rote.index.columns.layer_column import LayerColumn, Vocabulary
+from rote.index.columns.layer_column import LayerColumn, Suffixes, Vocabulary
 from rote.index.columns.packed_array import bits_for, pack, packed_size
 from rote.index.columns.sais import sais
-from rote.index.columns.suffix_sort import pack_suffixes, sort_suffixes
+from rote.index.columns.suffix_sort import sort_suffixes
 from rote.index.counts.frequent_ngrams import find_frequent
 from rote.index.counts.longest_match import longest_matches
 from rote.index.counts.lookup import Lookup
@@ -147,7 +147,9 @@ def larger(ids: Stream, entries: int, times: int) -> Stream:
 
 
 def column_of(corpus: Corpus) -> LayerColumn:
-    suffixes = pack_suffixes(sort_suffixes(corpus.ids, corpus.entries), len(corpus.ids))
+    made = sort_suffixes(corpus.ids, corpus.entries)
+    order = pack(made.order, bits_for(len(corpus.ids) - 1))
+    suffixes = Suffixes(order, made.lengths, pack(made.table, order.bits))
     return LayerColumn(
         corpus.name,
         packed_array.ItemStream(pack(corpus.ids, bits_for(corpus.entries - 1))),

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 from clean import datatrove_finds
+from sentence_table import SentenceTable
 
 from rote.annotate import embeddings, sentences, words
 from rote.core.document import Document
@@ -44,7 +45,6 @@ from rote.index.segments.meanings import MeaningQuery, encode, find_nearest
 from rote.search import part_matcher
 from rote.search.meaning.chains import (
     Chain,
-    SentenceTable,
     TextSentences,
     find_chains,
     select_sentences,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent))
 
 import evaluate
+import features
 import sequence
 import tagger
 import teachers
@@ -50,13 +51,13 @@ def bilou(labels: list[str], ends: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def kind() -> sequence.Kind:
     """The entity finder's features."""
-    templates = entities.templates()
+    templates = features.entities()
     return sequence.Kind(
         entities.token_rows,
         entities.TOKEN_ROWS,
         entities.OFFSETS,
         templates,
-        teachers.word_like(templates, entities.WORD_LIKE, entities.TOKEN_ROWS),
+        teachers.word_like(templates, features.ENTITY_NAMES, entities.TOKEN_ROWS),
     )
 
 

@@ -24,6 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import features
 import parser_data
 import parser_evaluate
 import parser_loops
@@ -35,7 +36,6 @@ from parser_loops import Options
 
 from rote.annotate import _hashing, parsing
 from rote.annotate._weights import write
-from rote.annotate.parsing import templates
 
 WEIGHTS = Path(__file__).parents[1] / "src/rote/annotate/weights"
 BITS, HIDDEN, STEPS = 18, 128, 21
@@ -74,15 +74,15 @@ def fit(data: Path, scratch: Path, raw: Path | None, trees: Path | None) -> None
     if raw and trees:
         silver = parser_raw.taught(raw, trees, RAW_WORDS, grammar, known)
         print(f"{len(silver.ids):,} words of raw text, {time.time() - begun:.0f} s", flush=True)
-        parser_loops.train(weights, templates(), grammar, silver, RAW)
+        parser_loops.train(weights, features.parser(), grammar, silver, RAW)
         print(f"raw text read, {time.time() - begun:.0f} s", flush=True)
     # Squared gradients are kept from the raw text: what is well known moves less.
     ends = []
     for seed in SEEDS:
         ends.append(copy.deepcopy(weights))
-        parser_loops.train(ends[-1], templates(), grammar, gold, replace(EWT, seed=seed))
+        parser_loops.train(ends[-1], features.parser(), grammar, gold, replace(EWT, seed=seed))
         print(f"EWT read, {time.time() - begun:.0f} s", flush=True)
-    arrays = quantize(mean(ends), templates(), steps=STEPS) | {"named": grammar.named}
+    arrays = quantize(mean(ends), features.parser(), steps=STEPS) | {"named": grammar.named}
     about = {
         "name": "parser",
         "version": parsing.VERSION,

@@ -8,25 +8,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from features import PARSER_NAMES, word_rows
 from network import Parameters, backward, forward, seed_kernel
 from numba import njit
 from numpy.typing import NDArray
 from parser_oracle import prices
 
 from rote.annotate._hashing import KEY, LOWER
-from rote.annotate._network import word_rows
 from rote.annotate.parsing import (
     JOINED,
     SHIFT,
     STATE,
     TAG_ROLES,
     VIEW,
-    WORD_JOINED,
     attach,
     begin,
-    joined_rows,
+    front_rows,
     look,
+    mixed_rows,
     positions,
+    stack_rows,
     tag_rows,
 )
 
@@ -92,7 +93,7 @@ def train(
     features = _features(weights, templates, grammar, trees)
     word_like = np.isin(templates[:, 1], (LOWER, KEY))
     joined_like = np.zeros(JOINED, bool)
-    joined_like[list(WORD_JOINED)] = True
+    joined_like[list(PARSER_NAMES)] = True
     steps = options.epochs * len(trees.ids) * 2
     done = 0
     for epoch in range(options.epochs):
@@ -137,6 +138,14 @@ def best_of(scores, first, last):  # type: ignore[no-untyped-def]
         if scores[action] > scores[best]:
             best = action
     return best
+
+
+@njit
+def joined_rows(view, between, state, sets, at, base, bits, out):  # type: ignore[no-untyped-def]
+    """Rows of the features that join places, tags, labels and distances."""
+    front_rows(view, at, base, bits, out)
+    stack_rows(view, between, state, sets, at, base, bits, out)
+    mixed_rows(view, between, state, sets, at, base, bits, out)
 
 
 @njit(cache=True, nogil=True)

@@ -11,12 +11,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from features import word_rows
 from network import Parameters, backward, forward, seed_kernel
 from numba import njit
 from numpy.typing import NDArray
 
 from rote.annotate._hashing import Lexicon, describe
-from rote.annotate._network import word_rows
 from rote.annotate._tagger import case, entry
 from rote.core.layer import Layer
 

@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import corpus
 import evaluate
+import features
 import sequence
 import teachers
 import treebank
@@ -154,7 +155,7 @@ def upos(trainer: Trainer, tags: Ids) -> tuple[dict[str, NDArray[np.generic]], t
         counts = Counter(gold[trainer.gold == number].tolist()).most_common(2)
         if len(counts) == 1 or counts[1][1] * 500 < counts[0][1]:
             fixed[number] = counts[0][0]
-    templates = tagging.templates()
+    templates = features.upos()
     kind = sequence.Kind(
         tagging.token_rows,
         tagging.TOKEN_ROWS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import features
 import numpy as np
 import sequence
 from network import parameters
@@ -44,7 +45,7 @@ TEACHERS = (
 
 def kind(codes: bool = True) -> sequence.Kind:
     """The tagger's features, with the lexicon's codes or without."""
-    templates = _tagger.templates()
+    templates = features.tagger()
     if not codes:
         templates = np.ascontiguousarray(templates[templates[:, 1] < _hashing.CODES])
     return sequence.Kind(
@@ -52,7 +53,7 @@ def kind(codes: bool = True) -> sequence.Kind:
         _tagger.TOKEN_ROWS,
         _tagger.OFFSETS,
         templates,
-        word_like(templates, _tagger.WORD_LIKE, _tagger.TOKEN_ROWS),
+        word_like(templates, features.TAGGER_NAMES, _tagger.TOKEN_ROWS),
     )
 
 

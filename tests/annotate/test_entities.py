@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from rote.annotate import entities, sentences, tagging
+from rote.annotate._weights import load
 from rote.annotate.entities import CALENDAR, CLOCK, DECADE, MONTH, PLAIN, YEAR, word_class
 from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate
@@ -44,7 +45,7 @@ def allowed(before: str, label: str, last: bool) -> bool:
 
 def slow_names(rows: list[list[int]], tags: list[int]) -> list[str]:
     """Names of one sentence in BIO."""
-    net = entities._weights().net.net
+    net = entities._weights()[0].net
     label_1 = label_2 = 0
     before, found = "O", []
     for i in range(len(rows)):
@@ -178,6 +179,6 @@ def test_other_tag_sets_are_refused() -> None:
 
 
 def test_the_model_says_what_it_is() -> None:
-    model = entities.model()
-    assert model.signature == entities.SIGNATURE
-    assert model.accuracy["entity F"] > 60
+    _, model = load("entities")
+    assert model["signature"] == entities.SIGNATURE
+    assert model["accuracy"]["entity F"] > 60

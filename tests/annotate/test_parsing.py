@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.annotate import _network, parsing, sentences, tagging
+from rote.annotate._weights import load
 from rote.annotate.words import get
 from rote.core.layer import Layer, number
 from rote.run import side_by_side, with_threads
@@ -136,14 +137,13 @@ def small_parser(seed: int, shift: int = 0) -> parsing.Parser:
     """Random weights, so that moves of every kind are made; `shift` favours one of them."""
     generator = np.random.default_rng(seed)
     relations = ("det", "nsubj", "obj", "root")
-    templates = parsing.templates()
     actions = 1 + 3 + 3
     arrays = {
         "rows": generator.integers(-9, 10, (1 << 9, 16)).astype(np.int8),
         "bias": generator.integers(0, 20, 16).astype(np.int16),
         "output": generator.integers(-99, 99, (actions, 16)).astype(np.int16),
         "output_bias": generator.integers(-99, 99, actions).astype(np.int32),
-        "templates": templates,
+        "templates": parsing.weights().net.net.templates,
         "named": np.array([0, 1, 2, 3, 1, 2, 3], np.int32),
     }
     arrays["output_bias"][0] += shift
@@ -305,7 +305,7 @@ def test_plain_sentences(text: str, heads: str, relations: str) -> None:
 
 
 def test_model_is_described() -> None:
-    model = parsing.model()
-    assert model.signature == parsing.SIGNATURE
-    assert "EWT" in model.licence
-    assert model.accuracy["LAS"] >= 80
+    _, model = load("parser")
+    assert model["signature"] == parsing.SIGNATURE
+    assert "EWT" in model["licence"]
+    assert model["accuracy"]["LAS"] >= 80

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rote.annotate import _hashing, _network, _tagger, sentences, tagging
 from rote.annotate._network import Subbatch, split_subbatches
+from rote.annotate._weights import load
 from rote.annotate.words import get
 from rote.core.layer import Layer, concatenate, number
 from rote.run import with_threads
@@ -235,10 +236,10 @@ def test_auxiliaries_and_verbs_are_told_apart() -> None:
 
 
 def test_the_model_says_what_it_is() -> None:
-    model = tagging.model()
-    assert model.signature == tagging.SIGNATURE
-    assert "CC BY-SA" in model.licence
-    assert model.accuracy["xpos"] > 94
+    _, model = load("tagger")
+    assert model["signature"] == tagging.SIGNATURE
+    assert "CC BY-SA" in model["licence"]
+    assert model["accuracy"]["xpos"] > 94
     assert len(tagging._weights().tags) == 49
     assert len(tagging._weights().universal) == 17
 

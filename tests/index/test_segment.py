@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 
 from rote.core.document import Annotation, Document
 from rote.core.errors import InputError, OptionError
-from rote.core.json_reader import JsonObject
+from rote.core.json_reader import JsonObject, as_json
 from rote.corpus import Batch
 from rote.index.segments import positions
 from rote.index.segments.part import FolderTarget, MemoryTarget, check_part
@@ -57,7 +58,7 @@ def test_on_disk_and_in_memory_are_the_same(corpus: list[list[Described]]) -> No
         assert sorted(place.name for place in path.iterdir()) == sorted(
             part.folder for part in record.parts
         )
-        assert SegmentRecord.from_json(JsonObject.of(record.to_json(), "m")) == record
+        assert SegmentRecord.from_json(JsonObject.of(as_json(asdict(record)), "m")) == record
         assert (record.documents, record.tokens) == (len(segment.documents), segment.tokens)
         for part in record.parts:
             assert check_part(path / part.folder, part.checksum) == []

@@ -7,15 +7,22 @@ import pytest
 from hypothesis import given
 
 from rote.index.columns import suffix_sort
+from rote.index.columns.layer_column import Suffixes
+from rote.index.columns.packed_array import bits_for, pack
 from rote.index.columns.suffix_sort import (
     SortedSuffixes,
     build_alphabetic_code,
-    pack_suffixes,
     sort_suffixes,
     table_bits_for,
 )
 from tests.examples import drawn, some
 from tests.index import twins
+
+
+def pack_suffixes(sorted_suffixes: SortedSuffixes, positions: int) -> Suffixes:
+    """Ready for queries, as `write_column` keeps them; `positions`: the length of the stream."""
+    order = pack(sorted_suffixes.order, bits_for(max(1, positions - 1)))
+    return Suffixes(order, sorted_suffixes.lengths, pack(sorted_suffixes.table, order.bits))
 
 
 @drawn

@@ -1,5 +1,9 @@
 """Matches of meaning: chains against plain loops, probabilities, and trace by a made embedder."""
 
+import importlib
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -7,12 +11,19 @@ from rote.search.meaning import chains
 from rote.search.meaning.chains import (
     BASE,
     Candidates,
-    SentenceTable,
     TextSentences,
     find_chains,
     link_candidates,
 )
 from rote.search.meaning.chance import Chance, ScoreTail, estimate_chance
+
+
+def table_of(words, documents, vectors):
+    """The source of `benchmarks/`, which is no package."""
+    folder = str(Path(__file__).parents[2] / "benchmarks")
+    if folder not in sys.path:
+        sys.path.append(folder)
+    return importlib.import_module("sentence_table").SentenceTable(words, documents, vectors)
 
 
 def slow_best(starts, texts, numbers, documents, gains):
@@ -45,7 +56,7 @@ def test_chains_score_as_a_plain_loop_does(seed):
     documents = numbers // 15
     gains = rng.integers(-250, 400, len(numbers))
     best, before = gains.copy(), np.full(len(gains), -1, np.int64)
-    chains._link(starts, texts, numbers, documents, gains, best, before)
+    chains._link((starts, numbers, documents, gains), texts, best, before)
     expected = slow_best(starts, texts, numbers, documents, gains)
     assert best.tolist() == expected.tolist()
     candidates = Candidates(starts, numbers, documents, gains, gains)
@@ -79,7 +90,7 @@ def _unit(vectors):
 def test_a_passage_is_one_chain_and_leads_to_its_place():
     rng = np.random.default_rng(1)
     corpus = unit_rows(rng, 300)
-    table = SentenceTable([frozenset()] * 300, np.arange(300) // 30, corpus)
+    table = table_of([frozenset()] * 300, np.arange(300) // 30, corpus)
     text = np.concatenate([unit_rows(rng, 3), near(rng, corpus[100:105], 0.6), unit_rows(rng, 2)])
     found = find_chains(sentences_of(text), table)
     best = max(found, key=lambda chain: chain.score)
@@ -91,7 +102,7 @@ def test_a_passage_is_one_chain_and_leads_to_its_place():
 def test_a_chain_does_not_cross_documents_or_texts():
     rng = np.random.default_rng(2)
     corpus = unit_rows(rng, 60)
-    table = SentenceTable([frozenset()] * 60, np.arange(60) // 30, corpus)
+    table = table_of([frozenset()] * 60, np.arange(60) // 30, corpus)
     across = find_chains(sentences_of(near(rng, corpus[28:32], 0.3)), table)
     assert [chain.numbers for chain in across] == [(28, 29), (30, 31)]
     two = find_chains(sentences_of(near(rng, corpus[5:9], 0.3), texts=[0, 0, 1, 1]), table)
@@ -101,7 +112,7 @@ def test_a_chain_does_not_cross_documents_or_texts():
 def test_rare_words_in_common_add_to_the_score():
     vectors = np.array([[1, 0], [1, 0], [0.6, 0.8]], np.float32)
     words = [frozenset({"the", "dragon"}), frozenset({"the", "king"}), frozenset({"the"})]
-    table = SentenceTable(words, np.arange(3), vectors)
+    table = table_of(words, np.arange(3), vectors)
     query = sentences_of(np.array([[1, 0]], np.float32), [frozenset({"dragon", "the"})])
     chain = find_chains(query, table)[0]
     assert chain.numbers == (0,)
@@ -112,7 +123,7 @@ def test_rare_words_in_common_add_to_the_score():
 def test_probabilities_hold_on_text_that_has_nothing_to_do_with_the_corpus():
     rng = np.random.default_rng(3)
     corpus = unit_rows(rng, 3000, 12)
-    table = SentenceTable([frozenset()] * 3000, np.arange(3000) // 20, corpus)
+    table = table_of([frozenset()] * 3000, np.arange(3000) // 20, corpus)
     held = sentences_of(unit_rows(rng, 1600, 12), texts=np.arange(1600) // 8)
     chance = estimate_chance(held, table, None)
     others = sentences_of(unit_rows(rng, 2000, 12), texts=np.arange(2000))

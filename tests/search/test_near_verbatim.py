@@ -31,7 +31,7 @@ def test_spans_are_those_of_a_plain_loop(seed: int) -> None:
     cosines = np.where(rng.random((own, others)) < 0.3, 1000, rng.integers(0, 900, (own, others)))
     bounds = np.concatenate(([-1], np.cumsum(rng.integers(1, 4, own + 1))))
     lengths, places, similar = (np.zeros(int(bounds[-1]), np.int64) for _ in range(3))
-    _match_spans(cosines, bounds, 700, 5, lengths, places, similar)
+    _match_spans(cosines, bounds, 700, 5, (lengths, places, similar))
     starts = bounds[:own] + 1
     assert lengths[starts].tolist() == twin(cosines, bounds, 700)
     assert set(places[lengths > 0].tolist()) <= {5}

@@ -80,11 +80,19 @@ def test_near_pieces_are_those_of_a_plain_loop(seed):
     }
     out = [np.full((len(windows), count), -1), *np.zeros((2, len(windows), count), np.int64)]
     part_meanings._near_pieces(
-        *(products, 0.2, unit),
-        *(np.array([window[side] for window in windows]) for side in (0, 1)),
-        *(lengths, own["ids"], own["known"], own["weights"], first, last),
-        *(np.cumsum([0, *map(len, words)]), np.concatenate(words)),
-        *(pieces["weights"], pieces["totals"], *out),
+        products,
+        0.2,
+        unit,
+        (
+            *(np.array([window[side] for window in windows]) for side in (0, 1)),
+            *(lengths, first, last),
+        ),
+        (own["ids"], own["known"], own["weights"]),
+        (
+            *(np.cumsum([0, *map(len, words)]), np.concatenate(words)),
+            *(pieces["weights"], pieces["totals"]),
+        ),
+        tuple(out),
     )
     expected = slow_near(products, 0.2, unit, windows, lengths, own, pieces)
     for row, scores in enumerate(expected):
@@ -107,7 +115,7 @@ def test_what_is_covered_is_that_of_a_plain_loop(seed):
     )
     covered, square = np.zeros((8, 2), np.int64), 5000
     own = own_rows, own_items, own_weights, own_first, own_last
-    part_meanings._cover(*own, rows, items, weights, first, last, square, covered)
+    part_meanings._cover(own, (rows, items, weights, first, last), square, covered)
 
     def near(item, other):
         product = int(own_rows[item].astype(int) @ rows[other].astype(int))

@@ -203,20 +203,9 @@ def describe(vocabulary: tuple[str, ...] | list[str], known: Lexicon | None = No
     width = known.classes.shape[1]
     table = np.zeros((len(letters), LETTER_COLUMNS + width), np.uint64)
     table[:, :LETTER_COLUMNS] = letters
-    _look_up(letters[: len(vocabulary), KEY], known.keys, known.classes, table)
+    wanted = letters[: len(vocabulary), KEY]
+    places = np.searchsorted(known.keys, wanted)
+    listed = np.flatnonzero(places < len(known.keys))
+    listed = listed[known.keys[places[listed]] == wanted[listed]]
+    table[listed, LETTER_COLUMNS:] = known.classes[places[listed]]
     return table
-
-
-@njit(cache=True, nogil=True)
-def _look_up(wanted, keys, classes, table):  # type: ignore[no-untyped-def]
-    for entry in range(len(wanted)):
-        place, behind = 0, len(keys)
-        while place < behind:
-            middle = (place + behind) // 2
-            if keys[middle] < wanted[entry]:
-                place = middle + 1
-            else:
-                behind = middle
-        if place < len(keys) and keys[place] == wanted[entry]:
-            for column in range(classes.shape[1]):
-                table[entry, LETTER_COLUMNS + column] = classes[place, column]

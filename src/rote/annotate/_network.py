@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rote.annotate._hashing import Hashes, describe, pair, place
 from rote.annotate._vectors import add_row, fetch, padded
 from rote.core.arrays import Arrays
-from rote.core.kernels import lean, njit, part
+from rote.core.kernels import lean, part
 from rote.core.layer import Ids, Layer, Offsets
 from rote.run import side_by_side, threads
 
@@ -107,16 +107,6 @@ def aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     first = -room.ctypes.data % _LINE
     array: NDArray[Any] = room[first : first + size].view(kind).reshape(shape)
     return array
-
-
-@njit(cache=True, nogil=True)
-def word_rows(table, templates, bits):  # type: ignore[no-untyped-def]
-    """Where each template of each vocabulary entry stands in the table: (entries, templates)."""
-    out = np.empty((len(table), len(templates)), np.int32)
-    for entry in range(len(table)):
-        for number in range(len(templates)):
-            out[entry, number] = word_row(table, entry, templates, number, bits)
-    return out
 
 
 @part
@@ -213,16 +203,10 @@ def split_subbatches(word: Layer, size: int = MAX_TOKENS) -> Iterator[Subbatch]:
     while done < len(ends):
         upto = max(done + 1, int(np.searchsorted(ends, first + size, side="right")))
         last = int(ends[upto - 1])
-        ids, used = _renumber_words(word.ids[first:last], len(word.vocabulary))
-        table = describe([word.vocabulary[entry] for entry in used.tolist()])
+        present = np.zeros(len(word.vocabulary), bool)
+        present[word.ids[first:last]] = True
+        numbers = np.cumsum(present, dtype=np.int32) - np.int32(1)  # without gaps
+        table = describe([word.vocabulary[entry] for entry in np.flatnonzero(present).tolist()])
+        ids = numbers[word.ids[first:last]]
         yield Subbatch(first, last, ids, ends[done:upto] - first, table)
         first, done = last, upto
-
-
-def _renumber_words(ids: Ids, size: int) -> tuple[Ids, NDArray[np.int64]]:
-    """Ids without gaps, and the old number of each."""
-    present = np.zeros(size, bool)
-    present[ids] = True
-    used = np.flatnonzero(present)
-    new = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    return new[ids], used

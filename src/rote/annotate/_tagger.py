@@ -16,24 +16,12 @@ from rote.annotate._hashing import (
     CAPITAL,
     CLUSTER_64,
     CLUSTER_256,
-    CLUSTER_1024,
-    CODES,
     FLAGS,
     HAS_LOWER,
     HAS_UPPER,
-    KEY,
     LOWER,
-    PREFIX_1,
-    PREFIX_2,
-    PREFIX_3,
-    PREFIX_4,
     SHAPE,
-    SUFFIX_1,
-    SUFFIX_2,
     SUFFIX_3,
-    SUFFIX_4,
-    SUFFIX_5,
-    WORD,
     Hashes,
     pair,
     place,
@@ -51,31 +39,6 @@ TOGETHER = 7  # rows added in 8 bits
 MARGIN = 4 * SCORE_UNIT
 _OFFSETS = np.array(OFFSETS)
 TOKEN_ROWS = 14
-WORD_LIKE = (2, 5, 6, 11)  # token rows that name the word itself
-
-_CODES = tuple(range(CODES, CODES + 8))
-_SELF = (
-    *((c, -1) for c in (WORD, LOWER, KEY, SUFFIX_1, SUFFIX_2, SUFFIX_3, SUFFIX_4, SUFFIX_5)),
-    *((c, -1) for c in (PREFIX_1, PREFIX_2, PREFIX_3, PREFIX_4, SHAPE, FLAGS, CAPITAL)),
-    *((c, -1) for c in (CLUSTER_64, CLUSTER_256, CLUSTER_1024)),
-    (SHAPE, CAPITAL),
-    (SUFFIX_2, FLAGS),
-    (SUFFIX_3, CLUSTER_64),
-    *((c, -1) for c in _CODES),
-)
-_NEAR = (
-    *((c, -1) for c in (LOWER, SUFFIX_2, SUFFIX_3, SHAPE, FLAGS, CAPITAL)),
-    *((c, -1) for c in (CLUSTER_64, CLUSTER_256, CLUSTER_1024)),
-    *((c, -1) for c in _CODES),
-)
-_FAR = tuple((c, -1) for c in (LOWER, SUFFIX_3, FLAGS, CLUSTER_64, CLUSTER_256, CLUSTER_1024))
-
-
-def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """Role, column and second column of each word feature."""
-    by_role = (_SELF, _NEAR, _NEAR, _FAR, _FAR)
-    rows = [(role, *columns) for role, group in enumerate(by_role) for columns in group]
-    return np.array(rows, np.int32)
 
 
 @part

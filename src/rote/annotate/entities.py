@@ -12,40 +12,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rote.annotate._hashing import (
-    CAPITAL,
-    CLUSTER_64,
-    CLUSTER_256,
-    CLUSTER_1024,
-    CODES,
-    FLAGS,
-    KEY,
-    LOWER,
-    PREFIX_2,
-    PREFIX_3,
-    PREFIX_4,
-    SHAPE,
-    SUFFIX_2,
-    SUFFIX_3,
-    SUFFIX_4,
-    WORD,
-    Hashes,
-    pair,
-    place,
-)
-from rote.annotate._network import CEILING, NEVER, fitted, network, split_subbatches
+from rote.annotate._hashing import CAPITAL, CLUSTER_256, LOWER, SHAPE, Hashes, pair, place
+from rote.annotate._network import CEILING, NEVER, Fitted, fitted, network, split_subbatches
 from rote.annotate._tagger import case, entry
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
 from rote.annotate._weights import load
-from rote.annotate.tagging import ModelCard
 from rote.core.kernels import lean, njit, part
 from rote.core.layer import Ids, Layer, Offsets
 
@@ -58,16 +36,16 @@ LABELS = ("O", *(f"{mark}-{kind}" for kind in TYPES for mark in "BI"))
 
 def find(word: Layer, pos: Layer) -> Layer:
     """The layer `entity` (`B-PER`, `I-PER`, ..., `O`); `pos` is what `tagging.tag` gave."""
-    weights = _weights()
-    tags = _as_trained(pos, weights.tags)
+    network, penn = _weights()
+    tags = _as_trained(pos, penn)
     classes = np.fromiter(map(word_class, word.vocabulary), np.uint8, len(word.vocabulary))
     commas = np.fromiter((w == "," for w in word.vocabulary), bool, len(word.vocabulary))
-    kinds = tag_classes(weights.tags)
+    kinds = np.array([_TAG_CLASSES.get(tag, OTHER_TAG) for tag in penn], np.uint8)
     out = np.empty(len(word.ids), np.int32)
     for piece in split_subbatches(word):
         labels = out[piece.first : piece.last]
         local = tags[piece.first : piece.last]
-        net = (weights.net.sums(piece.table, ROLES), weights.net.weights)
+        net = (network.sums(piece.table, ROLES), network.weights)
         name_tokens(piece.ids, piece.ends, piece.table, local, net, labels)
         labels[:] = _TO_IOB[labels]
         ids = word.ids[piece.first : piece.last]
@@ -92,31 +70,18 @@ def _as_trained(pos: Layer, tags: Sequence[str]) -> Any:
     return table[pos.ids] if len(table) else pos.ids
 
 
-@dataclass(frozen=True, slots=True)
-class _Finder:
-    net: Any
-    tags: tuple[str, ...]
-    about: dict[str, Any]
-
-
 @cache
-def _weights() -> _Finder:
+def _weights() -> tuple[Fitted, tuple[str, ...]]:
+    """The network, and the Penn tags by the numbers that it knows."""
     arrays, about = load("entities")
-    sizes = (HIDDEN, len(BILOU), TOGETHER)
-    return _Finder(fitted(network(arrays), *sizes), tuple(about["tags"]), about)
-
-
-@cache
-def model() -> ModelCard:
-    """What is known about the entity finder."""
-    about = _weights().about
-    return ModelCard(**{name: about[name] for name in ModelCard.__dataclass_fields__})
+    return fitted(network(arrays), HIDDEN, len(BILOU), TOGETHER), tuple(about["tags"])
 
 
 # Classes of words, once per vocabulary entry.
 PLAIN, MONTH, WEEKDAY, YEAR, CLOCK, CALENDAR, HALF_DAY, DAY_NUMBER, DECADE, PERCENT = range(10)
 # Classes of tags.
 OTHER_TAG, NUMBER_TAG, PROPER_TAG, MONEY_TAG = range(4)
+_TAG_CLASSES = {"CD": NUMBER_TAG, "NNP": PROPER_TAG, "NNPS": PROPER_TAG, "$": MONEY_TAG}
 NUM, DATE, MISC = range(3)
 
 _MONTHS = "january february march april may june july august september october november december"
@@ -148,12 +113,6 @@ def word_class(word: str) -> int:
         if pattern.fullmatch(low):
             return kind
     return PLAIN
-
-
-def tag_classes(tags: Sequence[str]) -> NDArray[np.uint8]:
-    """The class of each Penn tag."""
-    kinds = {"CD": NUMBER_TAG, "NNP": PROPER_TAG, "NNPS": PROPER_TAG, "$": MONEY_TAG}
-    return np.array([kinds.get(tag, OTHER_TAG) for tag in tags], np.uint8)
 
 
 @njit(cache=True, nogil=True)
@@ -212,31 +171,6 @@ _OFFSETS = np.array(OFFSETS)
 HIDDEN = 64
 TOGETHER = 7  # rows added in 8 bits
 TOKEN_ROWS = 20
-WORD_LIKE = (6, 10, 11)
-
-_CODES = tuple(range(CODES, CODES + 8))
-_SELF = (
-    *((c, -1) for c in (WORD, LOWER, KEY, SUFFIX_2, SUFFIX_3, SUFFIX_4, SHAPE, FLAGS, CAPITAL)),
-    *((c, -1) for c in (PREFIX_2, PREFIX_3, PREFIX_4, CLUSTER_64, CLUSTER_256, CLUSTER_1024)),
-    (SHAPE, CAPITAL),
-    (FLAGS, CLUSTER_256),
-    (SUFFIX_3, FLAGS),
-    *((c, -1) for c in _CODES),
-)
-_NEAR = (
-    *((c, -1) for c in (WORD, LOWER, SUFFIX_3, SHAPE, FLAGS, CAPITAL)),
-    *((c, -1) for c in (CLUSTER_64, CLUSTER_256, CLUSTER_1024)),
-    (SHAPE, CAPITAL),
-    *((c, -1) for c in _CODES),
-)
-_FAR = tuple((c, -1) for c in (LOWER, SHAPE, CAPITAL, CLUSTER_64, CLUSTER_256, CLUSTER_1024))
-
-
-def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """Role, column and second column of each word feature."""
-    by_role = (_SELF, _NEAR, _NEAR, _FAR, _FAR)
-    rows = [(role, *columns) for role, group in enumerate(by_role) for columns in group]
-    return np.array(rows, np.int32)
 
 
 @part

@@ -18,37 +18,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.annotate._network import CEILING, LANES, sentence_span, split_lanes
-from rote.annotate._vectors import chooser, fetch, padded, row_adder, sum_adder
-from rote.annotate.tagging import ModelCard
-from rote.core.kernels import lean, part
-from rote.core.layer import Ids, Layer
-
-if TYPE_CHECKING:
-    from rote.annotate._network import Fitted
-
-
-from rote.annotate._hashing import (
-    CAPITAL,
-    CLUSTER_64,
-    CLUSTER_256,
-    CLUSTER_1024,
-    CODES,
-    FLAGS,
-    KEY,
-    LOWER,
-    PREFIX_2,
-    SUFFIX_2,
-    SUFFIX_3,
-    pair,
-    place,
+from rote.annotate._hashing import CLUSTER_256, LOWER, pair, place
+from rote.annotate._network import (
+    CEILING,
+    LANES,
+    MAX_TOKENS,
+    NEVER,
+    Fitted,
+    Subbatch,
+    aligned,
+    fitted,
+    network,
+    sentence_span,
+    split_lanes,
+    split_subbatches,
 )
-from rote.core.kernels import njit
+from rote.annotate._vectors import chooser, fetch, padded, row_adder, sum_adder
+from rote.annotate._weights import load
+from rote.core.kernels import lean, njit, part
+from rote.core.layer import Ids, Layer
 
 VERSION = "1"
 SIGNATURE = f"rote-en-dep/{VERSION}"
@@ -82,9 +75,6 @@ def parse_with(
     parser: Parser, word: Layer, pos: Layer, upos: Layer, *, size: int | None = None
 ) -> tuple[Ids, Ids]:
     """Relations (numbers in `parser.relations`) and heads, in pieces of about `size` words."""
-
-    from rote.annotate._network import MAX_TOKENS, Subbatch, split_subbatches
-
     # Penn tag and UPOS as one number from 1; 0 where the model knows neither.
     penn = {tag: number for number, tag in enumerate(parser.about["penn"])}
     universal = {tag: number for number, tag in enumerate(parser.about["universal"])}
@@ -109,17 +99,8 @@ def parse_with(
     return labels, heads
 
 
-@cache
-def model() -> ModelCard:
-    """What is known about the parser."""
-    about = weights().about
-    return ModelCard(**{name: about[name] for name in ModelCard.__dataclass_fields__})
-
-
 def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
     """The parser that a weight file holds."""
-    from rote.annotate._network import NEVER, aligned, fitted, network
-
     net = fitted(network(arrays), HIDDEN, LABELS, TOGETHER)
     rows, _, _, output_bias, templates, bits = net.weights
     penn, universal = about["penn"], tuple(about["universal"])
@@ -138,8 +119,6 @@ def make(arrays: dict[str, Any], about: dict[str, Any]) -> Parser:
 @cache
 def weights() -> Parser:
     """The shipped parser."""
-    from rote.annotate._weights import load
-
     return make(*load("parser"))
 
 
@@ -160,7 +139,7 @@ _SENTENCE, _BEGUN, _DEPTH, _FRONT, _NEW_STACK, _NEW_FRONT = range(6)
 # A configuration is seen as a row of places (roles) in the sentence: the top of the stack
 # and of the buffer, their outermost children, their neighbours in the text. Word features
 # of a role come from `Fitted.sums`, tag features from `tag_table`; what joins several
-# places stands in `joined_rows`. The trainer calls the same functions.
+# places stands in three functions of rows. The trainer calls the same functions.
 
 # Roles that look at words and tags, ...
 S0, S1, S2, B0, B1, B2, S0_LEFT, S0_RIGHT, S1_LEFT, S1_RIGHT, B0_LEFT = range(11)
@@ -181,7 +160,6 @@ STACK_JOINED = (
 )
 FRONT_JOINED = (3, 7, 34, 48, 49)
 MIXED_JOINED = tuple(n for n in range(JOINED) if n not in (*STACK_JOINED, *FRONT_JOINED))
-WORD_JOINED = (8, 9, 10, 11, 12, 13, 14, 15, 18, 19, 23, 24, 25, 32, 33, 34, 42, 43, 44, 46, 48, 49)
 
 # Columns of the state of a word: its outermost children on each side, how many it has.
 LEFT, LEFT_2, RIGHT, RIGHT_2, LEFTS, RIGHTS, LABEL, HEAD = range(8)
@@ -190,21 +168,6 @@ STATE = 8
 # Columns of what is known of a word before parsing.
 V_LOWER, V_CLUSTER, V_TAG, V_UPOS, V_AHEAD = range(5)
 VIEW = 5
-
-_CODES = tuple(range(CODES, CODES + 8))
-_MAIN = (
-    *(LOWER, KEY, SUFFIX_2, SUFFIX_3, PREFIX_2, FLAGS, CAPITAL),
-    *(CLUSTER_64, CLUSTER_256, CLUSTER_1024, *_CODES),
-)
-_NEAR = (LOWER, SUFFIX_3, FLAGS, CLUSTER_64, CLUSTER_256, CLUSTER_1024, *_CODES)
-_CHILD = (LOWER, CLUSTER_256, CLUSTER_1024)
-_BY_ROLE = (_MAIN, _MAIN, _NEAR, _MAIN, _MAIN, _NEAR, _CHILD, _CHILD, _CHILD, _CHILD, _CHILD)
-
-
-def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """Role, column and second column of each word feature."""
-    rows = [(role, column, -1) for role, group in enumerate(_BY_ROLE) for column in group]
-    return np.array(rows, np.int32)
 
 
 @njit(cache=True, nogil=True)
@@ -282,14 +245,6 @@ def _stretch(low, high, count, between):  # type: ignore[no-untyped-def]
     joins = between[high, 2] - between[low + 1, 2]
     bits = (min(verbs, 2) * 3 + min(marks, 2)) * 2 + min(joins, 1)
     return np.uint64(1 + distance + 8 * bits)
-
-
-@part
-def joined_rows(view, between, state, sets, at, base, bits, out):  # type: ignore[no-untyped-def]
-    """Rows of the features that join places, tags, labels and distances."""
-    front_rows(view, at, base, bits, out)
-    stack_rows(view, between, state, sets, at, base, bits, out)
-    mixed_rows(view, between, state, sets, at, base, bits, out)
 
 
 @part

@@ -39,10 +39,12 @@ from rote.run import Engine
 
 def to_arrays(batch: Batch, annotation: Annotation) -> tuple[Arrays, dict[str, Any]]:
     """Everything of one piece; the description says which layers there are."""
-    arrays: Arrays = {
-        "documents": _json(_document_record(document) for document in batch.documents)
-    }
-    arrays |= _spans("", annotation.word)
+    # Annotation that came with the input is in the layers now.
+    records = (
+        (d.id, d.text, {key: value for key, value in d.meta.items() if key != "annotation"})
+        for d in batch.documents
+    )
+    arrays = {"documents": _json(records), **_spans("", annotation.word)}
     stored = [name for name in annotation.layers if name not in DERIVED]
     for name in stored:
         arrays |= _column(name, annotation.layers[name])
@@ -87,12 +89,6 @@ def from_arrays(
         _check_layer(layer, documents)
     batch = Batch(documents, about["file"], about["label"], about["lines"], [])
     return batch, Annotation(layers, heads, trees)
-
-
-def _document_record(document: Document) -> list[Any]:
-    # Annotation that came with the input is in the layers now.
-    meta = {key: value for key, value in document.meta.items() if key != "annotation"}
-    return [document.id, document.text, meta]
 
 
 def _spans(prefix: str, layer: Layer) -> Arrays:

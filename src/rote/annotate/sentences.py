@@ -27,21 +27,15 @@ VERSION = "2"
 
 def split(texts: Sequence[str], words: Layer) -> Layer:
     """The layer with its sentence ends; `texts` are those it was made from."""
-
     table = np.fromiter(map(features, words.vocabulary), np.int32, len(words.vocabulary))
-    feeds = [_line_feeds(text) for text in texts]
+    # Where the line feeds of each text stand.
+    feeds = [np.cumsum([len(line) + 1 for line in text.split("\n")])[:-1] - 1 for text in texts]
     line_ends = np.cumsum([len(places) for places in feeds], dtype=np.int64)
     lines = (np.concatenate([np.empty(0, np.int64), *feeds]), line_ends)
     ends = np.empty(len(words.ids), np.int64)
     spans = (words.starts, words.ends, words.text_ends)
     count = boundaries(table[words.ids], *spans, lines, ends)
     return replace(words, sentence_ends=ends[:count].copy())
-
-
-def _line_feeds(text: str) -> Offsets:
-    """Where the line feeds of a text stand."""
-    lengths = np.fromiter(map(len, text.split("\n")), np.int64)
-    return np.cumsum(lengths + 1)[:-1] - 1
 
 
 # What stands at an end.

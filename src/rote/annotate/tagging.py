@@ -10,48 +10,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rote.core.layer import Ids, Layer
-
-if TYPE_CHECKING:
-    from rote.annotate._network import Fitted
-
-
-from rote.annotate._hashing import (
-    CAPITAL,
-    CLUSTER_256,
-    CLUSTER_1024,
-    KEY,
-    LOWER,
-    SHAPE,
-    SUFFIX_3,
-    Hashes,
-    pair,
-    place,
-)
-from rote.annotate._network import CEILING
+from rote.annotate import _tagger
+from rote.annotate._hashing import LOWER, Hashes, pair, place
+from rote.annotate._network import CEILING, Fitted, Subbatch, fitted, network, split_subbatches
 from rote.annotate._tagger import entry
 from rote.annotate._vectors import chooser, padded, row_adder, sum_adder
+from rote.annotate._weights import load
 from rote.core.kernels import lean, part
-from rote.core.layer import Offsets
+from rote.core.layer import Ids, Layer, Offsets
 
 VERSION = "1"
 SIGNATURE = f"rote-en/{VERSION}"
-
-
-@dataclass(frozen=True, slots=True)
-class ModelCard:
-    """What is known about a model: for signatures, lists and model cards."""
-
-    name: str
-    version: str
-    signature: str
-    licence: str
-    accuracy: dict[str, float]
 
 
 def tag(word: Layer) -> tuple[Layer, Layer]:
@@ -68,9 +42,6 @@ def penn(word: Layer) -> Layer:
 
 def _read_batch(word: Layer, upos: Ids | None) -> Layer:
     """The Penn tags; UPOS go to `upos`, if they are wanted."""
-    from rote.annotate import _tagger
-    from rote.annotate._network import Subbatch, split_subbatches
-
     tagger = _weights()
     pos = np.empty(len(word.ids), np.int32)
     used = [(tagger.left, _tagger.ROLES), (tagger.right, _tagger.ROLES)]
@@ -91,13 +62,6 @@ def _read_batch(word: Layer, upos: Ids | None) -> Layer:
     return replace(word, name="pos", ids=pos, vocabulary=tagger.tags)
 
 
-@cache
-def model() -> ModelCard:
-    """What is known about the tagger."""
-    about = _weights().about
-    return ModelCard(**{name: about[name] for name in ModelCard.__dataclass_fields__})
-
-
 @dataclass(frozen=True, slots=True)
 class _Tagger:
     left: Fitted
@@ -107,15 +71,10 @@ class _Tagger:
     universal: tuple[str, ...]
     fixed: NDArray[np.int32]
     kinds: NDArray[np.uint8]
-    about: dict[str, Any]
 
 
 @cache
 def _weights() -> _Tagger:
-    from rote.annotate import _tagger
-    from rote.annotate._network import fitted, network
-    from rote.annotate._weights import load
-
     arrays, about = load("tagger")
     tags, universal = tuple(about["tags"]), tuple(about["universal"])
     left, right = (
@@ -123,8 +82,7 @@ def _weights() -> _Tagger:
         for prefix in ("left_", "right_")
     )
     upos = fitted(network(arrays, "upos_"), HIDDEN, LABELS, TOGETHER)
-    kinds = kinds_of(tags)
-    return _Tagger(left, right, upos, tags, universal, arrays["fixed"], kinds, about)
+    return _Tagger(left, right, upos, tags, universal, arrays["fixed"], kinds_of(tags))
 
 
 # UPOS from Penn tags and words: a second, small network after the tagger.
@@ -140,15 +98,6 @@ TOGETHER = 7  # rows added in 8 bits
 TOKEN_ROWS = 13
 REACH = 8  # how far ahead a verb is looked for
 MARK, VERB, ADVERB, OTHER = 0, 1, 2, 3  # kinds of tags
-
-_SELF = (LOWER, KEY, SUFFIX_3, SHAPE, CLUSTER_256, CLUSTER_1024, CAPITAL)
-_NEAR = (LOWER, CLUSTER_256, CLUSTER_1024)
-
-
-def templates() -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
-    """Role, column and second column of each word feature."""
-    by_role = (_SELF, _NEAR, _NEAR, _NEAR)
-    return np.array([(r, c, -1) for r, group in enumerate(by_role) for c in group], np.int32)
 
 
 @part

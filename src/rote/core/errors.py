@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -112,3 +113,11 @@ class MissingExtra(RoteError):
             f"{self.purpose} needs the package '{self.package}'. "
             f"Install it in a checkout of rote: {install_command(self.extra)}"
         )
+
+
+def import_extra(module: str, package: str, extra: str, purpose: str) -> Any:
+    """A module of an optional package; raises `MissingExtra` where that is not installed."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise MissingExtra(package, extra, purpose) from None

@@ -395,11 +395,11 @@ class Postings:
             tables = np.pad(tables, ((0, 0), (0, missing)), mode="edge")
         width = tables.shape[1]
         steps = np.diff(tables[:, : RARE + 1])[chosen]
-        sums = (steps * _rare_in_groups(*lists, size, *groups).T).sum(axis=1)
+        sums = (steps * _rare_in_groups(lists, size, *groups).T).sum(axis=1)
         kind = np.uint16 if self.most < 1 << 16 else np.int32
         for part, is_member, wanted in _columns(groups, size, kind):
             where = (tables.ravel(), chosen[part] * width, width - 1)
-            sums[part] += _sum_counts(*lists, is_member, wanted, *where)
+            sums[part] += _sum_counts(lists, is_member, wanted, *where)
         return np.asarray(sums)
 
     def elsewhere(self, groups: TextGroups) -> Integers:
@@ -624,16 +624,9 @@ def _lists_within(alone: Array, texts: Array, ends: Array, wanted: Array) -> tup
 
 
 @njit(cache=True, nogil=True)
-def _rare_in_groups(
-    texts: Array,
-    counts: Array,
-    ends: Array,
-    rare: int,
-    size: int,
-    members: Array,
-    member_ends: Array,
-) -> Array:
+def _rare_in_groups(lists: tuple[Any, ...], size: int, members: Array, member_ends: Array) -> Array:
     """How many of the rare n-grams each group holds at least once, twice and three times."""
+    texts, counts, ends, rare = lists
     distinct = np.zeros((RARE, len(member_ends)), np.int64)
     once = np.empty((8, 2), np.uint64)
     twice = np.empty((8, 2), np.uint64)
@@ -672,17 +665,10 @@ def _rare_in_groups(
 
 @njit(cache=True, nogil=True)
 def _sum_counts(
-    texts: Array,
-    counts: Array,
-    ends: Array,
-    rare: int,
-    is_member: Array,
-    wanted: Array,
-    tables: Array,
-    places: Array,
-    top: int,
+    lists: tuple[Any, ...], is_member: Array, wanted: Array, tables: Array, places: Array, top: int
 ) -> Array:
     """`Postings.summed` of n-grams that are not rare; a group's table begins at its `places`."""
+    texts, counts, ends, rare = lists
     groups = is_member.shape[1]
     summed = np.zeros(groups)
     sums = np.zeros(groups, is_member.dtype)

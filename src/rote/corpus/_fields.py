@@ -146,9 +146,9 @@ def naming_flags(role: str) -> Iterator[None]:
 
 
 _TEXT = (
-    *("text", "content", "output", "completion", "generation", "response", "answer", "summary"),
-    *("generated_text", "prediction", "story", "body", "sentence", "abstract"),
-)
+    "text content output completion generation response answer summary generated_text prediction "
+    "story body sentence abstract"
+).split()
 _ID = ("id", "uid", "_id", "key")
 _PROMPT = ("prompt", "instruction", "question", "input")
 # Fields that say something about a text; never taken for the text itself.

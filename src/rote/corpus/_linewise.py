@@ -72,7 +72,12 @@ def cut_blocks(
         if piece is None:
             break
         if waiting > MAX_UNIT:
-            raise _too_long(file, line, unit)
+            raise InputError(
+                f"a {unit} of more than {MAX_UNIT // 2**30} GiB",
+                file=file,
+                line=line,
+                remedy="Is this the right --input-format? Split it if so",
+            )
         # A very long line is looked at again only when twice as much of it is there.
         need = max(target, 2 * waiting) if waiting >= target else target
     if broken is not None:
@@ -98,15 +103,6 @@ def _cut_paragraphs(data: bytes, limit: int) -> int:
         end = before
     match = _BLANK_LINE.search(data)
     return match.end() if match else 0
-
-
-def _too_long(file: str, line: int, unit: str) -> InputError:
-    return InputError(
-        f"a {unit} of more than {MAX_UNIT // 2**30} GiB",
-        file=file,
-        line=line,
-        remedy="Is this the right --input-format? Split it if so",
-    )
 
 
 T = TypeVar("T")
@@ -188,6 +184,19 @@ def taken_shards(
     except InputError as error:
         yield shard()
         yield Shard(origin, fields, options, 0, partial(failed, error), refers=True)
+
+
+def blocks_between_blanks(
+    data: bytes, first_line: int
+) -> Iterator[tuple[int, list[tuple[int, bytes]]]]:
+    """Lines with their numbers in blocks that blank lines part, each with its first number."""
+    lines: list[tuple[int, bytes]] = []
+    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
+        if raw and not raw.isspace():
+            lines.append((number, raw))
+        elif lines:
+            yield lines[0][0], lines
+            lines = []
 
 
 def runs(sizes: Iterable[int]) -> Iterator[tuple[int, int, int]]:

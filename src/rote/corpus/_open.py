@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 from rote.core import plugins
 from rote.core.document import Document, describe_absence
@@ -49,10 +49,6 @@ from rote.corpus._streams import (
 )
 from rote.corpus.memory import DataFrameLike, length, to_rows
 from rote.run import Engine
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 _TEXTS = "texts"
 
@@ -407,10 +403,13 @@ class _Opening:
         files = [item for item, _ in self.items if isinstance(item, InputFile)]
         names = iter(short_names([f.stem for f in files], [f.path for f in files]))
         parts = list(self._parts(names))
+        # What files were called; texts in memory have no names.
+        paths = [inputs] if isinstance(inputs, (str, Path)) else inputs
+        is_named = isinstance(paths, (list, tuple)) and are_names(paths)
         return Corpus(
             parts,
             self.options,
-            name=_name_of(inputs) or self.called,
+            name=(", ".join(map(str, paths)) if is_named else "") or self.called,
             role=self.role,
             remarks=self.remarks,
             temporary=self.temporary,
@@ -437,14 +436,6 @@ class _Opening:
             yield part
         if parts:
             yield _merge_parts(parts)
-
-
-def _name_of(inputs: Input) -> str:
-    """What files were called; nothing for texts in memory."""
-    names = [inputs] if isinstance(inputs, (str, Path)) else inputs
-    if not isinstance(names, (list, tuple)) or not are_names(names):
-        return ""
-    return ", ".join(map(str, names))
 
 
 def _part(file: InputFile, name: str, options: ReadOptions) -> Part:
@@ -533,7 +524,7 @@ def map_again(
             tasks.append(task)
             yield task
 
-    for results in engine.map(_Each(work), drawn(), doing=doing, note=note):
+    for results in engine.map(partial(_work_on_each, work), drawn(), doing=doing, note=note):
         task = tasks.popleft()
         for place, result in enumerate(results):
             yield partial(_again, engine, task, place, doing), result
@@ -549,7 +540,9 @@ def group_shards(
     doing: str,
 ) -> Iterator[tuple[Any, Out]]:
     """What the work on all shards gives, by key (`Engine.group`)."""
-    return engine.group(_Pairs(work), _tasks(corpus, engine), fold, then=then, doing=doing)
+    return engine.group(
+        partial(_work_on_pairs, work), _tasks(corpus, engine), fold, then=then, doing=doing
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -578,39 +571,27 @@ class _Task:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Each:
-    work: Callable[[Any], Any]
-
-    def __call__(self, task: _Task) -> list[Any]:
-        if not task.extras:
-            return [self.work(shard) for shard in task.shards()]
-        return [self.work((shard, extra)) for shard, extra in zip(task.shards(), task.extras)]
+def _work_on_each(work: Callable[[Any], Any], task: _Task) -> list[Any]:
+    if not task.extras:
+        return list(map(work, task.shards()))
+    return list(map(work, zip(task.shards(), task.extras)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    work: Callable[[Shard], Iterable[tuple[Any, Any]]]
-
-    def __call__(self, task: _Task) -> Iterator[tuple[Any, Any]]:
-        return chain.from_iterable(map(self.work, task.shards()))
+def _work_on_pairs(
+    work: Callable[[Shard], Iterable[tuple[Any, Any]]], task: _Task
+) -> Iterator[tuple[Any, Any]]:
+    return chain.from_iterable(map(work, task.shards()))
 
 
-@dataclass(frozen=True, slots=True)
-class _One:
+def _work_on_one(work: Callable[[Shard], Any], place: int, task: _Task) -> Any:
     """Work on one shard of a task."""
-
-    work: Callable[[Shard], Any]
-    place: int
-
-    def __call__(self, task: _Task) -> Any:
-        return next(self.work(s) for n, s in enumerate(task.shards()) if n == self.place)
+    return work(next(islice(task.shards(), place, None)))
 
 
 def _again(
     engine: Engine, task: _Task, place: int, doing: str, work: Callable[[Shard], Out]
 ) -> Out:
-    single: Callable[[_Task], Out] = _One(work, place)
+    single: Callable[[_Task], Out] = partial(_work_on_one, work, place)
     return next(engine.map(single, [task], doing=doing)) if engine.remote else single(task)
 
 

@@ -71,14 +71,6 @@ def suffixes() -> dict[str, str]:
     return table
 
 
-def split_name(path: Path) -> tuple[Path, str | None, str]:
-    """The path without its suffixes, the reader they call for, and the compression."""
-    compression = COMPRESSIONS.get(path.suffix.lower(), "")
-    bare = path.with_suffix("") if compression else path
-    reader = suffixes().get(bare.suffix.lower())
-    return (bare.with_suffix("") if reader else bare), reader, compression
-
-
 def find_files(path: Path, options: ReadOptions) -> tuple[list[InputFile], list[str]]:
     """The files that a path, folder or glob stands for, sorted, and what was left out."""
     if options.input_format is not None and options.input_format not in plugins.members("corpus"):
@@ -203,21 +195,22 @@ def _walk(folder: Path, options: ReadOptions) -> Iterator[tuple[InputFile | None
         if entry.is_dir():
             if not entry.name.startswith(".") and not entry.is_symlink():
                 yield from _walk(Path(entry.path), options)
-        elif entry.name.startswith(".") or _is_no_file(entry):
+            continue
+        # A pipe or the like, which nobody has named: to read it would wait.
+        is_no_file = not entry.is_file() and os.path.exists(entry.path)
+        if entry.name.startswith(".") or is_no_file:
             yield None, entry.name
         else:
             yield _input_file(Path(entry.path), options, in_folder=True), entry.name
 
 
-def _is_no_file(entry: os.DirEntry[str]) -> bool:
-    """Whether this is a pipe or the like, which nobody has named: to read it would wait."""
-    return not entry.is_file() and os.path.exists(entry.path)
-
-
 def _input_file(
     path: Path, options: ReadOptions, *, in_folder: bool, size: int | None = None
 ) -> InputFile | None:
-    stem, reader, compression = split_name(path)
+    compression = COMPRESSIONS.get(path.suffix.lower(), "")
+    stem = path.with_suffix("") if compression else path
+    reader = suffixes().get(stem.suffix.lower())
+    stem = stem.with_suffix("") if reader else stem
     reader = options.input_format or reader
     if reader is None:
         return None

@@ -264,7 +264,9 @@ class Shard:
                     document = to_document(item, fields, number, origin, strip=strip)
                 elif isinstance(item, Document):
                     check_text(item.text, "text", number, origin)
-                    document = self._with_source(item)
+                    document = item
+                    if origin.source is not None:
+                        document = replace(item, meta={**item.meta, "source": origin.source})
                 else:
                     raise item
                 if joined_records is not None:
@@ -280,11 +282,6 @@ class Shard:
         return Batch(
             documents, origin.file, origin.label, lines, problems, fields.id, role=self.role
         )
-
-    def _with_source(self, document: Document) -> Document:
-        if self.origin.source is None:
-            return document
-        return replace(document, meta={**document.meta, "source": self.origin.source})
 
 
 def failure_of(shard: Shard) -> InputError | None:

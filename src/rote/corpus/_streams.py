@@ -79,11 +79,9 @@ def raw_pieces(path: Path | str, compression: str, file: str) -> Pieces:
     """The decompressed bytes of a file."""
     try:
         with open_bytes(path) as raw:
-            if compression == "zst":
-                yield from _members(raw, _zstd_frames(), _ZST, compression, file)
-            elif compression:
-                new = {"gz": _Gzip, "bz2": _Bzip2, "xz": _Xz}[compression]
-                yield from _members(raw, new, _STEP, compression, file)
+            if compression:
+                step = _ZST if compression == "zst" else _STEP
+                yield from _members(raw, _stream_maker(compression), step, compression, file)
             else:
                 while piece := raw.read(_PLAIN):
                     yield piece, raw.tell()
@@ -124,15 +122,17 @@ class _Gzip:
 
 
 class _Stream:
-    """One stream of bzip2 or xz, given out in pieces of bounded size."""
+    """One stream of bzip2 or xz, or frame of zstd, given out in pieces of bounded size."""
 
     def __init__(self, decompressor: Any, damage: tuple[type[Exception], ...]) -> None:
         self._object, self._damage = decompressor, damage
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
+        # What zstd gives out cannot be bounded; it takes in all that it gets.
+        can_stop = hasattr(self._object, "needs_input")
         try:
-            yield self._object.decompress(data, _PIECE)
-            while not self._object.eof and not self._object.needs_input:
+            yield self._object.decompress(data, *([_PIECE] if can_stop else ()))
+            while can_stop and not self._object.eof and not self._object.needs_input:
                 yield self._object.decompress(b"", _PIECE)
         except self._damage as error:
             raise zlib.error(str(error)) from None
@@ -147,51 +147,27 @@ class _Stream:
     @property
     def unused(self) -> bytes:
         # Streams of xz are filled up with zeros to a multiple of four bytes.
-        return bytes(self._object.unused_data).lstrip(b"\0")
+        unused = bytes(self._object.unused_data)
+        return unused.lstrip(b"\0") if hasattr(self._object, "needs_input") else unused
 
 
-class _Bzip2(_Stream):
-    def __init__(self) -> None:
+def _stream_maker(compression: str) -> Callable[[], Any]:
+    """What makes the next member, stream or frame of a file."""
+    if compression == "gz":
+        return _Gzip
+    if compression == "bz2":
         import bz2
 
-        super().__init__(bz2.BZ2Decompressor(), (OSError, ValueError))
-
-
-class _Xz(_Stream):
-    def __init__(self) -> None:
+        return lambda: _Stream(bz2.BZ2Decompressor(), (OSError, ValueError))
+    if compression == "xz":
         import lzma
 
-        super().__init__(lzma.LZMADecompressor(), (lzma.LZMAError,))
-
-
-def _zstd_frames() -> Callable[[], Any]:
+        return lambda: _Stream(lzma.LZMADecompressor(), (lzma.LZMAError,))
     import zstandard
 
     # Files made with `zstd --long` need a large window.
     machine = zstandard.ZstdDecompressor(max_window_size=2**31)
-
-    class CompressedFrame:
-        def __init__(self) -> None:
-            self._object = machine.decompressobj()
-
-        def pieces(self, data: bytes) -> Iterator[bytes]:
-            try:
-                yield self._object.decompress(data)
-            except zstandard.ZstdError as error:
-                raise zlib.error(str(error)) from None
-
-        def flush(self) -> bytes:
-            return b""
-
-        @property
-        def eof(self) -> bool:
-            return self._object.eof
-
-        @property
-        def unused(self) -> bytes:
-            return self._object.unused_data
-
-    return CompressedFrame
+    return lambda: _Stream(machine.decompressobj(), (zstandard.ZstdError,))
 
 
 def _members(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from functools import cache, partial
 from itertools import groupby
 from typing import Any
 
 from rote.core.document import Document
-from rote.core.errors import MissingExtra, UnknownName
+from rote.core.errors import UnknownName, import_extra
 from rote.corpus._shard import Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 SUFFIXES = ()
@@ -80,9 +79,5 @@ def _plain(verses: list[str]) -> str:
 
 
 def _load(version: str) -> Any:
-    try:
-        module = importlib.import_module(f"pythonbible_{version}.plain_text_readers_bible")
-    except ImportError:
-        package = f"pythonbible-{version}"
-        raise MissingExtra(package, "demo", f"reading bible:{version}") from None
-    return module.bible
+    module = f"pythonbible_{version}.plain_text_readers_bible"
+    return import_extra(module, f"pythonbible-{version}", "demo", f"reading bible:{version}").bible

@@ -16,7 +16,7 @@ from typing import Any
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._linewise import LineBlock, block_shards, decode
+from rote.corpus._linewise import LineBlock, block_shards, blocks_between_blanks, decode
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 _PIECES = re.compile(r"[()]|[^\s()]+|\n")
@@ -157,22 +157,18 @@ SUFFIXES = (".mrg", ".ptb", ".brackets")
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    is_whole = _plain_setting(part, options) == "file"
+    is_whole = (part.plain or options.plain) == "file"
     remark = "one document per file (--plain line makes one per tree)" if is_whole else ""
     return Fields(remark=remark)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    plain = _plain_setting(part, options)
+    plain = part.plain or options.plain
     if plain == "paragraph":
         return block_shards(part, fields, options, _paragraphs, "paragraph")
     if plain == "line":
         return block_shards(part, fields, options, _each_tree, regroup=_whole_trees)
-    return block_shards(part, fields, options, _one_document, regroup=_whole_file)
-
-
-def _plain_setting(part: Part, options: ReadOptions) -> str:
-    return part.plain or options.plain
+    return block_shards(part, fields, options, _joined, regroup=_whole_file)
 
 
 def _whole_file(blocks: Iterable[LineBlock]) -> Iterator[LineBlock]:
@@ -208,26 +204,14 @@ def _each_tree(data: bytes, first_line: int, encoding: str, origin: Origin) -> I
             yield line, _document([tree], f"{origin.name}:{line}")
 
 
-def _one_document(
-    data: bytes, first_line: int, encoding: str, origin: Origin
-) -> Iterator[Numbered]:
-    yield from _joined(data, first_line, encoding, origin, origin.name)
-
-
 def _paragraphs(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
-    lines: list[bytes] = []
-    start = first_line
-    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
-        if raw and not raw.isspace():
-            start = start if lines else number
-            lines.append(raw)
-        elif lines:
-            yield from _joined(b"\n".join(lines), start, encoding, origin, f"{origin.name}:{start}")
-            lines = []
+    for start, lines in blocks_between_blanks(data, first_line):
+        block = b"\n".join(raw for _, raw in lines)
+        yield from _joined(block, start, encoding, origin, f"{origin.name}:{start}")
 
 
 def _joined(
-    data: bytes, first_line: int, encoding: str, origin: Origin, identity: str
+    data: bytes, first_line: int, encoding: str, origin: Origin, identity: str = ""
 ) -> Iterator[Numbered]:
     """All trees as one document; the first problem stands for the whole."""
     trees: list[Tree] = []
@@ -237,7 +221,7 @@ def _joined(
             return
         trees.append(tree)
     if any(tree.words for tree in trees):
-        yield first_line, _document(trees, identity)
+        yield first_line, _document(trees, identity or origin.name)
 
 
 def _trees(

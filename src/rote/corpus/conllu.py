@@ -17,7 +17,14 @@ from typing import TypeVar
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.progress import several
-from rote.corpus._linewise import MAX_UNIT, LineBlock, block_shards, decode, first_block
+from rote.corpus._linewise import (
+    MAX_UNIT,
+    LineBlock,
+    block_shards,
+    blocks_between_blanks,
+    decode,
+    first_block,
+)
 from rote.corpus._shard import SKIP, Fields, Numbered, Origin, Part, ReadOptions, Shard
 
 T = TypeVar("T", str, bytes)
@@ -89,10 +96,12 @@ def parse_sentence(lines: Lines[str], origin: Origin) -> Sentence | None:
             raise _input_error("the word is empty", number, origin, "FORM")
         here = len(sentence.form) + 1
         if "-" in identity:
-            last = _range(identity, here, number, origin)
+            start, _, end = identity.partition("-")
+            if start != str(here) or not end.isdecimal() or int(end) <= here:
+                raise _input_error(f"'{identity}' where {here} has to follow", number, origin, "ID")
             if inside:
                 raise _input_error(f"{identity} overlaps the token before it", number, origin, "ID")
-            inside = last - here + 1
+            inside = int(end) - here + 1
             tokens.append(_Token(form, _gap(columns[9]), number, inside))
             continue
         if identity != str(here):
@@ -124,13 +133,6 @@ def _input_error(problem: str, line: int, origin: Origin, column: str | None) ->
     elif column == "text":
         remedy = f"Without the line '# text' the text is made from the words; {SKIP}"
     return origin.error(problem, line, field=column, remedy=remedy)
-
-
-def _range(identity: str, here: int, number: int, origin: Origin) -> int:
-    start, _, end = identity.partition("-")
-    if start != str(here) or not end.isdecimal() or int(end) <= here:
-        raise _input_error(f"'{identity}' where {here} has to follow", number, origin, "ID")
-    return int(end)
 
 
 def _gap(misc: str) -> str:
@@ -266,7 +268,7 @@ def _records(
     document: list[Sentence] = []
     start = first_line
     problem: InputError | None = None
-    for number, lines in _sentences(data, first_line):
+    for number, lines in blocks_between_blanks(data, first_line):
         new = by_sentence or any(raw.startswith(b"# newdoc") for _, raw in lines)
         if new and (document or problem):
             yield start, problem or _document(document, start, origin, by_sentence)
@@ -281,17 +283,6 @@ def _records(
             problem = problem or error
     if document or problem:
         yield start, problem or _document(document, start, origin, by_sentence)
-
-
-def _sentences(data: bytes, first_line: int) -> Iterator[tuple[int, Lines[bytes]]]:
-    """The numbered lines of each sentence: blank lines stand between them."""
-    lines: Lines[bytes] = []
-    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
-        if raw and not raw.isspace():
-            lines.append((number, raw))
-        elif lines:
-            yield lines[0][0], lines
-            lines = []
 
 
 def _document(sentences: list[Sentence], line: int, origin: Origin, by_sentence: bool) -> Document:

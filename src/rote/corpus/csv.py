@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,9 @@ class _CsvRows:
             raise self._damage or empty(self._part.origin)
         if not _is_tsv(self._part):
             self.delimiter = max(_DELIMITERS, key=first.count)
-        lines = self._chained(first)
-        self._reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+        self._reader = csv.reader(
+            chain([first], self._lines), delimiter=self.delimiter, strict=True
+        )
         _, header = next(self._body_rows())
         if isinstance(header, InputError):
             raise header
@@ -123,10 +124,6 @@ class _CsvRows:
             number,
             remedy=f'Quotes inside quotes are doubled (""); {SKIP}',
         )
-
-    def _chained(self, first: str) -> Iterator[str]:
-        yield first
-        yield from self._lines
 
     def _decoded(self) -> Iterator[str]:
         """Lines as text; bytes that do not decode are kept, to be reported with their row."""

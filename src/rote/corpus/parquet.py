@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from rote.core.errors import InputError, MissingExtra
+from rote.core.errors import InputError, import_extra
 from rote.corpus._linewise import empty, sampled
 from rote.corpus._shard import (
     SHARD_BYTES,
@@ -135,10 +135,7 @@ def _count(part: Part) -> tuple[int, tuple[int, ...]]:
 @contextmanager
 def _elsewhere(address: str) -> Iterator[Any]:
     """A file that fsspec opens: pyarrow reads its row groups one by one, polars all of it."""
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise MissingExtra("pyarrow", "spark", f"reading {address}") from None
+    parquet = import_extra("pyarrow.parquet", "pyarrow", "spark", f"reading {address}")
     with open_bytes(address) as raw:
         try:
             yield parquet.ParquetFile(raw)

@@ -7,7 +7,7 @@ from functools import partial
 
 from rote.core.document import Document
 from rote.core.errors import InputError
-from rote.corpus._linewise import block_shards, decode, empty, runs
+from rote.corpus._linewise import block_shards, blocks_between_blanks, decode, empty, runs
 from rote.corpus._shard import Fields, Numbered, Origin, Part, ReadOptions, Shard
 from rote.corpus._streams import shard_encoding, text_pieces
 
@@ -15,26 +15,20 @@ SUFFIXES = (".txt", ".text", ".md")
 
 
 def inspect(part: Part, options: ReadOptions) -> Fields:
-    is_whole = _plain(part, options) == "file"
+    is_whole = (part.plain or options.plain) == "file"
     remark = "one document per file (--plain line or paragraph cuts them)" if is_whole else ""
     return Fields(remark=remark)
 
 
 def shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    plain = _plain(part, options)
+    plain = part.plain or options.plain
     if plain == "line":
-        return block_shards(part, fields, options, _lines)
+        yield from block_shards(part, fields, options, _lines)
+        return
     if plain == "paragraph":
-        return block_shards(part, fields, options, _paragraphs, "paragraph")
-    return _file_shards(part, fields, options)
-
-
-def _plain(part: Part, options: ReadOptions) -> str:
-    return part.plain or options.plain
-
-
-def _file_shards(part: Part, fields: Fields, options: ReadOptions) -> Iterator[Shard]:
-    """Runs of small files: a folder of a hundred thousand is not as many pieces of work."""
+        yield from block_shards(part, fields, options, _paragraphs, "paragraph")
+        return
+    # Runs of small files: a folder of a hundred thousand is not as many pieces of work.
     files: Sequence[Part] = part.where
     for start, end, size in runs(file.size for file in files):
         records = partial(_files, files[start:end], start + 1, options.encoding)
@@ -79,20 +73,10 @@ def _lines(data: bytes, first_line: int, encoding: str, origin: Origin) -> Itera
 
 def _paragraphs(data: bytes, first_line: int, encoding: str, origin: Origin) -> Iterator[Numbered]:
     """A document for each run of lines between blank ones."""
-    paragraph: list[str] = []
-    start = first_line
-    bad: InputError | None = None
-    for number, raw in enumerate((*data.split(b"\n"), b""), first_line):
-        if raw and not raw.isspace():
-            if not paragraph and bad is None:
-                start = number
-            try:
-                paragraph.append(decode(raw, encoding, number, origin).removesuffix("\r"))
-            except InputError as error:
-                bad = bad or error
-        elif bad is not None:
-            yield start, bad
-            paragraph, bad = [], None
-        elif paragraph:
-            yield start, {"text": "\n".join(paragraph)}
-            paragraph = []
+    for start, lines in blocks_between_blanks(data, first_line):
+        try:
+            text = [decode(raw, encoding, n, origin).removesuffix("\r") for n, raw in lines]
+        except InputError as error:
+            yield start, error
+        else:
+            yield start, {"text": "\n".join(text)}

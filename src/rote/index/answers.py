@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,6 +144,27 @@ def occurrences_in(
             Occurrence(name, author, source, start - base, begin, end, number, holder)
         )
     return occurrences
+
+
+def occurrence_at(
+    segments: Sequence[Segment], number: int, layer: str, start: int, end: int
+) -> Occurrence:
+    """One match [start, end) of a layer in segment `number`."""
+    bounds = np.array([[start], [end]], np.int64)
+    return occurrences_in(segments[number], number, layer, *bounds)[0]
+
+
+def describe_occurrence(occurrence: Occurrence, context: MatchContext) -> dict[str, Any]:
+    """Where a match stands and the text around it, as rows tell it."""
+    return {
+        "document": occurrence.document,
+        "author": occurrence.author,
+        "start": occurrence.start,
+        "end": occurrence.end,
+        "before": context.before,
+        "match": context.match,
+        "after": context.after,
+    }
 
 
 def context_of(documents: Documents, occurrence: Occurrence, around: int) -> MatchContext:

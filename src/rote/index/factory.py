@@ -19,7 +19,8 @@ import numpy as np
 from rote.core.errors import OptionError
 from rote.core.progress import Reporter
 from rote.index.answers import FrequentNgrams, NgramCounts
-from rote.index.counts.frequent_ngrams import can_reach, find_frequent, likeliest_rows
+from rote.index.counts.document_counts import count_documents
+from rote.index.counts.frequent_ngrams import can_reach, find_frequent, items_at, likeliest_rows
 from rote.index.grams import Counts, Grams
 from rote.index.index import DEFAULT, Batch, Index
 from rote.index.segments.meanings import read_meanings, write_meanings
@@ -136,10 +137,10 @@ class DistributedIndex(Index):
         self._engine = engine
 
     def counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
-        return self._sum("counts", self._grams(batch, layer), layer)
+        return self._sum(Index.counts, self._grams(batch, layer), layer)
 
     def document_counts(self, batch: Batch, layer: str = DEFAULT) -> Counts:
-        return self._sum("document_counts", self._grams(batch, layer), layer)
+        return self._sum(Index.document_counts, self._grams(batch, layer), layer)
 
     def ngram_counts(self, batch: Batch, layer: str = DEFAULT) -> NgramCounts:
         grams = self._grams(batch, layer)
@@ -155,7 +156,7 @@ class DistributedIndex(Index):
             raise OptionError("an n-gram has at least one item, and at least one is asked for")
         least, reached = 1, 0
         if k is not None and layer in self.sorted_layers:
-            first, known, _ = _join_counts(self._each(_top_of_segment, n, k, layer))
+            first, known, *_ = _join_counts(self._each(_frequent_in_segment, n, layer, 1, k, False))
             candidates = [first[i] for i in likeliest_rows(known, k).tolist()]
             totals = np.sort(
                 self.counts(candidates, layer) if candidates else np.empty(0, np.int64)
@@ -163,36 +164,24 @@ class DistributedIndex(Index):
             if len(totals) >= k:
                 reached = int(totals[-k])
                 least = -(-reached // len(self.segments))
-        if least == 1:
-            return self._all(n, k, layer, documents=documents)
-        grams_known, known, holders = _join_counts(
-            self._each(_frequent_in_segment, n, least, layer)
-        )
-        wanted = can_reach(known, holders, len(self.segments), least, reached)
-        chosen = [gram for gram, is_possible in zip(grams_known, wanted.tolist()) if is_possible]
-        totals = self.counts(chosen, layer)
+        # Where every n-gram is listed, what the segments say adds up to all that is asked.
+        listed = self._each(_frequent_in_segment, n, layer, least, None, documents and least == 1)
+        chosen, totals, holders, in_documents = _join_counts(listed)
+        if least > 1:
+            possible = can_reach(totals, holders, len(self.segments), least, reached)
+            chosen = [chosen[i] for i in np.flatnonzero(possible).tolist()]
+            totals = self.counts(chosen, layer)
         order = np.lexsort((np.arange(len(chosen)), -totals))[:k]
         grams = Grams.of([chosen[i] for i in order.tolist()])
-        document_counts = self.document_counts(grams, layer) if documents else None
-        return FrequentNgrams(grams, totals[order], document_counts)
+        if not documents:
+            return FrequentNgrams(grams, totals[order])
+        counted = in_documents[order] if least == 1 else self.document_counts(grams, layer)
+        return FrequentNgrams(grams, totals[order], counted)
 
-    def _all(self, n: int, k: int | None, layer: str, *, documents: bool) -> FrequentNgrams:
-        """All n-grams of every segment, added up by key."""
-        work = self._work(_count_all, n, layer, documents)
-        numbers = range(len(self.segments))
-        pairs = list(self._engine.group(work, numbers, _add_pairs, doing="counting n-grams"))
-        pairs.sort(key=lambda pair: (-pair[1][0], pair[0]))
-        chosen = pairs[:k]
-        totals, document_counts = (
-            np.array([value[position] for _, value in chosen], np.int64) for position in (0, 1)
-        )
-        grams = Grams.of([gram for gram, _ in chosen])
-        return FrequentNgrams(grams, totals, document_counts if documents else None)
-
-    def _sum(self, method: str, grams: Grams, layer: str) -> Counts:
+    def _sum(self, ask: Any, grams: Grams, layer: str) -> Counts:
         if not isinstance(grams.vocabulary, tuple):  # that of a segment, which is large
             grams = Grams.of([grams[i] for i in range(len(grams))])
-        return sum(self._each(_call_method, method, grams, layer), np.zeros(len(grams), np.int64))
+        return sum(self._each(ask, grams, layer), np.zeros(len(grams), np.int64))
 
     def _each(self, ask: Any, *question: Any) -> Iterator[Any]:
         work, numbers = self._work(ask, *question), range(len(self.segments))
@@ -209,51 +198,27 @@ def _ask_segment(state: Shared[Any], ask: Any, question: Shared[Any], number: in
     return ask(open_state(path, segment), *question.value)
 
 
-def _call_method(index: Index, method: str, grams: Grams, layer: str) -> Counts:
-    counts: Counts = getattr(index, method)(grams, layer)
-    return counts
-
-
-def _top_of_segment(index: Index, n: int, k: int, layer: str) -> list[tuple[Items, int]]:
-    frequent = index.top(n, k, layer)
-    return [(frequent.grams[i], count) for i, count in enumerate(frequent.counts.tolist())]
-
-
-def _frequent_in_segment(index: Index, n: int, least: int, layer: str) -> list[tuple[Items, int]]:
+def _frequent_in_segment(
+    index: Index, n: int, layer: str, least: int, most: int | None, documents: bool
+) -> list[tuple[Items, int, int]]:
+    """The n-grams of a segment, how often each occurs, and in how many documents if asked for."""
     (column,) = index.columns(layer)
-    positions, counts = find_frequent(column, n, least=least)
-    flat = column.ids.take((positions[:, None] + np.arange(n)).reshape(-1)).reshape(-1, n)
-    grams = (tuple(column.vocabulary[i] for i in row) for row in flat.tolist())
-    return list(zip(grams, counts.tolist()))
+    positions, counts = find_frequent(column, n, least=least, most=most)
+    in_documents = count_documents(column, positions, n) if documents else np.zeros_like(counts)
+    grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)
+    return list(zip(grams, counts.tolist(), in_documents.tolist()))
 
 
-def _join_counts(each: Iterator[list[tuple[Items, int]]]) -> tuple[list[Items], Counts, Counts]:
-    """Each n-gram once, in order, how often it is known to occur, and how many segments know it."""
-    totals: dict[Items, int] = {}
-    holders: dict[Items, int] = {}
+def _join_counts(
+    each: Iterator[list[tuple[Items, int, int]]],
+) -> tuple[list[Items], Counts, Counts, Counts]:
+    """Each n-gram once, in order, how often it is known to occur, how many segments know it, and
+    how many of their documents hold it."""
+    sums: dict[Items, tuple[int, int, int]] = {}
     for counted in each:
-        for gram, count in counted:
-            totals[gram] = totals.get(gram, 0) + count
-            holders[gram] = holders.get(gram, 0) + 1
-    grams = sorted(totals)
-    known, segments_seen = (
-        np.array([of[gram] for gram in grams], np.int64) for of in (totals, holders)
-    )
-    return grams, known, segments_seen
-
-
-def _count_all(
-    index: Index, n: int, layer: str, documents: bool
-) -> Iterator[tuple[Items, tuple[int, int]]]:
-    frequent = index.top(n, None, layer, documents=documents)
-    document_counts = (
-        frequent.documents
-        if frequent.documents is not None
-        else np.zeros(len(frequent.counts), np.int64)
-    )
-    for number, both in enumerate(zip(frequent.counts.tolist(), document_counts.tolist())):
-        yield frequent.grams[number], both
-
-
-def _add_pairs(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
-    return first[0] + second[0], first[1] + second[1]
+        for gram, count, documents in counted:
+            total, holders, in_documents = sums.get(gram, (0, 0, 0))
+            sums[gram] = total + count, holders + 1, in_documents + documents
+    grams = sorted(sums)
+    columns = np.array([sums[gram] for gram in grams], np.int64).reshape(-1, 3)
+    return grams, *columns.T

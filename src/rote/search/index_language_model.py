@@ -273,28 +273,24 @@ class Mixture:
 
     `items` are those that followed the context, ascending, `chances` theirs; every other has
     `rest` times its chance under `shorter`. The shortest one holds the whole vocabulary, and
-    `rest` is the chance of the unknown. `first` and `second` are the sums of p log p and
-    p (log p)^2 over everything that can follow; `best` is the likeliest item.
+    `rest` is the chance of the unknown. `expected` is the mean log-probability in nats,
+    minus the entropy: the sum of p log p over everything that can follow; `second` is that of
+    p (log p)^2; `best` is the likeliest item.
     """
 
     items: Numbers
     chances: Floats
     rest: float
     shorter: Mixture | None
-    first: float
+    expected: float
     second: float
     best: int
     best_chance: float
 
     @property
-    def expected(self) -> float:
-        """The mean log-probability, in nats: minus the entropy."""
-        return self.first
-
-    @property
     def spread(self) -> float:
         """The standard deviation of the log-probability."""
-        return float(np.sqrt(max(0.0, self.second - self.first**2)))
+        return float(np.sqrt(max(0.0, self.second - self.expected**2)))
 
     def chance(self, item: int) -> float:
         """The probability of one item."""
@@ -313,12 +309,6 @@ class Mixture:
         every *= self.rest
         every[self.items] = self.chances
         return every
-
-    def _chances_of(self, items: Numbers) -> Floats:
-        """Of items that all stand in `items`."""
-        if self.shorter is None:
-            return self.chances[items]
-        return self.chances[np.searchsorted(self.items, items)]
 
 
 def shortest_mixture(counts: Numbers, scale: float, power: float) -> Mixture:
@@ -353,11 +343,11 @@ def longer_mixture(
     occurrences = float(counts.sum())
     doubt = scale * occurrences**power
     rest = doubt / (occurrences + doubt)
-    before = shorter._chances_of(items)
+    before = shorter.chances[np.searchsorted(shorter.items, items)]
     chances = (counts + doubt * before) / (occurrences + doubt)
     logs_before, logs, log_rest = np.log(before), np.log(chances), float(np.log(rest))
     others = 1.0 - float(before.sum())
-    others_first = shorter.first - float((before * logs_before).sum())
+    others_first = shorter.expected - float((before * logs_before).sum())
     others_second = shorter.second - float((before * logs_before**2).sum())
     first = float((chances * logs).sum()) + rest * (log_rest * others + others_first)
     second = float((chances * logs**2).sum()) + rest * (
@@ -398,7 +388,14 @@ class Spelling:
             if not longer:
                 break
             length, ranges = length + 1, longer
-        gap, word = self._majority(ranges, length)
+        spellings = Counter()
+        for segment, low, high in ranges:
+            suffixes = self._columns[segment].suffixes
+            assert suffixes is not None
+            count = min(high - low, _SAMPLE)
+            ranks = low + (high - low) * np.arange(count, dtype=np.int64) // count
+            spellings.update(self._spellings_at(segment, suffixes.order.take(ranks) + length))
+        gap, word = spellings.most_common(1)[0][0]
         return gap if context else "", word
 
     def _ranges(self, run: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -410,16 +407,6 @@ class Spelling:
             if low < high:
                 ranges.append((segment, low, high))
         return ranges
-
-    def _majority(self, ranges: Sequence[tuple[int, int, int]], length: int) -> tuple[str, str]:
-        spellings: Counter[tuple[str, str]] = Counter()
-        for segment, low, high in ranges:
-            suffixes = self._columns[segment].suffixes
-            assert suffixes is not None
-            count = min(high - low, _SAMPLE)
-            ranks = low + (high - low) * np.arange(count, dtype=np.int64) // count
-            spellings.update(self._spellings_at(segment, suffixes.order.take(ranks) + length))
-        return spellings.most_common(1)[0][0]
 
     def _at_starts(self, item: int) -> Iterator[tuple[str, str]]:
         """Where a document begins with the item."""

@@ -31,8 +31,6 @@ from rote.index.grams import END
 from rote.search.part_matcher import SAMPLE, MatchOptions, PartMatcher, holds_run
 
 if TYPE_CHECKING:
-    from rote.core.layer import Layer
-    from rote.index.answers import Occurrence
     from rote.index.columns.layer_column import LayerColumn
     from rote.index.folders.manifest import Manifest
     from rote.index.index import Index
@@ -467,34 +465,18 @@ def describe_span(
     index: Index, layer: Layer, first: int, last: int, around: int = 60
 ) -> dict[str, Any]:
     """Items `first` to `last` as they occur in the corpus: how often, and the first place."""
+    from rote.index.answers import describe_occurrence
+
     items = [layer.vocabulary[i] for i in layer.ids[first:last].tolist()]
-    place = index.places(items, 1, layer.name)[0]
-    return _describe_occurrence(index, place, index.count(items, layer.name), around)
+    place, count = index.places(items, 1, layer.name)[0], index.count(items, layer.name)
+    return {"count": count, **describe_occurrence(place, index.context(place, around))}
 
 
 def describe_passage(
     index: Index, layer: str, passage: MatchedPassage, around: int = 60
 ) -> dict[str, Any]:
     """A passage of the corpus: where it stands, once, and the text around it."""
-    from rote.index.answers import occurrences_in
+    from rote.index.answers import describe_occurrence, occurrence_at
 
-    segment, number = index.segments[passage.segment], passage.segment
-    ends = (np.array([place], np.int64) for place in (passage.first, passage.last))
-    (place,) = occurrences_in(segment, number, layer, *ends)
-    return _describe_occurrence(index, place, 1, around)
-
-
-def _describe_occurrence(
-    index: Index, place: Occurrence, count: int, around: int
-) -> dict[str, Any]:
-    context = index.context(place, around)
-    return {
-        "count": count,
-        "document": place.document,
-        "author": place.author,
-        "start": place.start,
-        "end": place.end,
-        "before": context.before,
-        "match": context.match,
-        "after": context.after,
-    }
+    place = occurrence_at(index.segments, passage.segment, layer, passage.first, passage.last)
+    return {"count": 1, **describe_occurrence(place, index.context(place, around))}

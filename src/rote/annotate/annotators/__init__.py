@@ -18,7 +18,7 @@ from typing import cast
 import numpy as np
 
 from rote.annotate.annotators._columns import Entry, check_layers
-from rote.annotate.language_check import languages
+from rote.annotate.language_check import by_language, languages
 from rote.annotate.trees import DEPENDENCIES
 from rote.core import plugins
 from rote.core.document import Annotation, Annotator, Document
@@ -39,8 +39,6 @@ def entries() -> list[Entry]:
 
 def get(name: str = DEFAULT) -> Annotator:
     """The annotator of this name; what stands behind a colon is handed on to it."""
-    from rote.annotate.language_check import by_language
-
     if len(names := by_language(name, DEFAULT)) > 1:
         return ByLanguage(tuple(names.items()))
     kind, _, rest = name.partition(":")
@@ -56,8 +54,12 @@ def get_recorded(name: str, file: Path) -> Annotator:
     kind, _, rest = name.partition(":")
     if name in os.environ.get(TRUSTED, "").split(","):
         return get(name)
-    known = kind in plugins.members(ROOM)
-    if not known or not getattr(plugins.load(ROOM, kind), "is_installed", _is_name)(rest):
+    is_known = kind in plugins.members(ROOM)
+    if is_known:
+        is_installed = getattr(plugins.load(ROOM, kind), "is_installed", None)
+        is_path = "/" in rest or "\\" in rest
+        is_known = is_installed(rest) if is_installed else not is_path
+    if not is_known:
         raise InputError(
             f"is '{name}', which is not installed, and a path in a file that may be somebody "
             "else's is not loaded",
@@ -66,10 +68,6 @@ def get_recorded(name: str, file: Path) -> Annotator:
             remedy=f"Install it; or, if you trust it, set {TRUSTED}={name}",
         )
     return get(name)
-
-
-def _is_name(rest: str) -> bool:
-    return "/" not in rest and "\\" not in rest
 
 
 # Texts of several languages, each read by the annotator of its own: `de=spacy:MODEL,fr=...`.
@@ -100,12 +98,10 @@ class ByLanguage:
         return None
 
     def parts(self) -> list[tuple[str, Annotator]]:
-
         return [(code, get(name)) for code, name in self.names]
 
     def of(self, code: str) -> Annotator:
         """Who reads texts of this language."""
-
         names = dict(self.names)
         return get(names.get(code, names[""]))
 

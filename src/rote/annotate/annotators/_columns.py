@@ -72,6 +72,10 @@ class Assembly:
         counts = [len(columns["form"]) for columns in self.documents]
         text_ends = np.cumsum(counts, dtype=np.int64)
         vocabulary, ids = number(chain.from_iterable(columns["form"] for columns in self.documents))
+        sentence_ends = [
+            np.array(columns["sentence_ends"], np.int64) + base
+            for columns, base in zip(self.documents, (text_ends - counts).tolist())
+        ]
         return Layer(
             name="word",
             ids=ids,
@@ -79,9 +83,7 @@ class Assembly:
             starts=_joined(columns["starts"] for columns in self.documents),
             ends=_joined(columns["ends"] for columns in self.documents),
             text_ends=text_ends,
-            sentence_ends=_shift_columns(
-                (g["sentence_ends"] for g in self.documents), text_ends - counts
-            ),
+            sentence_ends=np.concatenate([np.zeros(0, np.int64), *sentence_ends]),
         )
 
     def _column(self, word: Layer, name: str) -> Layer:
@@ -126,11 +128,6 @@ class Assembly:
 
 def _joined(columns: Iterable[Sequence[int]]) -> Ids:
     return np.fromiter(chain.from_iterable(columns), np.int32)
-
-
-def _shift_columns(columns: Iterable[Sequence[int]], bases: Offsets) -> Offsets:
-    shifted = [np.array(c, np.int64) + base for c, base in zip(columns, bases.tolist())]
-    return np.concatenate(shifted) if shifted else np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,11 +104,11 @@ def _derive_layers(word: Layer, layers: Sequence[str]) -> dict[str, Layer]:
 
 
 def entries() -> list[Entry]:
-    from rote.annotate import entities, parsing, tagging
+    from rote.annotate._weights import load
 
-    models = [tagging.model(), parsing.model(), entities.model()]
-    licences = dict.fromkeys(model.licence for model in models)
-    figures = {name: value for model in models for name, value in model.accuracy.items()}
+    models = [load(name)[1] for name in ("tagger", "parser", "entities")]
+    licences = dict.fromkeys(model["licence"] for model in models)
+    figures = {name: value for model in models for name, value in model["accuracy"].items()}
     accuracy = ", ".join(f"{name} {figures[name]:.1f}" for name in _HEADLINES)
     return [
         Entry("rote", RoteAnnotator().gives, "; ".join(licences), f"{accuracy} (EWT dev, UNER dev)")

@@ -22,7 +22,7 @@ from rote.annotate.annotators._columns import Entry, check_layers
 from rote.annotate.trees import DEPENDENCIES, dep_bfs
 from rote.core.distribution import install_command
 from rote.core.document import Annotation, Document
-from rote.core.errors import MissingExtra, OptionError
+from rote.core.errors import OptionError, import_extra
 from rote.core.layer import DERIVED, Ids, Layer, derive, number
 
 Column = NDArray[np.uint64]
@@ -245,10 +245,7 @@ def entries() -> list[Entry]:
 
 def is_installed(model: str) -> bool:
     """Whether this is a pipeline of a package, or an empty one; anything else could be a path."""
-    try:
-        import spacy.util as util
-    except ImportError:
-        raise MissingExtra("spacy", "spacy", f"The annotator spacy:{model}") from None
+    util = import_extra("spacy.util", "spacy", "spacy", f"The annotator spacy:{model}")
     return bool(_BLANK.fullmatch(model)) or model in util.get_installed_models()
 
 
@@ -261,10 +258,7 @@ def annotator(rest: str) -> SpacyAnnotator:
 
 @cache
 def _load(model: str) -> Any:
-    try:
-        import spacy
-    except ImportError:
-        raise MissingExtra("spacy", "spacy", f"The annotator spacy:{model}") from None
+    spacy = import_extra("spacy", "spacy", "spacy", f"The annotator spacy:{model}")
     try:
         nlp = spacy.load(model)
     except OSError:

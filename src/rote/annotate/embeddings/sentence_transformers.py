@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rote.annotate.embeddings import Batches, Flags, Vectors, check_installed, collect, unit
-from rote.core.errors import MissingExtra, OptionError
+from rote.core.errors import OptionError, import_extra
 from rote.core.progress import Reporter
 
 BATCH = 32
@@ -84,11 +84,8 @@ def _purpose(model: str) -> str:
 
 
 def _package(model: str) -> Any:
-    try:
-        import sentence_transformers
-    except ImportError:
-        raise MissingExtra("sentence-transformers", _EXTRA, _purpose(model)) from None
-    return sentence_transformers
+    purpose = _purpose(model)
+    return import_extra("sentence_transformers", "sentence-transformers", _EXTRA, purpose)
 
 
 @cache

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,10 +173,16 @@ def find_neighbours(word: str) -> dict[int, float]:
     return dict(zip(order.tolist(), cosines[order].tolist()))
 
 
+@njit(cache=True, nogil=True)
 def sum_spans(rows: Rows, ids: NDArray[Any], starts: Offsets, ends: Offsets) -> Sums:
     """The sum of the rows of each span `[start, end)` of items."""
-    sums = np.zeros((len(starts), rows.shape[1]), np.int64)
-    _sum_spans(rows, ids, starts, ends, sums)
+    width = rows.shape[1]
+    sums = np.zeros((len(starts), width), np.int64)
+    for span in range(len(starts)):
+        for place in range(starts[span], ends[span]):
+            row = ids[place]
+            for column in range(width):
+                sums[span, column] += rows[row, column]
     return sums
 
 
@@ -198,21 +204,13 @@ def quantize(sums: Sums) -> NDArray[np.int8]:
 class Static:
     """The embedder: a text is the sum of its words."""
 
-    @property
-    def name(self) -> str:
-        return "static"
+    name: ClassVar[str] = "static"
+    dimensions: ClassVar[int] = DIMENSIONS
+    english: ClassVar[bool] = True
 
     @property
     def signature(self) -> str:
         return f"{table().signature}/{words.get().signature}"
-
-    @property
-    def dimensions(self) -> int:
-        return DIMENSIONS
-
-    @property
-    def english(self) -> bool:
-        return True
 
     def check(self) -> None:
         """Nothing is needed that could be missing."""
@@ -247,16 +245,6 @@ def _multiply(rows: NDArray[np.int8], row: NDArray[np.int32], products: NDArray[
         for column in range(rows.shape[1]):
             total += np.int32(rows[place, column]) * row[column]
         products[place] = total
-
-
-@njit(cache=True, nogil=True)
-def _sum_spans(rows: Rows, ids: NDArray[Any], starts: Offsets, ends: Offsets, sums: Sums) -> None:
-    width = rows.shape[1]
-    for span in range(len(starts)):
-        for place in range(starts[span], ends[span]):
-            row = ids[place]
-            for column in range(width):
-                sums[span, column] += rows[row, column]
 
 
 @njit(cache=True, nogil=True)

@@ -191,5 +191,4 @@ def _layer(
 
 def matches(pattern: re.Pattern[str], texts: Sequence[str]) -> Layer:
     """The `word` layer of everything the pattern matches, left to right."""
-
     return layer_of_spans(texts, ([m.span() for m in pattern.finditer(t)] for t in texts))

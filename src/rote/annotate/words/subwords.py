@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rote.core.errors import InputError, MissingExtra
+from rote.core.errors import InputError, import_extra
 from rote.core.layer import Layer, number
 
 VERSION = "1"
@@ -21,12 +21,9 @@ VERSION = "1"
 
 @lru_cache(maxsize=4)
 def load(path: str) -> Any:
+    tokenizers = import_extra("tokenizers", "tokenizers", "subwords", "A tokenizer.json")
     try:
-        from tokenizers import Tokenizer
-    except ImportError:
-        raise MissingExtra("tokenizers", "subwords", "A tokenizer.json") from None
-    try:
-        tokenizer = Tokenizer.from_file(path)
+        tokenizer = tokenizers.Tokenizer.from_file(path)
     except Exception as error:  # the package raises bare Exception
         raise InputError(
             f"not a tokenizer.json: {error}", file=path, remedy="Save it again with save()"

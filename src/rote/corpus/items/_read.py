@@ -222,9 +222,8 @@ def _of_two(
     }
 
 
-def _lambada(record: Mapping[str, Any]) -> dict[str, Any]:
-    context, target = text(record, "context"), text(record, "target")
-    return {"context": context + " ", "options": (target,), "answer": 0}
+def _of_one(context: str, target: str) -> dict[str, Any]:
+    return {"context": context, "options": (target,), "answer": 0}
 
 
 def _piqa(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,10 +242,6 @@ def _questions(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _item_of_text(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {"context": "", "options": (text(record, "text"),), "answer": 0}
-
-
 def _winogrande(record: Mapping[str, Any]) -> dict[str, Any]:
     before, gap, after = text(record, "sentence").partition("_")
     if not gap:
@@ -256,6 +251,7 @@ def _winogrande(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 ROOM = "corpus.items"
+_LOGS = "samples_*.jsonl"
 TEXTS = "texts"
 """The reader of records that hold a text, which needs no putting together."""
 BENCHMARKS: dict[str, ItemReader] = {
@@ -268,14 +264,19 @@ BENCHMARKS: dict[str, ItemReader] = {
     # sentences as they stand. The harness joins them with *because*; that is read from its logs.
     "copa": Benchmark("premise choice1 choice2", _copa, "copa", "functional", ids="id idx"),
     # A passage whose last word is to be given (Paperno et al. 2016): one option, no other.
-    "lambada": Benchmark("context target", _lambada, "lambada", "functional"),
+    "lambada": Benchmark(
+        "context target",
+        lambda record: _of_one(text(record, "context") + " ", text(record, "target")),
+        "lambada",
+        "functional",
+    ),
     # Which of two solutions reaches a goal (Bisk et al. 2020).
     "piqa": Benchmark("goal sol1 sol2", _piqa, "piqa", "functional"),
     # With answers, one or several, perhaps a `passage`. Records without answers are not known by
     # their fields, but read where the form is named.
     "questions": Benchmark("question answer", _questions, used="id task"),
     # Nothing to choose: how well does a model, or a corpus, know a text?
-    TEXTS: Benchmark("text", _item_of_text, used="id task"),
+    TEXTS: Benchmark("text", lambda record: _of_one("", text(record, "text")), used="id task"),
     # Which of two names fills the gap in a sentence (Sakaguchi et al. 2020).
     "winogrande": Benchmark(
         "sentence option1 option2", _winogrande, "winogrande", "functional", ids="id qID"
@@ -376,7 +377,9 @@ def read_records(
     )
     places: Any = [inputs] if isinstance(inputs, (str, Path)) else inputs
     if isinstance(places, (list, tuple)) and are_names(places):
-        places = [path for place in places for path in _logs(Path(place)) or [Path(place)]]
+        # Of a folder of the harness the sample logs: beside them are results, which are no items.
+        paths = map(Path, places)
+        places = [path for place in paths for path in sorted(place.rglob(_LOGS)) or [place]]
     elif isinstance(places, Sequence) and any(
         isinstance(place, (Item, ItemRecord)) for place in places
     ):
@@ -437,11 +440,6 @@ def fulfilling(records: list[ItemRecord], where: tuple[str, ...]) -> list[ItemRe
     if records and not matching:
         raise none_fulfils(where, (record.fields for record in records), None)
     return matching
-
-
-def _logs(path: Path) -> list[Path]:
-    """The sample logs in a folder: the harness puts them beside results, which are no items."""
-    return sorted(path.rglob("samples_*.jsonl")) if path.is_dir() else []
 
 
 def _detected(record: Mapping[str, Any], origin: Origin, line: int, text_field: str | None) -> str:

@@ -34,7 +34,9 @@ def item(record: Mapping[str, Any], number: int, source: Source) -> Item:
     task = match["task"] if match else source.name.split(".")[0].removeprefix("samples_")
     context, options, ending = _parts(pairs)
     if len(options) == 1 and not options[0]:  # generated: the target is what was asked for
-        options = (_apart(context, str(record["target"])),)
+        target = str(record["target"])
+        has_space = not context or context[-1].isspace() or target[:1].isspace()
+        options = (target if has_space else f" {target}",)
     filtered = str(record.get("filter", _UNFILTERED))
     kind = next((kind for name, kind in _KINDS.items() if task.startswith(name)), None)
     about = {name: value for name, value in record.items() if name not in _LEFT}
@@ -87,11 +89,6 @@ def requests(arguments: Any) -> list[tuple[str, str]]:
     if len(pairs) % 2 == 0 and pairs[half:] == [("", option) for _, option in pairs[:half]]:
         return pairs[:half] if any(context for context, _ in pairs[:half]) else pairs
     return pairs
-
-
-def _apart(context: str, target: str) -> str:
-    has_space = not context or context[-1].isspace() or target[:1].isspace()
-    return target if has_space else f" {target}"
 
 
 def _answer(

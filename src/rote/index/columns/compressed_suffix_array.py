@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
-from rote.index.columns import intrinsics as bit_kernels
+from rote.index.columns.intrinsics import count_ones, load64_at, prefetch
 from rote.index.columns.packed_array import (
     NO_TABLE,
     OUT_OF_RANGE,
@@ -53,13 +52,33 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class CompressedStream:
-    """The items of a layer, as `Stream` has them."""
+class _CompressedColumn:
+    """Numbers that are read along the links."""
 
     csa: CompressedSuffixArray
     length: int
     arrays: tuple[NDArray[Any], ...]
     """The memory that it lies in."""
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, i: int) -> int:
+        if not 0 <= i < self.length:
+            raise IndexError(f"{i} of {self.length}")
+        return int(self.slice(i, i + 1)[0])
+
+    def slice(self, start: int, stop: int) -> Int64s:
+        raise NotImplementedError
+
+    def all(self) -> Int64s:
+        return self.slice(0, self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class CompressedStream(_CompressedColumn):
+    """The items of a layer, as `Stream` has them."""
+
     items: PackedArray
     samples: PackedArray
     ranks: PackedArray
@@ -75,14 +94,6 @@ class CompressedStream:
     @property
     def table(self) -> NDArray[np.int32]:
         return NO_TABLE
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: int) -> int:
-        if not 0 <= i < self.length:
-            raise IndexError(f"{i} of {self.length}")
-        return int(self.slice(i, i + 1)[0])
 
     def slice(self, start: int, stop: int) -> Int64s:
         start, stop = max(0, start), min(stop, self.length)
@@ -108,9 +119,6 @@ class CompressedStream:
         _read_runs(self.csa, np.ascontiguousarray(starts), length, out)
         return out
 
-    def all(self) -> Int64s:
-        return self.slice(0, self.length)
-
     def links(self, start: int, stop: int) -> Int64s:
         """The links of the ranks from start to stop."""
         out = np.empty(max(0, min(stop, self.length) - start), np.int64)
@@ -119,12 +127,8 @@ class CompressedStream:
 
 
 @dataclass(frozen=True, slots=True)
-class CompressedOrder:
+class CompressedOrder(_CompressedColumn):
     """The sorted positions of a layer, as a packed column of them."""
-
-    csa: CompressedSuffixArray
-    length: int
-    arrays: tuple[NDArray[Any], ...]
 
     @property
     def data(self) -> CompressedPositions:
@@ -133,14 +137,6 @@ class CompressedOrder:
     @property
     def bits(self) -> int:
         return self.csa.rank_bits
-
-    def __len__(self) -> int:
-        return self.length
-
-    def __getitem__(self, i: int) -> int:
-        if not 0 <= i < self.length:
-            raise IndexError(f"{i} of {self.length}")
-        return int(self.slice(i, i + 1)[0])
 
     def slice(self, start: int, stop: int) -> Int64s:
         return self.take(np.arange(max(0, start), min(stop, self.length), dtype=np.int64))
@@ -151,9 +147,6 @@ class CompressedOrder:
         out = np.empty(len(numbers), np.int64)
         _read_positions(self.csa, np.ascontiguousarray(numbers), out)
         return out
-
-    def all(self) -> Int64s:
-        return self.slice(0, self.length)
 
 
 def open_compressed(
@@ -246,8 +239,6 @@ def encode_suffix_array(
     )
 
 
-load64_at: Any = intrinsics.load64_at
-ones: Any = bit_kernels.count_ones
 BLOCK = 32
 BLOCK_HEAD = 5
 """What a block has before its low bits, in units of four bytes."""
@@ -310,14 +301,14 @@ def select(word, k):  # type: ignore[no-untyped-def]
     sums = ((sums + (sums >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)) * _BYTES
     # The bytes up to which there are not more than k; sums are at most 64, so no byte borrows.
     remaining = np.uint64(k)
-    behind = np.uint64(ones((((remaining * _BYTES) | _TOPS) - sums) & _TOPS))
+    behind = np.uint64(count_ones((((remaining * _BYTES) | _TOPS) - sums) & _TOPS))
     at = (behind << np.uint64(3)) & np.uint64(56)
     remaining -= ((sums << np.uint64(8)) >> at) & np.uint64(255)
     # Within the byte by halves; without a branch, around which numba would count references.
-    below = np.uint64(ones((word >> at) & np.uint64(15)))
+    below = np.uint64(count_ones((word >> at) & np.uint64(15)))
     beyond = np.uint64(remaining >= below)
     remaining, at = remaining - beyond * below, at + beyond * np.uint64(4)
-    below = np.uint64(ones((word >> at) & np.uint64(3)))
+    below = np.uint64(count_ones((word >> at) & np.uint64(3)))
     beyond = np.uint64(remaining >= below)
     remaining, at = remaining - beyond * below, at + beyond * np.uint64(2)
     return np.int64(at + np.uint64(remaining >= ((word >> at) & _ONE)))
@@ -368,7 +359,7 @@ def sampled_position(csa, rank):  # type: ignore[no-untyped-def]
     begin = np.int64(load64_at(csa.begins + 4 * (rank >> 5)) & _LOW)
     word, k = load64_at(csa.blocks + 4 * begin + 12), np.uint64(rank & 31)
     if (word >> k) & _ONE:
-        sample = np.int64(word >> _HALF) + ones(word & ((_ONE << k) - _ONE))
+        sample = np.int64(word >> _HALF) + count_ones(word & ((_ONE << k) - _ONE))
         return _number(csa.samples, csa.sample_bits, sample) * SAMPLE_STEP
     return np.int64(-1)
 
@@ -412,7 +403,7 @@ def _read_position(data, bits, i):  # type: ignore[no-untyped-def]
     return position_of(csa, rank)
 
 
-@overload(intrinsics.prefetch)
+@overload(prefetch)
 def _prefetch_overload(array, index):  # type: ignore[no-untyped-def]
     if getattr(array, "instance_class", None) in (CompressedItems, CompressedPositions):
         return lambda array, index: None

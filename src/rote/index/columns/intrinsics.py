@@ -23,7 +23,7 @@ def _address(context: Any, builder: Any, array_type: Any, array: Any, index: Any
 
 
 @intrinsic
-def load64(typing: Any, data: Any, byte: Any) -> Any:
+def _load64(typing: Any, data: Any, byte: Any) -> Any:
     """The eight bytes from `data[byte]` on as one little-endian number; no bounds are checked."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -36,7 +36,7 @@ def load64(typing: Any, data: Any, byte: Any) -> Any:
 
 
 @intrinsic
-def load64_at(typing: Any, address: Any) -> Any:
+def _load64_at(typing: Any, address: Any) -> Any:
     """The eight bytes from an address on as one little-endian number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -47,7 +47,7 @@ def load64_at(typing: Any, address: Any) -> Any:
 
 
 @intrinsic
-def prefetch_array(typing: Any, array: Any, index: Any) -> Any:
+def _prefetch_array(typing: Any, array: Any, index: Any) -> Any:
     """`prefetch` of an array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -64,9 +64,10 @@ def prefetch_array(typing: Any, array: Any, index: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
-_prefetch_array: Any = (
-    prefetch_array  # numba hides the first argument, which type checkers do not know
-)
+# numba hides the first argument, which type checkers do not know.
+load64: Any = _load64
+load64_at: Any = _load64_at
+prefetch_array: Any = _prefetch_array
 
 
 def prefetch(array: Any, index: Any) -> None:
@@ -80,7 +81,7 @@ def prefetch(array: Any, index: Any) -> None:
 @overload(prefetch)
 def _prefetch_of(array, index):  # type: ignore[no-untyped-def]
     if isinstance(array, types.Array):
-        return lambda array, index: _prefetch_array(array, index)
+        return lambda array, index: prefetch_array(array, index)
     return None
 
 
@@ -92,9 +93,6 @@ def _pointer(typing: Any, address: Any) -> Any:
         return builder.inttoptr(arguments[0], cgutils.voidptr_t)
 
     return types.voidptr(address), generate
-
-
-pointer: Any = _pointer  # numba hides the first argument, which type checkers do not know
 
 
 @intrinsic
@@ -117,6 +115,6 @@ def _count_ones(typing: Any, number: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-# numba hides the first argument, which type checkers do not know.
+pointer: Any = _pointer
 trailing_zeros: Any = _trailing_zeros
 count_ones: Any = _count_ones

@@ -12,6 +12,7 @@ several segments have to meet, they share one vocabulary (`share_vocabulary`).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -85,7 +86,10 @@ class Vocabulary(Sequence[str]):
         """The number of an item, or ABSENT."""
         number = self.known.get(item)
         if number is None:
-            number = self._search(item.encode("utf-8", "surrogatepass"))
+            wanted = item.encode("utf-8", "surrogatepass")
+            number = bisect_left(range(len(self)), wanted, 1, key=self._raw)
+            if number == len(self) or self._raw(number) != wanted:
+                number = ABSENT
             if number != ABSENT or len(self.known) < 2 * len(self) + _FEW:
                 self.known[item] = number
         return number
@@ -116,16 +120,6 @@ class Vocabulary(Sequence[str]):
     def _raw(self, i: int) -> bytes:
         start = int(self.ends[i - 1]) if i else 0
         return self.data[start : int(self.ends[i])].tobytes()
-
-    def _search(self, wanted: bytes) -> int:
-        low, high = 1, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self._raw(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._raw(low) == wanted else ABSENT
 
 
 @dataclass(frozen=True, slots=True)

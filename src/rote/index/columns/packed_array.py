@@ -19,12 +19,9 @@ from numpy.typing import NDArray
 
 from rote.core.errors import InputError
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import load64, prefetch, prefetch_array
 
 Bytes = NDArray[np.uint8]
-# numba hides the first argument, which type checkers do not know.
-load64: Any = intrinsics.load64
-prefetch_array: Any = intrinsics.prefetch_array
 # `read` loads eight bytes at once, also for the last number of a column.
 PADDING = 8
 # Numbers of more bits could reach into a ninth byte.
@@ -189,7 +186,7 @@ def _read_item(data, bits, i):  # type: ignore[no-untyped-def]
     return np.int64(data.table[number]) if len(data.table) else number
 
 
-@overload(intrinsics.prefetch)
+@overload(prefetch)
 def _prefetch_of(array, index):  # type: ignore[no-untyped-def]
     if getattr(array, "instance_class", None) is StreamItems:
         return lambda array, index: prefetch_array(array.data, index)

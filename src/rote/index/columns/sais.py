@@ -37,13 +37,11 @@ end are in the order of what follows it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import prefetch
 from rote.index.grams import MAX_POSITIONS
 
 # Leaving out single pieces costs a pass over all; below one in so many it gains nothing.
@@ -116,7 +114,6 @@ def _read_only(text: Int32s) -> Int32s:
 
 
 Int32s = NDArray[np.int32]
-prefetch: Any = intrinsics.prefetch  # numba hides the first argument, as in `packed`
 MARK = np.int32(-(2**31))
 UNMARK = np.int32(2**31 - 1)
 # How many steps before its use a cache line is asked for.

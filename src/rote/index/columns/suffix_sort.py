@@ -37,9 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
-from rote.index.columns.layer_column import Suffixes
-from rote.index.columns.packed_array import bits_for, pack
+from rote.index.columns.intrinsics import prefetch
 from rote.index.grams import END, MAX_POSITIONS
 
 Codes: TypeAlias = NDArray[np.uint64]
@@ -163,7 +161,8 @@ def sort_suffixes(
     if wrong >= 0:
         raise ValueError(f"place {wrong} holds {ids[wrong]}, entries are 0 to {entries - 1}")
     codes, lengths = build_alphabetic_code(counts)
-    steps = pack_steps(codes, lengths)
+    steps = codes | lengths.astype(np.uint64)  # codes with their lengths in the lowest bits
+    steps.flags.writeable = False
     items = len(ids) - int(counts[END])
     bits = table_bits_for(items, table)
     order, entry_of = _sort_by_radix(ids, steps, items, bits, threads) or _sort_by_sais(
@@ -171,12 +170,6 @@ def sort_suffixes(
     )
     order.flags.writeable = entry_of.flags.writeable = False
     return SortedSuffixes(order, codes, lengths, entry_of)
-
-
-def pack_suffixes(sorted_suffixes: SortedSuffixes, positions: int) -> Suffixes:
-    """Ready for queries; `positions` is the length of the stream."""
-    order = pack(sorted_suffixes.order, bits_for(max(1, positions - 1)))
-    return Suffixes(order, sorted_suffixes.lengths, pack(sorted_suffixes.table, order.bits))
 
 
 def table_bits_for(items: int, size: TableSize = "usual") -> int:
@@ -270,9 +263,6 @@ def _sort_by_sais(
     return order, table
 
 
-prefetch: Any = (
-    intrinsics.prefetch
-)  # numba hides the first argument, which type checkers do not know
 # As many keys as stay in the second-level cache together with their copy.
 CACHED_KEYS = 1 << 15
 # Up to so many are sorted by insertion.
@@ -284,13 +274,6 @@ DIGIT, _LARGE_DIGIT = 11, 8
 _WAITING = CACHED_KEYS // SMALL + (64 // _LARGE_DIGIT << _LARGE_DIGIT)
 _LENGTH = np.uint64(127)
 _CODE = ~_LENGTH
-
-
-def pack_steps(codes: Codes, lengths: Lengths) -> NDArray[np.uint64]:
-    """Codes with their lengths in the lowest bits."""
-    steps: NDArray[np.uint64] = codes | lengths.astype(np.uint64)
-    steps.flags.writeable = False
-    return steps
 
 
 @njit(inline="always")

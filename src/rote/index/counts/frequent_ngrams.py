@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.index.answers import FrequentNgrams
-from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import load64, prefetch
 from rote.index.columns.layer_column import LayerColumn, Numbers, SharedVocabulary, Suffixes
 from rote.index.columns.packed_array import read
 from rote.index.counts.document_counts import count_documents
@@ -55,17 +55,14 @@ def most_frequent(
     if n >= max((int(sizes.max(initial=1)) for sizes in ends), default=1):
         return FrequentNgrams(Grams.of(()), np.empty(0, np.int64), np.empty(0, np.int64))
     if shared is None:
-        return _top_in_one(columns[0], n, k, documents=documents)
+        # Ties at the cut are in the order of the items.
+        (column,) = columns
+        positions, counts = find_frequent(column, n, most=k)
+        positions, counts = positions[:k], counts[:k]
+        document_counts = count_documents(column, positions, n) if documents else None
+        grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)
+        return FrequentNgrams(grams, counts, document_counts)
     return _top_in_all(columns, shared, lookups, n, k, documents=documents, threads=threads)
-
-
-def _top_in_one(column: LayerColumn, n: int, k: int | None, *, documents: bool) -> FrequentNgrams:
-    """The k most frequent n-grams of one column, ties at the cut in the order of the items."""
-    positions, counts = find_frequent(column, n, most=k)
-    positions, counts = positions[:k], counts[:k]
-    document_counts = count_documents(column, positions, n) if documents else None
-    grams = Grams.of_rows(_items_at(column, positions, n), column.vocabulary)
-    return FrequentNgrams(grams, counts, document_counts)
 
 
 def _top_in_all(
@@ -78,7 +75,7 @@ def _top_in_all(
     documents: bool,
     threads: int,
 ) -> FrequentNgrams:
-    """The same over several segments; without `lookups` all n-grams of each, added up."""
+    """Those of several segments; without `lookups` all n-grams of each, added up."""
     least, reached = 1, 0
     if k is not None and lookups is not None:
         first, known, _, _ = _add_columns(columns, shared, n, threads, most=k)
@@ -135,7 +132,7 @@ def _add_columns(
         document_counts = (
             count_documents(column, positions, n) if documents else np.zeros_like(counts)
         )
-        return shared.up[number][_items_at(column, positions, n)], counts, document_counts
+        return shared.up[number][items_at(column, positions, n)], counts, document_counts
 
     each = list(map_segments(count, range(len(columns)), threads))
     rows = [part for part, _, _ in each]
@@ -184,7 +181,7 @@ def _rows_range(lookup: Lookup, rows: Numbers) -> tuple[Counts, Counts]:
     return lookup.ranges(rows.reshape(-1), ends)
 
 
-def _items_at(column: LayerColumn, positions: NDArray[np.int64], n: int) -> Numbers:
+def items_at(column: LayerColumn, positions: NDArray[np.int64], n: int) -> Numbers:
     """The numbers of the n-grams at these positions, one row each."""
     flat = column.ids.take((positions[:, None] + np.arange(n)).reshape(-1))
     return flat.astype(np.int32).reshape(-1, n)
@@ -294,8 +291,6 @@ def _highest(items: NDArray[np.int64], counts: NDArray[np.int64], most: int | No
     return items[by_count], counts[by_count]
 
 
-load64: Any = intrinsics.load64
-prefetch: Any = intrinsics.prefetch
 _AHEAD = 32
 _ORDER_BLOCK = 1 << 16
 
@@ -335,14 +330,6 @@ def _shared_items(data, bits, first, second, n):  # type: ignore[no-untyped-def]
     return n
 
 
-@njit(inline="always")
-def _is_inside_document(data, bits, position, start, n):  # type: ignore[no-untyped-def]
-    """Whether the window holds no document's end; the first `start` items are known."""
-    while start < n and read(data, bits, position + start) != 0:
-        start += 1
-    return start == n
-
-
 @njit(cache=True, nogil=True)
 def _next_grams(order, order_bits, length, data, bits, n, bar, walk, firsts, counts):  # type: ignore[no-untyped-def]
     """Fill in first positions and counts of the next n-grams that reach the bar.
@@ -367,8 +354,10 @@ def _next_grams(order, order_bits, length, data, bits, n, bar, walk, firsts, cou
             if count >= bar:
                 firsts[filled], counts[filled] = first, count
                 filled += 1
-        is_inside = _is_inside_document(data, bits, position, shared, n)
-        previous, first, count = (position if is_inside else np.int64(-1)), position, np.int64(1)
+        # The next one in hand if it holds no document's end; the shared items hold none.
+        while shared < n and read(data, bits, position + shared) != 0:
+            shared += 1
+        previous, first, count = (position if shared == n else np.int64(-1)), position, np.int64(1)
         if filled == len(firsts):
             walk[0], walk[1], walk[2], walk[3] = i + 1, previous, first, count
             return filled

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.index.columns.compressed_suffix_array import item_at, position_at, skip, suffix_at
+from rote.index.columns.intrinsics import prefetch
 from rote.index.columns.packed_array import read
-from rote.index.counts.lookup import SEARCHES, Int64s, Lookup, prefetch, prefix_range
+from rote.index.counts.lookup import SEARCHES, Int64s, Lookup, prefix_range
 from rote.index.grams import ABSENT, Counts
 
 # What a search is after: where the text would stand, then the two edges of the longest match.
@@ -138,7 +139,8 @@ def _round_middle(low, high):  # type: ignore[no-untyped-def]
 def _find_longest(parts, text, lengths, from_ranks, to_ranks):  # type: ignore[no-untyped-def]
     """Lengths, and ranges if there is room for them."""
     ranged = len(from_ranks) > 0
-    memory = new_match_cache()
+    # Three memories of entries (key, start, end), each a stretch of the text.
+    memory = np.full((3, 1 << _CACHE_BITS, 3), _NEVER, np.int64)
     heads = np.empty(SEARCHES, np.uint64)
     bits = np.empty(SEARCHES, np.int64)
     settled = np.empty(SEARCHES, np.int64)
@@ -262,12 +264,6 @@ LONG = 32
 _CACHE_BITS = 12
 _BY_DIAGONAL, _BY_POSITION, _BY_SHIFT = 0, 1, 2
 _NEVER = -(1 << 62)
-
-
-@njit(inline="always")
-def new_match_cache():  # type: ignore[no-untyped-def]
-    """Three memories of entries (key, start, end), each a stretch of the text."""
-    return np.full((3, 1 << _CACHE_BITS, 3), _NEVER, np.int64)
 
 
 @njit(inline="always")

@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from rote.core.errors import InputError
 from rote.core.kernels import njit
 from rote.index.answers import Continuations
-from rote.index.columns import intrinsics
 from rote.index.columns.compressed_suffix_array import (
     CompressedItems,
     CompressedPositions,
@@ -43,13 +42,12 @@ from rote.index.columns.compressed_suffix_array import (
     skip,
     suffix_at,
 )
-from rote.index.columns.intrinsics import pointer
+from rote.index.columns.intrinsics import pointer, prefetch
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import OUT_OF_RANGE, Bytes, ItemStream, StreamItems, read
 from rote.index.grams import END, Counts, Grams
 
 Int64s = NDArray[np.int64]
-prefetch = intrinsics.prefetch
 # Searches that go in step: enough to hide the waits for memory, few enough that their state and
 # the lines they ask for stay in the nearest caches.
 SEARCHES = 128

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,7 +262,9 @@ def _write_segments(
             for each in next_pieces:
                 piece = each.piece
                 if piece is not None and piece.documents:
-                    places = count_positions(piece, manifest.layers)
+                    # The longest stream of the piece: memory is counted by it.
+                    tree_items = [items for name, items in piece.items if name in manifest.layers]
+                    places = piece.documents + max([piece.words, *tree_items])
                     file, temporary = home.absolute() / piece.file, home == path / PIECES
                     writer.add(QueuedPiece(file, piece.content, piece.words, places, temporary))
                     scripts += piece.guessed_languages
@@ -504,12 +505,6 @@ def _open_stored(path: Path, order: tuple[str, NextPiece]) -> NextPiece:
     return replace(following, piece=piece)
 
 
-def count_positions(piece: AnnotatedShard, layers: Sequence[str]) -> int:
-    """How long the longest stream of a piece is; memory is counted by it."""
-    tree_items = [items for name, items in piece.items if name in layers]
-    return piece.documents + max([piece.words, *tree_items])
-
-
 @dataclass(frozen=True, slots=True)
 class QueuedPiece:
     """An annotated piece that waits for its segment; a temporary one is removed then."""
@@ -585,12 +580,7 @@ class SegmentWriter:
     def __enter__(self) -> SegmentWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._group is not None:
             self._group.coming.put(_Abandoned())
         self._pool.shutdown(wait=True, cancel_futures=True)

@@ -75,7 +75,7 @@ from rote.index.segments.part import (
     open_part,
     sync_folder,
 )
-from rote.index.segments.segment import Segment, open_segment
+from rote.index.segments.segment import Segment, open_segment, validate_segment
 
 
 def open_folder(
@@ -112,8 +112,6 @@ def open_segments(
     path: Path, manifest: Manifest, reporter: Reporter, *, everything: bool = False
 ) -> tuple[Segment, ...]:
     """All segments, checked where that is needed, or `everything`."""
-    from rote.index.segments.segment import validate_segment
-
     new = check_unseen(path, manifest.parts(path), reporter)
     segments = []
     for listed in manifest.segments:
@@ -129,7 +127,8 @@ def open_segments(
         if everything or any(name.startswith(f"{SEGMENTS}/{listed.name}/") for name in new):
             validate_segment(segment, str(folder))
         segments.append(segment)
-    record_checked(path, new)
+    if new:  # read in full, and sound too
+        _write_stamps(path, _read_stamps(path) | new)
     return tuple(segments)
 
 
@@ -143,7 +142,7 @@ Parts = Iterable[tuple[Path, PartRecord]]
 def check_unseen(path: Path, parts: Parts, reporter: Reporter | None = None) -> Stamps:
     """Read in full what is not known to be whole; damage is an error.
 
-    Gives the stamps of what was read, for `record_checked`.
+    Gives the stamps of what was read.
     """
     known, checked = _read_stamps(path), Stamps()
     unknown = [
@@ -164,12 +163,6 @@ def check_unseen(path: Path, parts: Parts, reporter: Reporter | None = None) -> 
                 raise InputError(problem, file=f"{folder}{name}", remedy=RESTORE)
             checked[_part_name(path, folder)] = stamps
     return checked
-
-
-def record_checked(path: Path, checked: Stamps) -> None:
-    """Note what was read in full, and is sound too."""
-    if checked:
-        _write_stamps(path, _read_stamps(path) | checked)
 
 
 def record_written(path: Path, parts: Parts) -> None:

@@ -509,33 +509,28 @@ class _LayerAddition:
                 self.advance(segment.tokens)
                 yield describe_part(place / name)
                 continue
+            target = FolderTarget(place)
             try:
-                yield self._write_part(FolderTarget(place), segment, name, annotated)
+                if self.layer in segment.columns:
+                    part = sort_layer(target, segment, self.layer, self.forms, folder=name)
+                    self.advance(segment.tokens)
+                    yield part
+                else:
+                    has_own_items = self.layer not in self.recipe.annotate([]).layers
+                    layers = self._layers(annotated)
+                    yield write_layer(
+                        target,
+                        segment,
+                        self.layer,
+                        layers,
+                        self.forms,
+                        has_own_items=has_own_items,
+                        folder=name,
+                    )
             except BaseException:
                 # On a full disk the room is needed; after a kill the next writer does this.
                 shutil.rmtree(place / name, ignore_errors=True)
                 raise
-
-    def _write_part(
-        self,
-        target: FolderTarget,
-        segment: Segment,
-        folder: str,
-        annotated: Iterator[_AnnotatedBatch],
-    ) -> PartRecord:
-        if self.layer in segment.columns:
-            part = sort_layer(target, segment, self.layer, self.forms, folder=folder)
-            self.advance(segment.tokens)
-            return part
-        return write_layer(
-            target,
-            segment,
-            self.layer,
-            self._layers(annotated),
-            self.forms,
-            has_own_items=self.layer not in self.recipe.annotate([]).layers,
-            folder=folder,
-        )
 
     def _layers(self, annotated: Iterator[_AnnotatedBatch]) -> Iterator[Layer]:
         """The layers of one segment."""

@@ -156,8 +156,8 @@ def render_manifest(manifest: Manifest, version: int | None = None) -> str:
         "segments": [
             {
                 "name": listed.name,
-                "record": listed.record.to_json(),
-                "origin": {n: getattr(listed.origin, n) for n in PartRecord.__dataclass_fields__},
+                "record": asdict(listed.record),
+                "origin": asdict(listed.origin),
             }
             for listed in manifest.segments
         ],
@@ -173,7 +173,12 @@ def read_manifest(path: Path) -> Manifest:
     try:
         data = read_regular(place)
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError("this is no index", file=str(path), remedy=_missing_remedy(path)) from None
+        remedy = "Make one with `rote index build`"
+        if (path / SEGMENTS).is_dir():
+            remedy = (
+                "Building it was interrupted: run the same `rote index build` again, it goes on"
+            )
+        raise InputError("this is no index", file=str(path), remedy=remedy) from None
     except OSError as error:
         problem = f"the manifest cannot be read ({error.strerror})"
         raise InputError(problem, file=str(place), remedy=RESTORE) from None
@@ -196,6 +201,12 @@ def read_manifest(path: Path) -> Manifest:
 
 
 def _parse_manifest(json_object: JsonObject) -> Manifest:
+    meanings = None
+    if "meanings" in json_object.values:
+        about = json_object.object("meanings")
+        meanings = EmbedderRecord(
+            about.text("name"), about.text("signature"), about.count("dimensions")
+        )
     manifest = Manifest(
         generation=json_object.count("generation"),
         annotator=json_object.text("annotator"),
@@ -209,7 +220,7 @@ def _parse_manifest(json_object: JsonObject) -> Manifest:
         words=json_object.count("words"),
         fingerprint=json_object.text("fingerprint"),
         form=json_object.text("form") if "form" in json_object.values else PLAIN,
-        meanings=_parse_meanings(json_object),
+        meanings=meanings,
     )
     if manifest.form not in (PLAIN, COMPACT):
         raise json_object.error("form", f"is {manifest.form!r}, not {PLAIN!r} or {COMPACT!r}")
@@ -247,13 +258,6 @@ def _parse_subwords(json_object: JsonObject) -> tuple[Subwords, ...]:
     for number in (0, 1):
         json_object.check_once((row[number] for row in rows), "subwords", f"[{number}]")
     return tuple(Subwords(*row) for row in rows)
-
-
-def _parse_meanings(json_object: JsonObject) -> EmbedderRecord | None:
-    if "meanings" not in json_object.values:
-        return None
-    about = json_object.object("meanings")
-    return EmbedderRecord(about.text("name"), about.text("signature"), about.count("dimensions"))
 
 
 def _parse_segment(json_object: JsonObject) -> ListedSegment:
@@ -326,12 +330,6 @@ def _damage_error(place: Path, why: str) -> InputError:
     return InputError(f"the file is damaged ({why})", file=str(place), remedy=RESTORE)
 
 
-def _missing_remedy(path: Path) -> str:
-    if (path / SEGMENTS).is_dir():
-        return "Building it was interrupted: run the same `rote index build` again, it goes on"
-    return "Make one with `rote index build`"
-
-
 _DIGEST_BYTES, _CONTENT_BYTES, _KEY_BYTES = 16, 12, 16
 
 
@@ -373,14 +371,10 @@ def join_provenances(origins: Sequence[Provenance], key: str) -> Provenance:
 def write_provenance(target: Target, origin: Provenance) -> PartRecord:
     """Write the part; the last one of a segment."""
     part = target.part(PROVENANCE, PROVENANCE, DOCUMENTS)
-    columns: dict[str, tuple[str, NDArray[Any]]] = {
-        "key": ("uint8", _hex_bytes(origin.key)),
-        "contents": ("uint8", _hex_bytes("".join(origin.contents))),
-        "size": ("int64", np.array([origin.words, origin.places], np.int64)),
-        "digests": ("uint8", origin.digests.reshape(-1)),
-    }
-    for name, (kind, values) in columns.items():
-        part.column(name, kind)(values)
+    part.column("key", "uint8")(_hex_bytes(origin.key))
+    part.column("contents", "uint8")(_hex_bytes("".join(origin.contents)))
+    part.column("size", "int64")(np.array([origin.words, origin.places], np.int64))
+    part.column("digests", "uint8")(origin.digests.reshape(-1))
     return part.seal()
 
 

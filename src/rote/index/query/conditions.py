@@ -30,20 +30,8 @@ _SIGNS = frozenset(".^$*+?{}[]|()")
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:[^\]\\]|\\.)*\]|\{\d+,?\d*\}|.", re.DOTALL)
 
 
-class RegexMemo:
-    """What regular expressions matched in the vocabularies of one segment."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[LayerTest, Numbers] = {}
-
-    def numbers(self, test: LayerTest, vocabulary: Vocabulary) -> Numbers:
-        """The numbers of all entries that pass the test, ascending."""
-        numbers = self._numbers.get(test)
-        if numbers is None:
-            if len(self._numbers) >= _CACHED_TESTS:
-                self._numbers.clear()
-            numbers = self._numbers[test] = matching_entries(test, vocabulary)
-        return numbers
+RegexMemo = dict[LayerTest, Numbers]
+"""What regular expressions matched in the vocabularies of one segment."""
 
 
 class ConditionTables:
@@ -66,13 +54,21 @@ class ConditionTables:
     def numbers(self, layer: str, condition: Condition) -> Numbers:
         """The numbers of the entries for which it holds; a rare word needs no table at all."""
         if isinstance(condition, LayerTest):
-            return self._memo.numbers(condition, self.columns[layer].vocabulary)
+            return self._matching(condition, self.columns[layer].vocabulary)
         return np.flatnonzero(self.table(layer, condition))
+
+    def _matching(self, test: LayerTest, vocabulary: Vocabulary) -> Numbers:
+        numbers = self._memo.get(test)
+        if numbers is None:
+            if len(self._memo) >= _CACHED_TESTS:
+                self._memo.clear()
+            numbers = self._memo[test] = matching_entries(test, vocabulary)
+        return numbers
 
     def _work_out(self, vocabulary: Vocabulary, condition: Condition) -> NDArray[np.bool_]:
         if isinstance(condition, LayerTest):
             table = np.zeros(len(vocabulary), np.bool_)
-            table[self._memo.numbers(condition, vocabulary)] = True
+            table[self._matching(condition, vocabulary)] = True
             return table
         if isinstance(condition, Not):
             return ~self._work_out(vocabulary, condition.part)

@@ -108,8 +108,9 @@ class _Search:
         self._columns = [columns[layer] for layer in self._layers]
         self._sentence_last = _sentence_bits(query, self._columns[0], sentence_last)
         self._automaton = build_automaton(query)
-        self._tables = ConditionTables(columns, memo or RegexMemo())
-        self._anchor = best_anchor(query.pattern, self._tables)
+        # A memo that is empty still has to be filled.
+        self._tables = ConditionTables(columns, RegexMemo() if memo is None else memo)
+        self._anchor = _AnchorFinder(self._tables).best(query.pattern)
 
     def __len__(self) -> int:
         """How many positions there are."""
@@ -306,17 +307,13 @@ def anchor_starts(anchor: Anchor, tables: ConditionTables) -> Places:
     return positions[fresh]
 
 
-def best_anchor(pattern: Pattern, tables: ConditionTables) -> Anchor | None:
-    """The anchor that leaves the fewest positions, or None if there is no anchor."""
-    return _AnchorFinder(tables).best(pattern)
-
-
 class _AnchorFinder:
     def __init__(self, tables: ConditionTables) -> None:
         self._tables = tables
         self._lookups: dict[str, Lookup] = {}
 
     def best(self, pattern: Pattern) -> Anchor | None:
+        """The anchor that leaves the fewest positions, or None if there is no anchor."""
         return min(self._anchors(pattern), key=anchor_size, default=None)
 
     def _anchors(self, pattern: Pattern) -> Iterator[Anchor]:

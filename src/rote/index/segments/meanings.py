@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import shake_128
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rote.annotate.embeddings import Embedder
 from rote.core.errors import InputError, OptionError
 from rote.core.kernels import njit
 from rote.core.progress import Reporter, Silent
@@ -42,15 +42,6 @@ _FIDELITY = 0.9394
 _QUERY_UNIT = 8192
 """The length of a query's vector in whole numbers."""
 _TEXTS_AT_ONCE = 4096
-
-
-class SentenceEmbedder(Protocol):
-    """What makes the vectors; `annotate.embeddings` has some."""
-
-    @property
-    def dimensions(self) -> int: ...
-
-    def __call__(self, texts: Sequence[str], reporter: Reporter | None = None) -> Vectors: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,7 @@ def write_meanings(
     target: Target,
     positions: Positions,
     documents: Documents,
-    embedder: SentenceEmbedder,
+    embedder: Embedder,
     *,
     folder: str = MEANINGS,
     reporter: Reporter | None = None,

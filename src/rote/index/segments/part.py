@@ -19,7 +19,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from mmap import ACCESS_READ, MADV_DONTNEED, mmap
 from pathlib import Path
@@ -407,10 +407,7 @@ class _FolderPart:
             "format": FORMAT,
             "kind": self._kind,
             "name": self._name,
-            "files": {
-                name: {field: getattr(file, field) for field in FileRecord.__dataclass_fields__}
-                for name, file in sorted(self._files.items())
-            },
+            "files": {name: asdict(file) for name, file in sorted(self._files.items())},
         }
         data = json.dumps(description, indent=1).encode("ascii")
         sync_folder(self._path)

@@ -47,7 +47,13 @@ from rote.index.columns.packed_array import (
     pack,
     packed_size,
 )
-from rote.index.columns.suffix_sort import MAX_CODE_BITS, MAX_TABLE_BITS, MIN_TABLE_BITS
+from rote.index.columns.suffix_sort import (
+    MAX_CODE_BITS,
+    MAX_TABLE_BITS,
+    MIN_TABLE_BITS,
+    TableSize,
+    sort_suffixes,
+)
 from rote.index.grams import END, MAX_POSITIONS
 from rote.index.segments.documents import (
     CHUNK,
@@ -135,12 +141,6 @@ class SegmentRecord:
     @property
     def bytes(self) -> int:
         return sum(part.bytes for part in self.parts)
-
-    def to_json(self) -> dict[str, Any]:
-        names = PartRecord.__dataclass_fields__
-        parts = [{name: getattr(part, name) for name in names} for part in self.parts]
-        sizes = {"documents": self.documents, "tokens": self.tokens, "places": self.places}
-        return {**sizes, "parts": parts}
 
     @classmethod
     def from_json(cls, json_object: JsonObject) -> SegmentRecord:
@@ -264,8 +264,6 @@ def write_column(
     `words` are the numbers of the segment's words, if they stand in the same positions: a layer
     that follows from them keeps what each word is in it, and no stream.
     """
-    from rote.index.columns.suffix_sort import TableSize, sort_suffixes
-
     ids = ids.view()
     ids.flags.writeable = False  # as all arrays that kernels see; the caller's stays as it was
     sort, entries = name in forms.sorted_layers, len(vocabulary)

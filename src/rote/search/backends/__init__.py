@@ -2,7 +2,8 @@
 
 A backend cuts texts into its own tokens and says how often n-grams of them stand in its corpus.
 rote's own index is one backend, an index of somebody else, on disk or behind a web address,
-another. What a `--corpus` is, is seen from what it names.
+another. What a `--corpus` is, is seen from what it names: each file has `accepts(corpus)`, whether
+this names such a corpus, and `opened(corpus, options, reporter)`, the backend ready to count.
 """
 
 from __future__ import annotations
@@ -79,16 +80,6 @@ class Backend(Protocol):
         """How often each n-gram stands in the corpus; `grams` are made of such tokens."""
 
 
-class BackendModule(Protocol):
-    """What a file in this folder has to offer."""
-
-    def accepts(self, corpus: str) -> bool:
-        """Whether this names such a corpus."""
-
-    def opened(self, corpus: str, options: BackendOptions, reporter: Reporter) -> Backend:
-        """The corpus, ready to count."""
-
-
 def open_backend(
     corpus: str | Path | Index | Backend,
     options: BackendOptions | None = None,
@@ -113,9 +104,9 @@ def open_backend(
     if options.jobs < 1:
         raise OptionError(f"jobs must be at least 1, not {options.jobs}")
     for name in plugins.members(ROOM):
-        module = cast(BackendModule, plugins.load(ROOM, name))
+        module = plugins.load(ROOM, name)
         if module.accepts(corpus):
-            return module.opened(corpus, options, reporter or Silent())
+            return cast(Backend, module.opened(corpus, options, reporter or Silent()))
     if ":" in corpus:
         raise UnknownName("corpus", corpus, ("infini-gram:NAME",))
     raise OptionError(

@@ -9,7 +9,6 @@ are one chain: what each scores above `BASE` is added up, less for sentences lef
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -213,7 +212,8 @@ def link_candidates(candidates: Candidates, texts: Integers, least: int = 1) -> 
     """The best chains first; what leads to a sentence that has one already is left out."""
     numbers, gains = candidates.numbers, candidates.gains
     best, before = gains.copy(), np.full(len(gains), -1, np.int64)
-    _link(candidates.starts, texts, numbers, candidates.documents, gains, best, before)
+    columns = candidates.starts, numbers, candidates.documents, gains
+    _link(columns, texts, best, before)
     rows = np.repeat(np.arange(len(texts)), np.diff(candidates.starts))
     ends = np.flatnonzero(best >= max(1, least))
     chains: list[Chain] = []
@@ -239,18 +239,13 @@ def link_candidates(candidates: Candidates, texts: Integers, least: int = 1) -> 
 
 @njit(cache=True, nogil=True)
 def _link(
-    starts: Integers,
-    texts: Integers,
-    numbers: Integers,
-    documents: Integers,
-    gains: Integers,
-    best: Integers,
-    before: Integers,
+    candidates: tuple[Integers, ...], texts: Integers, best: Integers, before: Integers
 ) -> None:
     """The best chain that ends in each candidate, and the candidate before it (-1: none).
 
     Candidates of sentence s are `starts[s]` to `starts[s + 1]`, by number.
     """
+    starts, numbers, documents, gains = candidates
     for sentence in range(len(starts) - 1):
         for back in range(1, _SKIPPED + 2):
             earlier = sentence - back
@@ -268,48 +263,3 @@ def _link(
                         if value > best[place]:
                             best[place], before[place] = value, source
                     source += 1
-
-
-_EXACT = 1024
-"""Vectors in these units have whole products below 2**24: single precision adds them exactly."""
-
-
-class SentenceTable:
-    """Sentences in memory, all compared with all: the source for test items and small corpora.
-
-    How rare words are is counted among these sentences, or `among` others.
-    """
-
-    def __init__(
-        self,
-        words: Sequence[frozenset[str]],
-        documents: Integers,
-        vectors: Vectors,
-        among: Sequence[frozenset[str]] | None = None,
-    ) -> None:
-        self._numbers = np.rint(np.asarray(vectors, np.float32) * _EXACT)
-        self._documents, self._words = documents, words
-        among = words if among is None else among
-        self._counts = Counter(word for each in among for word in each)
-        self._total = len(among)
-
-    def nearest(self, vectors: Vectors, k: int) -> tuple[Integers, Integers]:
-        k = min(k, len(self._numbers))
-        cosines = np.full((len(vectors), k), 0, np.int64)
-        numbers = np.full((len(vectors), k), -1, np.int64)
-        for first in range(0, len(vectors), 256):
-            some = np.rint(np.asarray(vectors[first : first + 256], np.float32) * _EXACT)
-            near = np.rint(some @ self._numbers.T * (UNIT / _EXACT**2)).astype(np.int64)
-            order = np.argsort(-near, axis=1, kind="stable")[:, :k]
-            numbers[first : first + 256] = order
-            cosines[first : first + 256] = np.take_along_axis(near, order, axis=1)
-        return cosines, numbers
-
-    def documents(self, numbers: Integers) -> Integers:
-        return self._documents[numbers]
-
-    def words(self, numbers: Integers) -> list[frozenset[str]]:
-        return [self._words[number] for number in numbers.tolist()]
-
-    def weights(self, words: Sequence[str]) -> list[int]:
-        return [word_weight((self._counts[word] + 0.5) / (self._total + 1)) for word in words]

@@ -78,7 +78,6 @@ _SAME_DENIED = 0.4
 """The cosine of static vectors from which on a denied word may be a word of the other text. At 0.4
 30 of 40 rewordings with a negation more are told apart, and 5 of 300 that say the same are taken
 for them; if any negation counted, 40 and 22 (tests/search/test_facts.py, docs/curate.md)."""
-_NAME_TAGS = frozenset({"PROPN"})
 _TITLES = frozenset("mr mrs ms dr miss sir lady lord king queen st saint prof".split())
 
 
@@ -116,7 +115,7 @@ def _facts_of(layer: Layer, upos: Layer, number: int) -> TextFacts:
     names = {
         _plain_name(word)
         for string, word, tag in zip(strings, folded, tags)
-        if tag in _NAME_TAGS and string[:1].isupper() and word.rstrip(".") not in _TITLES
+        if tag == "PROPN" and string[:1].isupper() and word.rstrip(".") not in _TITLES
         if len(word.rstrip(".")) > 1 and word not in _VALUES and not _HAS_DIGIT.search(word)
     }
     lemmas = [
@@ -223,18 +222,14 @@ def compare_facts(one: TextFacts, other: TextFacts) -> tuple[str, ...]:
     ('numbers',)
     """
     differences = []
-    if _numbers_differ(one.numbers, other.numbers):
+    here, there = one.numbers - other.numbers, other.numbers - one.numbers
+    if here and there and (here | there) - _WEAK:
         differences.append(NUMBERS)
     if _lacking_names(one, other) and _lacking_names(other, one):
         differences.append(NAMES)
     if _denies(one, other):
         differences.append(NEGATION)
     return tuple(differences)
-
-
-def _numbers_differ(one: frozenset[float], other: frozenset[float]) -> bool:
-    here, there = one - other, other - one
-    return bool(here and there and (here | there) - _WEAK)
 
 
 def _lacking_names(one: TextFacts, other: TextFacts) -> set[str]:
@@ -263,7 +258,7 @@ def is_same_name(first: str, second: str) -> bool:
     short, long = sorted((first, second), key=len)
     if len(short) >= 3 and long.startswith(short) and len(long) - len(short) <= 3:
         return True
-    if len(short) >= 5 and first[0] == second[0] and _is_one_edit(short, long):
+    if len(short) >= 5 and first[0] == second[0] and _count_edits(short, long) == 1:
         return True
     return len(short) >= 4 and _sounds_alike(short, long)
 
@@ -300,13 +295,6 @@ def _count_edits(first: str, second: str) -> int:
             now.append(min(best, before[column - 1] + (letter != rival)))
         before = now
     return before[-1]
-
-
-def _is_one_edit(short: str, long: str) -> bool:
-    if len(long) - len(short) > 1:
-        return False
-    same = next((i for i, (a, b) in enumerate(zip(short, long)) if a != b), len(short))
-    return short[same + (len(short) == len(long)) :] == long[same + 1 :]
 
 
 def _denies(one: TextFacts, other: TextFacts) -> bool:

@@ -16,14 +16,13 @@ from rote.core.errors import OptionError
 from rote.core.json_reader import parse_json
 from rote.core.layer import Layer
 from rote.core.progress import Reporter, Silent
-from rote.index.answers import Occurrence, occurrences_in
+from rote.index.answers import Occurrence, describe_occurrence, occurrence_at
 from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.index.segments.meanings import sentence_positions
 from rote.search.meaning import chains, chance, facts
 from rote.search.meaning.chains import (
     UNIT,
-    Chain,
     TextSentences,
     Vectors,
     find_chains,
@@ -104,8 +103,7 @@ class IndexSentences:
     def occurrence(self, number: int) -> Occurrence:
         """A sentence as a place of the index."""
         segment, start, end = self.span(number, number)
-        ends = (np.array([place], np.int64) for place in (start, end))
-        return occurrences_in(self.index.segments[segment], segment, WORD, *ends)[0]
+        return occurrence_at(self.index.segments, segment, WORD, start, end)
 
     def weights(self, words: Sequence[str]) -> list[int]:
         counts = self.index.counts(Grams.of([(word,) for word in words]), LOWER)
@@ -213,30 +211,21 @@ class MeaningMatch:
 
 
 def find_meanings(
-    source: IndexSentences,
-    texts: Sequence[str],
-    word: Layer,
-    estimate: Chance,
-    most: float,
+    source: IndexSentences, texts: Sequence[str], word: Layer, estimate: Chance, most: float
 ) -> list[MeaningMatch]:
     """The matches that chance does at most that often, by text and place."""
     if word.sentence_ends is None:
         word = sentences.split(texts, word)
     split = split_sentences(texts, word, source.embedder)
-    return [
-        match
-        for chain in find_chains(split, source)
-        if (match := _match_of(chain, split, source, estimate)).p <= most
-    ]
-
-
-def _match_of(
-    chain: Chain, split: TextSentences, source: IndexSentences, estimate: Chance
-) -> MeaningMatch:
-    first, last = int(split.first[chain.sentences[0]]), int(split.last[chain.sentences[-1]])
-    place = source.span(chain.numbers[0], chain.numbers[-1])
-    p = estimate.probability(chain, last - first)
-    return MeaningMatch(chain.text, first, last, *place, chain.similarity, p, len(chain.sentences))
+    matches = []
+    for chain in find_chains(split, source):
+        first, last = int(split.first[chain.sentences[0]]), int(split.last[chain.sentences[-1]])
+        p = estimate.probability(chain, last - first)
+        if p <= most:
+            place = source.span(chain.numbers[0], chain.numbers[-1])
+            size = len(chain.sentences)
+            matches.append(MeaningMatch(chain.text, first, last, *place, chain.similarity, p, size))
+    return matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,26 +282,18 @@ def find_reworded(
 def describe_meaning(index: Index, meaning: ItemMeaning, around: int) -> dict[str, Any]:
     """A match of an item as rows tell it: how sure it is, and where it stands."""
     match = meaning.match
-    context = index.context(place := _occurrence(index, match), around)
+    place = _occurrence(index, match)
     return {
         "p": match.p,
         "similarity": match.similarity,
         "differing": ", ".join(meaning.differing),
         "text": meaning.text,
-        "document": place.document,
-        "author": place.author,
-        "start": place.start,
-        "end": place.end,
-        "before": context.before,
-        "match": context.match,
-        "after": context.after,
+        **describe_occurrence(place, index.context(place, around)),
     }
 
 
 def _occurrence(index: Index, match: MeaningMatch) -> Occurrence:
-    segment = index.segments[match.segment]
-    ends = (np.array([place], np.int64) for place in (match.start, match.end))
-    return occurrences_in(segment, match.segment, WORD, *ends)[0]
+    return occurrence_at(index.segments, match.segment, WORD, match.start, match.end)
 
 
 def _text_of(index: Index, match: MeaningMatch) -> str:

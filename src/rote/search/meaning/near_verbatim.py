@@ -70,17 +70,12 @@ def find_near_spans(
                 continue
             bounds = np.array([-1, *places, len(words)], np.int64)
             sought = look_up([words[place] for place in places])
+            columns = (spans.lengths, spans.places, spans.similar)
+            of_sentence = tuple(column[begin:end] for column in columns)
             for number in near:
                 if number in vectors:
-                    _match_spans(
-                        _similarities(sought, vectors[number]),
-                        bounds,
-                        threshold,
-                        number,
-                        spans.lengths[begin:end],
-                        spans.places[begin:end],
-                        spans.similar[begin:end],
-                    )
+                    cosines = _similarities(sought, vectors[number])
+                    _match_spans(cosines, bounds, threshold, number, of_sentence)
     return spans
 
 
@@ -126,15 +121,10 @@ def _similarities(own: WordVectors, others: WordVectors) -> Integers:
 
 @njit(cache=True, nogil=True)
 def _match_spans(
-    cosines: Array,
-    bounds: Array,
-    least: int,
-    number: int,
-    lengths: Array,
-    places: Array,
-    similar: Array,
+    cosines: Array, bounds: Array, least: int, number: int, spans: tuple[Array, ...]
 ) -> None:
     """Keep the longest spans; content word w stands at `bounds[w + 1]` of the sentence."""
+    lengths, places, similar = spans
     count, others = cosines.shape
     best = np.zeros(count, np.int64)
     for word in range(count):

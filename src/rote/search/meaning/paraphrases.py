@@ -112,6 +112,11 @@ class _TextTable:
             vectors[some] = static.quantize(static.sum_spans(rows, ids, starts[some], ends[some]))
         return cls(words, last, weights, totals, vectors)
 
+    @property
+    def columns(self) -> tuple[Array, ...]:
+        """As kernels take them."""
+        return self.words, self.ends, self.weights, self.totals, self.vectors
+
     def sample_chance(self, sizes: Integers) -> tuple[ScoreTail, int]:
         """The best scores of a sample of texts with a few others, and how many others."""
         count = len(self.ends)
@@ -120,9 +125,7 @@ class _TextTable:
             np.arange(size) * count // size for size in (min(_SAMPLED, count), min(others, count))
         )
         best = np.zeros(len(rows), np.int64)
-        _best_of_others(
-            self.words, self.ends, self.weights, self.totals, self.vectors, rows, columns, best
-        )
+        _best_of_others(self.columns, rows, columns, best)
         start = _USUAL_START - _USUAL_SCALE * float(np.log(_OTHERS / others))
         return ScoreTail.fit(sizes[rows], best, (start, _USUAL_SCALE)), others
 
@@ -135,9 +138,8 @@ class _TextTable:
         earlier = np.full((len(self.ends), _MOST_PAIRS), -1, np.int32)
         heads = np.full(len(self.weights), -1, np.int64)
         links, owners = (np.empty(int(prefixes.sum()), np.int64) for _ in range(2))
-        columns = self.words, self.ends, self.weights, self.totals, self.vectors
         work_room = heads, links, owners
-        _near_texts(*columns, prefixes, least, shared, *work_room, scores, earlier)
+        _near_texts(self.columns, prefixes, least, shared, work_room, scores, earlier)
         later, places = np.nonzero(earlier >= 0)
         order = np.lexsort((earlier[later, places], -scores[later, places], later))
         later, places = later[order], places[order]
@@ -234,16 +236,8 @@ def _score(
 
 
 @njit(cache=True, nogil=True)
-def _best_of_others(
-    words: Array,
-    ends: Array,
-    weights: Array,
-    totals: Array,
-    vectors: Array,
-    rows: Array,
-    columns: Array,
-    best: Array,
-) -> None:
+def _best_of_others(texts: tuple[Array, ...], rows: Array, columns: Array, best: Array) -> None:
+    words, ends, weights, totals, vectors = texts
     for number in range(len(rows)):
         for column in columns:
             if column != rows[number]:
@@ -269,22 +263,18 @@ def _prefix_ends(
 
 @njit(cache=True, nogil=True)
 def _near_texts(
-    words: Array,
-    ends: Array,
-    weights: Array,
-    totals: Array,
-    vectors: Array,
+    texts: tuple[Array, ...],
     prefixes: Array,
     least: Array,
     least_shared: int,
-    heads: Array,
-    links: Array,
-    owners: Array,
+    room_to_work: tuple[Array, ...],
     scores: Array,
     earlier: Array,
 ) -> None:
     """Of each text the earlier ones that reach its least score, as many as `scores` has room for,
-    the lowest being left out. `heads` (all -1), `links` and `owners` are room to work in."""
+    the lowest being left out. Room to work: `heads` (all -1), `links` and `owners`."""
+    words, ends, weights, totals, vectors = texts
+    heads, links, owners = room_to_work
     compared = np.full(len(ends), -1, np.int64)
     used, room = 0, scores.shape[1]
     for text in range(len(ends)):

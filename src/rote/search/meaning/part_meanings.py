@@ -263,22 +263,17 @@ class Sieve:
         sums = _sum_sentences(layer, *sentence_bounds(layer))
         lengths = _window_lengths(sums, windows)
         columns = self.starts, self.words, self.weights, self.totals
+        text = text_words.ids, text_words.known, text_words.weights
         for begin in range(0, len(sums) if len(self.vectors) else 0, _ROWS):
             low, high = np.searchsorted(windows.sentences, (begin, begin + _ROWS))
             if low == high:
                 continue
             some = slice(low, high)
             products = sums[begin : begin + _ROWS + _SENTENCES - 1] @ self.vectors.T
-            rows = windows.sentences[some] - begin, windows.counts[some], lengths[some]
-            spans = (
-                text_words.ids,
-                text_words.known,
-                text_words.weights,
-                windows.first[some],
-                windows.last[some],
-            )
+            part = windows[some]
+            rows = part.sentences - begin, part.counts, lengths[some], part.first, part.last
             out = pieces[some], scores[some], weights[some]
-            _near_pieces(products, _NEAR, static.UNIT, *rows, *spans, *columns, *out)
+            _near_pieces(products, _NEAR, static.UNIT, rows, text, columns, out)
         best = np.nonzero(pieces >= 0)
         return PieceCandidates(best[0], pieces[best], scores[best], weights[best])
 
@@ -291,7 +286,7 @@ class Sieve:
         first, last = windows.first[near.windows], windows.last[near.windows]
         ours = text_words.rows, text_words.ids, text_words.weights, first, last
         pieces = self.starts[near.pieces], self.starts[near.pieces + 1]
-        _cover(*ours, self.rows, self.words, self.weights, *pieces, _SQUARE, covered)
+        _cover(ours, (self.rows, self.words, self.weights, *pieces), _SQUARE, covered)
         scores = covered[:, 1] + _ALIGNED_WORSE * covered.min(axis=1, initial=UNIT)
         scores += _ALIGNED_WEIGHT * _logarithm(near.weights)
         scores += _ALIGNED_UNEQUAL * _log_ratios(last - first, self.sizes[near.pieces])
@@ -376,11 +371,7 @@ class MeaningMatcher:
 
     @classmethod
     def build(
-        cls,
-        parts: Sequence[str],
-        judged: NDArray[np.bool_],
-        sample: Sequence[str],
-        most: float,
+        cls, parts: Sequence[str], judged: NDArray[np.bool_], sample: Sequence[str], most: float
     ) -> MeaningMatcher:
         """`judged`: the parts that are looked for. `sample`: texts that tell what chance does."""
         looked_for = [part if is_judged else "" for part, is_judged in zip(parts, judged)]
@@ -479,7 +470,7 @@ class MeaningMatcher:
         others, as_even = np.arange(len(self.vectors)), np.zeros(len(self.vectors), np.int64)
         covered = np.zeros((len(places), 2), np.int64)
         theirs = self.vectors, others, as_even, starts[1], last[1]
-        _cover(rows, items, even, starts[0], last[0], *theirs, PIECE_UNIT**2, covered)
+        _cover((rows, items, even, starts[0], last[0]), theirs, PIECE_UNIT**2, covered)
         worse = covered.min(axis=1, initial=UNIT)
         wholes = zip((rows, self.vectors), starts, last)
         cosines = UNIT * _row_cosines(*(_sum_rows(*spans) for spans in wholes))
@@ -651,24 +642,17 @@ def _near_pieces(
     products: Vectors,
     least: float,
     unit: int,
-    sentences: Integers,
-    counts: Integers,
-    lengths: Array,
-    ids: Integers,
-    known: Integers,
-    own_weights: Integers,
-    first: Integers,
-    last: Integers,
-    starts: Integers,
-    words: Integers,
-    weights: Integers,
-    totals: Integers,
-    pieces: Integers,
-    scores: Integers,
-    least_weights: Integers,
+    windows: tuple[Array, ...],
+    text: tuple[Integers, ...],
+    sieve: tuple[Integers, ...],
+    out: tuple[Integers, ...],
 ) -> None:
     """For each window the pieces with the highest scores: cosines and shares of words in common,
     in thousandths; cosines below `least` are none. Of equal ones the first stay."""
+    sentences, counts, lengths, first, last = windows
+    ids, known, own_weights = text
+    starts, words, weights, totals = sieve
+    pieces, scores, least_weights = out
     stamps = np.full(len(weights), -1, np.int64)
     counted = np.full(len(known), -1, np.int64)
     sums = np.zeros(products.shape[1], np.float32)
@@ -711,21 +695,15 @@ def _near_pieces(
 
 @njit(cache=True, nogil=True)
 def _cover(
-    own_rows: Array,
-    own_items: Array,
-    own_weights: Array,
-    own_first: Array,
-    own_last: Array,
-    rows: Array,
-    items: Array,
-    weights: Array,
-    first: Array,
-    last: Array,
-    square: int,
-    covered: Array,
+    own_spans: tuple[Array, ...], other_spans: tuple[Array, ...], square: int, covered: Array
 ) -> None:
     """Of each pair of spans how much of the first the second has in similar items, and the other
-    way round, in thousandths; items below 0 are none. An item weighs its weight and one."""
+    way round, in thousandths; items below 0 are none. An item weighs its weight and one.
+
+    Spans: vectors of items, the items, their weights, where each span begins and ends.
+    """
+    own_rows, own_items, own_weights, own_first, own_last = own_spans
+    rows, items, weights, first, last = other_spans
     room = 1
     for pair in range(len(first)):
         room = max(room, last[pair] - first[pair])

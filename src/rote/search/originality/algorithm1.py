@@ -139,14 +139,11 @@ class Algorithm1:
         with (reporter or Silent()).stage("running Algorithm 1", max(0, longest - 1)) as advance:
             for length in range(MIN_FRAGMENT, longest + 1):
                 windows = int(np.maximum(sizes - length + 1, 0).sum())
-                yield self._table(length, windows)
+                size = 2 << (2 * windows).bit_length()  # less than half full, and at least two
+                table = _FragmentTable(length, np.zeros(size, np.int64), np.zeros(size, np.uint8))
+                _count_windows(self._truth, table.arrays)
+                yield table
                 advance(1)
-
-    def _table(self, length: int, windows: int) -> _FragmentTable:
-        size = 2 << (2 * windows).bit_length()  # less than half full, and at least two
-        table = _FragmentTable(length, np.zeros(size, np.int64), np.zeros(size, np.uint8))
-        _count_windows(self._truth, table.arrays)
-        return table
 
 
 def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) -> Algorithm1:
@@ -193,12 +190,6 @@ def algorithm1(index: Index, layer: str = DEFAULT, *, rule: Rule | None = None) 
     )
 
 
-def _hash_prefixes(ids: Int32s) -> NDArray[np.uint64]:
-    out = np.empty(len(ids) + 1, np.uint64)
-    _prefix_hashes(ids, out)
-    return out
-
-
 _BASE = np.uint64(0xD6E8FEB86659FD93)
 _SCATTER = np.uint64(0x9E3779B97F4A7C15)
 MAX_COUNT = 2
@@ -206,11 +197,12 @@ MAX_COUNT = 2
 
 
 @njit(cache=True, nogil=True)
-def _prefix_hashes(ids, out):  # type: ignore[no-untyped-def]
-    """`out[i]` is the hash of the first i items: digits to an odd base, modulo 2**64."""
-    out[0] = 0
+def _hash_prefixes(ids):  # type: ignore[no-untyped-def]
+    """Number i is the hash of the first i items: digits to an odd base, modulo 2**64."""
+    hashes = np.zeros(len(ids) + 1, np.uint64)
     for i in range(len(ids)):
-        out[i + 1] = out[i] * _BASE + np.uint64(ids[i] + 2)
+        hashes[i + 1] = hashes[i] * _BASE + np.uint64(ids[i] + 2)
+    return hashes
 
 
 @njit(inline="always")

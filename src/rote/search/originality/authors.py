@@ -190,40 +190,27 @@ def _read_rows(source: Any, file: str) -> Iterator[tuple[int, Mapping[Any, Any]]
             )
         yield from enumerate(rows, 1)
         return
-    with _open_csv(Path(source)) as lines:
-        reader = csv.DictReader(lines)
-        try:
-            yield from _read_csv(reader, file)
-        except csv.Error as error:
-            raise InputError(
-                f"no CSV that can be read ({error})",
-                file=file,
-                line=reader.line_num,
-                remedy=_REMEDY,
-            ) from None
-
-
-def _read_csv(reader: csv.DictReader[str], file: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    begins = ",".join(reader.fieldnames or ())[:40]
-    if not set(_COLUMNS) <= set(reader.fieldnames or ()):
-        raise InputError(
-            f"a file of authors begins with the line 'name,author', not '{begins}'",
-            file=file,
-            line=1,
-            remedy="Each further line has a name and whom it stands for",
-        )
-    for row in reader:
-        yield reader.line_num, row
-
-
-def _open_csv(path: Path) -> StringIO:
     try:
-        return StringIO(path.read_text("utf-8-sig"), newline="")
+        text = Path(source).read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8"
-        raise InputError(
-            f"the file of authors cannot be read ({why})", file=str(path), remedy=_REMEDY
-        ) from error
+        problem = f"the file of authors cannot be read ({why})"
+        raise InputError(problem, file=file, remedy=_REMEDY) from error
+    reader = csv.DictReader(StringIO(text, newline=""))
+    try:
+        if not set(_COLUMNS) <= set(reader.fieldnames or ()):
+            begins = ",".join(reader.fieldnames or ())[:40]
+            raise InputError(
+                f"a file of authors begins with the line 'name,author', not '{begins}'",
+                file=file,
+                line=1,
+                remedy="Each further line has a name and whom it stands for",
+            )
+        for row in reader:
+            yield reader.line_num, row
+    except csv.Error as error:
+        problem = f"no CSV that can be read ({error})"
+        raise InputError(problem, file=file, line=reader.line_num, remedy=_REMEDY) from None
 
 
 def authors_signature(source: Any) -> str:
@@ -251,8 +238,15 @@ def merge_authors(fields: Iterable[str], given_names: GivenNames | None = None) 
     for form, names_of_form in spellings.items():
         names_of_author[number[stands_for[form]]] += names_of_form
     names = [fixed.get(form) or _fullest(spellings[form]) for form in number]
+    forms = {
+        field: filter(None, (_form_of(name, given_names) for name in split_names(field)))
+        for field in fields
+    }
     return Authors(
-        of={field: _author_numbers(field, given_names, stands_for, number) for field in fields},
+        of={
+            field: tuple(sorted({number[stands_for[form]] for form in listed}))
+            for field, listed in forms.items()
+        },
         names=names,
         merged={
             names[i]: tuple(sorted(each)) for i, each in enumerate(names_of_author) if len(each) > 1
@@ -274,13 +268,6 @@ def merge_authors(fields: Iterable[str], given_names: GivenNames | None = None) 
 def _form_of(name: str, given_names: GivenNames) -> Form:
     """Under which words a name is known; none where it names nobody."""
     return normalize(given_names.get(words_of(name), name))
-
-
-def _author_numbers(
-    field: str, given_names: GivenNames, stands_for: Mapping[Form, Form], number: Mapping[Form, int]
-) -> tuple[int, ...]:
-    forms = filter(None, (_form_of(name, given_names) for name in split_names(field)))
-    return tuple(sorted({number[stands_for[form]] for form in forms}))
 
 
 def _resolve(

@@ -8,7 +8,7 @@ are any; word lists where there are none. Inside a fragment every word may stand
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Layer
-from rote.index.columns import intrinsics
+from rote.index.columns.intrinsics import load64
 from rote.index.columns.packed_array import read
 from rote.index.index import Index
 from rote.index.segments.segment import Segment
@@ -24,7 +24,6 @@ from rote.index.segments.segment import Segment
 Rule = Literal["tags", "words"]
 Edges = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
-load64: Any = intrinsics.load64
 LOADED_BITS = 57
 """Bits that one load gives, wherever it begins."""
 _ONE = np.uint64(1)

@@ -21,16 +21,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from rote.core.kernels import njit
+from rote.core.layer import items_of
 from rote.core.progress import Reporter, Silent
 from rote.index.answers import Occurrence, occurrences_in
-from rote.index.columns import intrinsics
-from rote.index.columns.intrinsics import count_ones, trailing_zeros
-from rote.index.columns.layer_column import LayerColumn
+from rote.index.columns.intrinsics import count_ones, prefetch, trailing_zeros
 from rote.index.counts.lookup import map_segments
 from rote.index.index import DEFAULT, Index
 from rote.index.segments.part import MemoryTarget
@@ -160,23 +158,27 @@ def find_originals(
     reach = np.zeros((len(segment.column.ids), 2), np.int32)
     more = [np.empty(0, np.int64)]
 
-    def walk_along(ranks: tuple[int, int]) -> tuple[FragmentCounts, list[Int64s]]:
-        counts = FragmentCounts.empty(longest)
-        return counts, [
-            counts.add(block, *reach_of_all(block, width), edges, reach)
-            for block in segment.cut_ranges([ranks])
-        ]
+    def walk_along(ranks: tuple[int, int]) -> tuple[Int64s, list[Int64s]]:
+        less = FragmentCounts.empty(longest).less
+        later = []
+        for block in segment.cut_ranges([ranks]):
+            columns = block.places, block.shared, block.rests, *reach_of_all(block, width)
+            later.append(_count_block(*columns, edges, reach, less))
+        return less, later
 
     parts = split_suffixes(segment, _PARTS * index.threads)
     with (reporter or Silent()).stage("matching sentences", len(segment.suffixes.order)) as advance:
-        for part, (counts, later) in zip(parts, map_segments(walk_along, parts, index.threads)):
-            tally.join(counts)
+        for part, (less, later) in zip(parts, map_segments(walk_along, parts, index.threads)):
+            tally.less[:] += less
             more += later
             advance(part[1] - part[0])
     ground_reach = GroundReach(reach, np.sort(np.concatenate(more)), edges)
-    sentences, original = tally.add_places(segment, ground_reach)
+    sentences_count, original = _count_sentences(
+        segment.sentence_last.data, segment.column.document_ends, edges, reach, tally.occurrences
+    )
+    ground = (segment, ground_reach)
     rows = tally.rows(ground_reach)
-    return Originals(index, layer, sources, rows, sentences, original, (segment, ground_reach))
+    return Originals(index, layer, sources, rows, int(sentences_count), int(original), ground)
 
 
 def _join_segments(index: Index, layer: str) -> Segment:
@@ -242,23 +244,17 @@ def list_fragments(
     """The fragments from these positions of segment `number` to those, by rising start."""
     for i in range(0, len(starts), _AT_ONCE):
         part = slice(i, i + _AT_ONCE)
-        words = _fragment_words(segment.columns[layer], starts[part], ends[part])
+        items, word_ends = items_of(starts[part], ends[part])
+        column = segment.columns[layer]
+        numbers = column.ids.take(items).tolist()
+        used = {i: column.vocabulary[i] for i in set(numbers)}
+        bounds = pairwise([0, *word_ends.tolist()])
+        words = (tuple(used[i] for i in numbers[first:last]) for first, last in bounds)
         yield from map(
             OriginalFragment,
             words,
             occurrences_in(segment, number, layer, starts[part], ends[part]),
         )
-
-
-def _fragment_words(column: LayerColumn, starts: Int64s, ends: Int64s) -> Iterator[tuple[str, ...]]:
-    sizes = ends - starts
-    items = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(int(sizes.sum()))
-    numbers = column.ids.take(items).tolist()
-    used = {i: column.vocabulary[i] for i in set(numbers)}
-    at = 0
-    for size in sizes.tolist():
-        yield tuple(used[i] for i in numbers[at : at + size])
-        at += size
 
 
 @njit(inline="always")
@@ -349,35 +345,6 @@ class FragmentCounts:
     def empty(cls, longest: int) -> FragmentCounts:
         return cls(np.zeros(longest + 1, np.int64), np.zeros((_KINDS, longest + 1), np.int64))
 
-    def join(self, other: FragmentCounts) -> None:
-        """Add what another one has counted."""
-        self.occurrences[:] += other.occurrences
-        self.less[:] += other.less
-
-    def add(
-        self,
-        block: SuffixBlock,
-        common: Int32s,
-        before: Int32s,
-        alone: Int32s,
-        edges: Bits,
-        reach: Int32s,
-    ) -> Int64s:
-        later_fragments: Int64s = _count_block(
-            block.places, block.shared, block.rests, common, before, alone, edges, reach, self.less
-        )
-        return later_fragments
-
-    def add_places(self, segment: SourcedSegment, ground_reach: GroundReach) -> tuple[int, int]:
-        sentences, holding = _count_sentences(
-            segment.sentence_last.data,
-            segment.column.document_ends,
-            ground_reach.edges,
-            ground_reach.reach,
-            self.occurrences,
-        )
-        return int(sentences), int(holding)
-
     def rows(self, ground_reach: GroundReach) -> list[LengthRow]:
         counts = self.occurrences - self.less
         more, positions = ground_reach.more & _LENGTH, ground_reach.more >> 32
@@ -394,7 +361,6 @@ class FragmentCounts:
         return [LengthRow(length, *row) for length, row in enumerate(rows) if row[2]]
 
 
-prefetch: Any = intrinsics.prefetch
 _AHEAD = 32
 PADDING = 16
 """Bytes behind edges: what reads them reads up to so far beyond the last sentence."""

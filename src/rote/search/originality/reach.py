@@ -21,7 +21,7 @@ nearly everything it can take any number; such positions are given up, and left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,13 +109,25 @@ class GroundTruth:
 
         `held_out`: the text is a part of the ground truth, and its own source does not count.
         """
-        rests = rests_of_text(text)
+        ends = text.sentence_ends
+        if ends is None:
+            raise OptionError(
+                "fragments are parts of sentences, and the text's sentences are unknown"
+            )
+        # For each item how many there are to its sentence's end.
+        lengths = np.diff(ends, prepend=0)
+        rests = (np.repeat(ends, lengths) - np.arange(len(text.ids))).astype(np.int32)
         known, common = np.zeros(len(rests), np.int32), np.zeros(len(rests), np.int32)
         # A source knows its own text to the sentence's end, so that it always comes first.
         first = int(held_out)
         width = list_width(self.sources, relax) + first
         tables = [lookup.column.vocabulary.numbers(text.vocabulary) for lookup in self.lookups]
-        for part, needed in text_blocks(rests, width):
+        size = max(1, _AT_ONCE // width)
+        for start in range(0, len(rests), size):
+            stop = min(start + size, len(rests))
+            # What is asked about at once, and what its last sentence needs.
+            part = slice(start, stop)
+            needed = slice(start, stop + max(0, int(rests[stop - 1]) - 1))
             lists = SourceLists.empty(part.stop - part.start, width)
             for number, table in enumerate(tables):
                 lists.join(self.ask_segment(number, table[text.ids[needed]], rests[part], width))
@@ -190,24 +202,6 @@ def list_width(sources: DocumentSources, relax: int) -> int:
     if relax < 1:
         raise OptionError(f"relax must be at least 1, not {relax}: a source knows its own text")
     return min(relax, sources.count) + 1
-
-
-def rests_of_text(text: Layer) -> Int32s:
-    """For each item how many there are to its sentence's end."""
-    ends = text.sentence_ends
-    if ends is None:
-        raise OptionError("fragments are parts of sentences, and the text's sentences are unknown")
-    sizes = np.diff(ends, prepend=0)
-    return (np.repeat(ends, sizes) - np.arange(len(text.ids))).astype(np.int32)
-
-
-def text_blocks(rests: Int32s, width: int) -> Iterator[tuple[slice, slice]]:
-    """A text in pieces that are asked about at once, each with what its last sentence needs."""
-    size = max(1, _AT_ONCE // width)
-    for start in range(0, len(rests), size):
-        stop = min(start + size, len(rests))
-        behind = stop + max(0, int(rests[stop - 1]) - 1)
-        yield slice(start, stop), slice(start, behind)
 
 
 def walk_block(

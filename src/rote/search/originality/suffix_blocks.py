@@ -16,15 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.index.columns import intrinsics
-from rote.index.columns.intrinsics import trailing_zeros
+from rote.index.columns.intrinsics import load64, prefetch, trailing_zeros
 from rote.index.columns.layer_column import Suffixes
 from rote.index.columns.packed_array import PADDING, read
 from rote.index.counts.document_counts import DocumentTable, document_of, document_table
@@ -106,15 +104,14 @@ class SourcedSegment:
 
     def rests(self) -> Int32s:
         """Per position the number of items to its sentence's end; 0 at a document's end."""
-        out = np.empty(len(self.column.ids), np.int32)
-        _fill_rests(self.sentence_last.data, self.column.ids.data, self.column.ids.bits, out)
-        return out
+        ids, last = self.column.ids, self.sentence_last.data
+        rests: Int32s = _list_rests(last, ids.data, ids.bits, len(ids))
+        return rests
 
     def rests_at(self, positions: Int64s) -> Int32s:
         """The same for some positions, which hold items."""
-        out = np.empty(len(positions), np.int32)
-        _fill_rests_at(self.sentence_last.data, positions, out)
-        return out
+        rests: Int32s = _list_rests_at(self.sentence_last.data, positions)
+        return rests
 
     def cut_ranges(self, ranges: Iterable[tuple[int, int]] | None = None) -> Iterator[SuffixBlock]:
         """All suffixes, in order, or those of some ranges, each of which no match leaves."""
@@ -168,8 +165,6 @@ class SourcedSegment:
         return int(_longest_sentence(last, len(self.column.ids), ends))
 
 
-load64: Any = intrinsics.load64
-prefetch: Any = intrinsics.prefetch
 MIN_FRAGMENT = 2
 """Items of the shortest fragment."""
 _AHEAD = 32
@@ -252,19 +247,13 @@ def _shared_items(ids, bits, loads, first, second, shared, most):  # type: ignor
             continue
         shared += _items_before(bits, stop)
         # Different numbers may stand for the same item.
-        if shared >= most or not _is_same_item(ids, bits, first + shared, second + shared):
+        if shared >= most or len(ids.table) == 0:
             return min(most, shared)
+        item = read(ids, bits, first + shared)
+        if item == 0 or item != read(ids, bits, second + shared):
+            return shared
         shared += 1
     return most
-
-
-@njit(inline="always")
-def _is_same_item(ids, bits, first, second):  # type: ignore[no-untyped-def]
-    """Whether two positions hold the same item, though not the same number."""
-    if len(ids.table) == 0:
-        return False
-    item = read(ids, bits, first)
-    return item != 0 and item == read(ids, bits, second)
 
 
 @njit(cache=True, nogil=True)
@@ -344,15 +333,19 @@ def _compare_in_text_order(ids, bits, order, order_bits, suffixes, most, out):  
 
 
 @njit(cache=True, nogil=True)
-def _fill_rests(last, ids, bits, out):  # type: ignore[no-untyped-def]
+def _list_rests(last, ids, bits, positions):  # type: ignore[no-untyped-def]
     """The rest of the sentence at each position; 0 at a document's end."""
-    for position in range(len(out)):
-        rest = min(rest_of_sentence(last, position), len(out) - position)
-        out[position] = rest if read(ids, bits, position) else 0
+    rests = np.zeros(positions, np.int32)
+    for position in range(positions):
+        if read(ids, bits, position):
+            rests[position] = min(rest_of_sentence(last, position), positions - position)
+    return rests
 
 
 @njit(cache=True, nogil=True)
-def _fill_rests_at(last, positions, out):  # type: ignore[no-untyped-def]
+def _list_rests_at(last, positions):  # type: ignore[no-untyped-def]
     """The same for some positions, which hold items."""
+    rests = np.empty(len(positions), np.int32)
     for i in range(len(positions)):
-        out[i] = rest_of_sentence(last, positions[i])
+        rests[i] = rest_of_sentence(last, positions[i])
+    return rests

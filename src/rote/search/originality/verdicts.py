@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rote.core.arrays import Floats
 from rote.core.kernels import njit
-from rote.core.layer import Layer
+from rote.core.layer import Layer, items_of
 from rote.core.progress import several
 from rote.index.answers import Occurrence, occurrences_in
 from rote.index.columns.layer_column import LayerColumn
@@ -118,8 +118,7 @@ def find_citations(
     At most `limit` sources. A position where the words are parted by a sentence's end is none.
     """
     sizes = spans.ends - spans.starts
-    ends = np.cumsum(sizes)
-    items = np.repeat(spans.starts - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
+    items, ends = items_of(spans.starts, spans.ends)
     grams = Grams(text.ids[items], ends, text.vocabulary)
     citations: list[list[Occurrence]] = [[] for _ in range(len(spans))]
     met: list[set[int]] = [set() for _ in range(len(spans))]
@@ -243,24 +242,24 @@ def expected_runs(
     if not chance or not len(starts):
         return runs
     model, least, longest = BackOff(ground.index, ground.layer), least[starts], reach.known[starts]
-    counts = _RunCounts(ground, text, starts, least, longest.astype(np.int64))
+    singles, pairs, runs_held = _count_runs(ground, text, starts, least, longest.astype(np.int64))
     events = np.full(len(starts), model.events())
     uniform = np.full(len(starts), model.uniform())
 
     def single(going: Int64s, offset: int) -> tuple[Int64s, Floats]:
         """How often the item at that offset occurs elsewhere, and how probable that makes it."""
-        elsewhere = np.maximum(counts.single[starts[going] + offset] - counts.run[going], 0)
-        return elsewhere, model.mix(elsewhere, events[going] - counts.run[going], uniform[going])
+        elsewhere = np.maximum(singles[starts[going] + offset] - runs_held[going], 0)
+        return elsewhere, model.mix(elsewhere, events[going] - runs_held[going], uniform[going])
 
     going, length = np.arange(len(starts)), 1
     context, probability = single(going, 0)
     expected = np.log2(events) + np.log2(probability)
     while len(going):
         elsewhere, probability = single(going, length)
-        pairs = np.maximum(counts.pair[starts[going] + length - 1] - counts.run[going], 0)
+        both = np.maximum(pairs[starts[going] + length - 1] - runs_held[going], 0)
         # Where the context occurs nowhere else, nothing is known of what follows it.
         known = context > 0
-        probability[known] = model.mix(pairs[known], context[known], probability[known])
+        probability[known] = model.mix(both[known], context[known], probability[known])
         expected[going] += np.log2(probability)
         length += 1
         rare = (length >= least[going]) & (expected[going] <= np.log2(chance / PER_WORDS))
@@ -285,33 +284,25 @@ def _items_for_words(text: Layer, words: int) -> Int64s:
     return lengths
 
 
-class _RunCounts:
-    """How often the ground truth holds the words and pairs of some runs, and their first part."""
+def _count_runs(
+    ground: GroundTruth, text: Layer, starts: Int64s, least: Int64s, longest: Int64s
+) -> tuple[Int64s, Int64s, Int64s]:
+    """How often the ground truth holds each item of some runs, each item with the one behind it,
+    and the first `least` items of each run."""
 
-    def __init__(
-        self, ground: GroundTruth, text: Layer, starts: Int64s, least: Int64s, longest: Int64s
-    ) -> None:
-        self._ground, self._text = ground, text
-        inside = np.zeros(len(text.ids) + 1, np.int64)
-        np.add.at(inside, starts, 1)
-        np.subtract.at(inside, starts + longest, 1)
-        items = np.flatnonzero(np.cumsum(inside[:-1]) > 0)
-        self.single = self._count_at(items, np.ones_like(items))
-        pairs = items[np.append(np.diff(items) == 1, False)]
-        # Of an item and the one behind it.
-        self.pair = self._count_at(pairs, np.full(len(pairs), 2))
-        self.run = self._count(starts, least)
+    def count(starts: Int64s, sizes: Int64s) -> Int64s:
+        items, ends = items_of(starts, starts + sizes)
+        return ground.index.counts(Grams(text.ids[items], ends, text.vocabulary), ground.layer)
 
-    def _count_at(self, starts: Int64s, sizes: Int64s) -> Int64s:
-        counts = np.zeros(len(self._text.ids), np.int64)
-        counts[starts] = self._count(starts, sizes)
-        return counts
-
-    def _count(self, starts: Int64s, sizes: Int64s) -> Int64s:
-        ends = np.cumsum(sizes)
-        items = np.repeat(starts - (ends - sizes), sizes) + np.arange(int(sizes.sum()))
-        grams = Grams(self._text.ids[items], ends, self._text.vocabulary)
-        return self._ground.index.counts(grams, self._ground.layer)
+    inside = np.zeros(len(text.ids) + 1, np.int64)
+    np.add.at(inside, starts, 1)
+    np.subtract.at(inside, starts + longest, 1)
+    items = np.flatnonzero(np.cumsum(inside[:-1]) > 0)
+    single, pair = np.zeros((2, len(text.ids)), np.int64)
+    single[items] = count(items, np.ones_like(items))
+    pairs = items[np.append(np.diff(items) == 1, False)]
+    pair[pairs] = count(pairs, np.full(len(pairs), 2))
+    return single, pair, count(starts, least)
 
 
 _SAMPLE = 100_000
@@ -365,9 +356,7 @@ def _sample_sentences(ground: GroundTruth, rule: Rule) -> Iterator[tuple[Layer, 
         )
         if not len(begins):
             continue
-        sizes = segment.rests_at(begins).astype(np.int64)
-        ends = np.cumsum(sizes)
-        positions = np.repeat(begins - (ends - sizes), sizes) + np.arange(int(ends[-1]))
+        positions, ends = items_of(begins, begins + segment.rests_at(begins))
         columns = segment.segment.columns
         word, text = (
             _layer_at(columns[name], name, positions, ends) for name in ("word", ground.layer)

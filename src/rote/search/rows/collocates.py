@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rote.core.errors import OptionError
 from rote.index.grams import END, Grams
-from rote.index.index import DEFAULT, Index
+from rote.index.index import DEFAULT
 from rote.search.rows.counts import Groups
 from rote.search.rows.matches import ITEMS, MatchArrays, items_beside, unique_rows
 
@@ -51,7 +51,7 @@ def find_collocates(
             near[column.vocabulary[item]] += int(counts[item])
     words = [w for w, c in near.items() if c >= least and any(map(str.isalnum, w))]
     together = np.array([near[word] for word in words], np.int64)
-    every = _count_words(matches.index, words, layer)
+    every = matches.index.counts(Grams.of([(word,) for word in words]), layer)
     association = collocation(together, positions, every, matches.index.items_held(layer))
     order: Sequence[int] = np.lexsort((words, -association["g2"])).tolist() if words else []
     return [
@@ -91,12 +91,6 @@ def count_neighbours(matches: MatchArrays, side: str, words: int = 1) -> list[di
         }
         for items, count in sorted(neighbours.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
-
-
-def _count_words(index: Index, words: Sequence[str], layer: str) -> Any:
-    if not words:
-        return np.empty(0, np.int64)
-    return np.asarray(index.counts(Grams.of([(word,) for word in words]), layer), np.int64)
 
 
 def dispersion(rows: Sequence[Mapping[str, Any]], groups: Groups) -> dict[str, float]:

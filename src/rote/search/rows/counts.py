@@ -115,16 +115,13 @@ def list_frequent(
                     if frequent.documents is None
                     else int(frequent.documents[number]),
                     "per_million": per_million(count, items_held),
-                    "example": example_of(index, items, layer) if examples else None,
+                    "example": index.context(index.places(items, 1, layer)[0], 0).match
+                    if examples
+                    else None,
                 }
             )
             advance(1)
     return rows
-
-
-def example_of(index: Index, items: Sequence[str], layer: str) -> str:
-    """The text of the first place of an n-gram."""
-    return index.context(index.places(items, 1, layer)[0], 0).match
 
 
 def per_million(count: int, total: int) -> float | None:

@@ -86,8 +86,7 @@ class MatchArrays:
 
     def first(self, count: int) -> MatchArrays:
         """The first so many."""
-        columns = (self.segment[:count], self.start[:count], self.end[:count])
-        return MatchArrays(self.index, self.layer, *columns)
+        return self._some(slice(count))
 
     def only(self, selected: Sequence[NDArray[np.bool_]]) -> MatchArrays:
         """Those in some documents: of each segment which of its documents are kept."""
@@ -95,9 +94,11 @@ class MatchArrays:
         for number, documents in enumerate(selected):
             in_segment = self.of_segment(number)
             chosen[in_segment] = documents[self.documents[in_segment]]
-        return MatchArrays(
-            self.index, self.layer, self.segment[chosen], self.start[chosen], self.end[chosen]
-        )
+        return self._some(chosen)
+
+    def _some(self, chosen: slice | NDArray[np.bool_]) -> MatchArrays:
+        columns = (self.segment[chosen], self.start[chosen], self.end[chosen])
+        return MatchArrays(self.index, self.layer, *columns)
 
     def holding(self) -> tuple[Numbers, Numbers, Numbers]:
         """The documents with a match, by segment and number, and how many each has."""

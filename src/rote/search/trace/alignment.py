@@ -31,8 +31,9 @@ from numpy.typing import NDArray
 
 from rote.core.kernels import njit
 from rote.core.layer import Layer, items_of
+from rote.index.columns.intrinsics import prefetch
 from rote.index.columns.packed_array import read
-from rote.index.counts.lookup import Lookup, as_kernel_array, find_ranges, prefetch
+from rote.index.counts.lookup import Lookup, as_kernel_array, find_ranges
 from rote.index.grams import ABSENT, Grams
 
 Aligned = tuple[tuple[int, int, int], ...]

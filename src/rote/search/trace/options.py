@@ -85,8 +85,13 @@ class TraceOptions:
         return LEMMA_LAYER if LEMMA in self.kinds else EXACT_LAYER
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The layers that the kinds need."""
+    def layer_of(self) -> dict[str, str]:
+        """The layer that each kind matches in."""
         needed = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: self.gap_layer}
         needed[MEANING] = EXACT_LAYER
-        return tuple(dict.fromkeys(needed[kind] for kind in needed if kind in self.kinds))
+        return {kind: layer for kind, layer in needed.items() if kind in self.kinds}
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that the kinds need."""
+        return tuple(dict.fromkeys(self.layer_of.values()))

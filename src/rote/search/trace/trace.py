@@ -36,16 +36,7 @@ from rote.index.grams import Grams
 from rote.index.index import Index
 from rote.search.trace.alignment import Numbers
 from rote.search.trace.evidence import Span, add_evidence
-from rote.search.trace.options import (
-    EXACT_LAYER,
-    GAPPED,
-    KINDS,
-    LEMMA,
-    LEMMA_LAYER,
-    MEANING,
-    VERBATIM,
-    TraceOptions,
-)
+from rote.search.trace.options import GAPPED, KINDS, LEMMA_LAYER, MEANING, VERBATIM, TraceOptions
 from rote.search.trace.spans import Copy, Match, find_matches, maximal_spans
 
 if TYPE_CHECKING:
@@ -149,7 +140,7 @@ def trace(
     for line in problems.listed():
         reporter.say(line)
     with reporter.stage("looking up sources", None):
-        spans = add_evidence(index, listed_spans, layers_of(options), options)
+        spans = add_evidence(index, listed_spans, options.layer_of, options)
     return Trace(
         options=options,
         signature=index.recipe.signature,
@@ -181,13 +172,6 @@ def fit_options(index: Index, options: TraceOptions) -> tuple[TraceOptions, list
         )
     without = replace(wanted, kinds=(VERBATIM, GAPPED))
     return without, [f"no lemma matches: the index has no sorted layer '{LEMMA_LAYER}'; {how}"]
-
-
-def layers_of(options: TraceOptions) -> dict[str, str]:
-    """Which layer each kind matches in."""
-    layers = {VERBATIM: EXACT_LAYER, LEMMA: LEMMA_LAYER, GAPPED: options.gap_layer}
-    layers[MEANING] = EXACT_LAYER
-    return {kind: layers[kind] for kind in options.kinds}
 
 
 def select_best(spans: Sequence[Span], options: TraceOptions) -> list[Span]:
@@ -280,7 +264,7 @@ def _trace_part(
         texts = [document.text for document in documents]
         matches += _find_meanings(index, texts, word, covered, estimate, options.chance)
     counts = Counter(match.text for match in matches)
-    layer_of = layers_of(options)
+    layer_of = options.layer_of
     spans = [
         _as_span(match, documents[match.text], word, layers[layer_of[match.kind]])
         for match in matches
