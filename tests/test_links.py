@@ -71,7 +71,7 @@ class Case:
     leave: Callable[[Path], object]
     run: Callable[[Path], object]
     every: int = 1
-    """Of the entries every second or third: all are written by one function, and that takes long."""
+    """Every second or third entry is enough: one function writes all, and that takes long."""
 
 
 def texts(home: Path) -> Path:

@@ -209,7 +209,7 @@ def test_sentences_that_hold_a_match_go() -> None:
     assert cut_sentences(text, [match]) == "It rained. Then it was over."
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
     write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])

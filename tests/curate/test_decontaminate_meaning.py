@@ -70,7 +70,7 @@ def test_without_it_nothing_in_other_words_is_found(train: Path, tmp_path: Path)
         made(train, tmp_path / "plain")
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_jobs_change_nothing_and_what_was_made_is_left(train: Path, tmp_path: Path) -> None:
     one, two = (made(train, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
     assert (one.rows, one.manifest) == (two.rows, two.manifest)

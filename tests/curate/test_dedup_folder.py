@@ -231,7 +231,7 @@ def test_files_of_one_name_and_ids_that_occur_again_are_taken(tmp_path: Path) ->
     assert [each["texts"] for each in result.manifest["files"]] == [4, 0]
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_jobs_change_no_byte(tmp_path: Path) -> None:
     paths = [as_jsonl(tmp_path), as_csv(tmp_path)]
     for jobs in (1, 2):
@@ -361,7 +361,7 @@ def test_engines_change_no_byte(tmp_path: Path) -> None:
             assert path.read_bytes() == (other / path.name).read_bytes()
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_parquet_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import polars as pl
 

@@ -331,7 +331,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     corpus = open_corpus([train(tmp_path)])
     options = LimitOptions(max=(1, 3), most_repeated=True, random=True, sizes=(2,))

@@ -138,7 +138,7 @@ def test_pairs_keep_other_fields_and_what_they_replace_is_counted(tmp_path: Path
     ]
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
     rows = [{"text": f"A cat {n}. The cat is {n % 3}. Is {n} a cat?"} for n in range(50)]

@@ -42,7 +42,7 @@ def test_an_index_holds_its_documents_in_order(tmp_path: Path, files: list[Path]
     }
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_the_number_of_jobs_changes_no_byte(tmp_path: Path, files: list[Path]) -> None:
     for jobs in (1, 2):
         path = tmp_path / str(jobs)

@@ -189,7 +189,7 @@ def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     assert "--corpus" in found.notes[0]
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_an_index_and_a_file_give_the_same(tmp_path: Path, corpus: Path) -> None:
     build_index(corpus, tmp_path / "IDX")
     texts = [OLD, NEW, f"{NEW} {OLD}"]

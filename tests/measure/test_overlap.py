@@ -273,7 +273,7 @@ def test_overlap_bins_scores_ratio_and_trend_by_hand(train: str) -> None:
     assert "1 of 8 items have fewer than 4 words: no bin" in result.by_source["learner"].notes
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_an_index_and_a_file_of_the_same_texts_agree_at_any_number_of_jobs(
     train: str, tmp_path: Path
 ) -> None:

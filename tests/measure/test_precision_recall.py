@@ -175,7 +175,7 @@ def test_without_a_reference_there_is_nothing_but_a_note() -> None:
         assert source.notes == ("no reference: name the source to compare with by --reference",)
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_neither_jobs_nor_the_order_of_texts_change_a_value(fake: FakeEmbedder) -> None:
     both = ("trees", "meaning")
     shuffled = random.Random(3).sample(TEXTS, len(TEXTS))

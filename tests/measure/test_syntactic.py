@@ -273,7 +273,7 @@ def test_edit_distances_by_hand() -> None:
     assert edit_distance(*before) == 0  # but not on which side of its head a word stands
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_mean_edit_distance_is_that_of_each_sources_own_pairs(
     tmp_path: Path, jobs: int

@@ -627,7 +627,7 @@ def test_very_little_text_is_traced_too(texts: list[str], corpus: list[str]) -> 
     assert len(found.spans) <= 1
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 @pytest.mark.parametrize("change", ["add", "merge"])
 def test_workers_see_the_index_as_it_was_opened(tmp_path: Path, change: str) -> None:
     """Between the opening here and there, the index grows, or its segments are merged."""
@@ -652,7 +652,7 @@ def test_workers_see_the_index_as_it_was_opened(tmp_path: Path, change: str) -> 
         assert trace(index, texts, wanted).spans == expected.spans
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_an_index_on_disk_gives_the_same_at_any_number_of_jobs(tmp_path: Path) -> None:
     documents = [Document(f"d{i}", text, {"author": "Ada"}) for i, text in enumerate(CORPUS)]
     index = build_index(documents, tmp_path / "IDX", layers=("lower", "lemma"))
