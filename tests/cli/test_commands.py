@@ -151,15 +151,6 @@ def test_skipped_records_are_counted_and_listed(tmp_path: Path) -> None:
     assert "line 3" in found.stderr
 
 
-def test_duplicate_ids_stop_or_are_skipped(tmp_path: Path) -> None:
-    path = tmp_path / "twice.jsonl"
-    path.write_text("\n".join(f'{{"id": "{i}", "text": "text {i} of"}}' for i in "abab"))
-    error = str(invoke("lexical", str(path), *FAST).exception)
-    assert "line 3, field 'id': the id 'a' is in line 1 already" in error
-    found = invoke("lexical", str(path), "--on-error", "skip", "--json", *FAST)
-    assert next(iter(json.loads(found.stdout)["sources"].values()))["texts"] == 2
-
-
 def test_a_sample_keeps_parallel_texts_together(answers: str) -> None:
     found = invoke(
         "lexical",

@@ -50,13 +50,6 @@ def own(index: str, tmp_path: Path) -> str:
     return str(tmp_path / "own")
 
 
-def test_built_again_nothing_changes(index: str) -> None:
-    texts = str(Path(index).parent / "texts.jsonl")
-    again = done("index", "build", texts, "-o", index)
-    assert "nothing to do" in again.stderr
-    assert "(0 documents new)" in again.stdout
-
-
 def test_an_empty_index_is_described(tmp_path: Path) -> None:
     (tmp_path / "none.jsonl").write_text("")
     idx = str(tmp_path / "idx")
@@ -156,15 +149,6 @@ def test_verify_names_what_is_damaged(own: str) -> None:
     held = json.loads(invoke("index", "verify", own, "--json").stdout)
     assert not held["whole"]
     assert len(held["problems"]) == 1
-
-
-def test_a_store_can_be_indexed(index: str, tmp_path: Path) -> None:
-    texts, store = str(Path(index).parent / "texts.jsonl"), str(tmp_path / "store")
-    done("annotate", texts, "-o", store, "--layers", "lower,pos", "-q")
-    done("index", "build", store, "-o", str(tmp_path / "idx"), "-q")
-    asked = ("the old dog", "--json")
-    from_store = json.loads(done("count", str(tmp_path / "idx"), *asked).stdout)
-    assert from_store["counts"] == json.loads(done("count", index, *asked).stdout)["counts"]
 
 
 def test_items_are_taken_as_they_are(index: str) -> None:
@@ -324,9 +308,3 @@ def test_a_folder_that_is_no_index_is_named(command: str, tmp_path: Path) -> Non
     assert isinstance(found.exception, InputError), found.output
     assert f"{tmp_path}: this is no index" in str(found.exception)
     assert "rote index build" in str(found.exception)
-
-
-def test_another_index_is_not_built_over(index: str) -> None:
-    found = invoke("index", "build", "example:answers", "-o", index, "-q")
-    assert isinstance(found.exception, OptionError)
-    assert "holds another index" in str(found.exception)

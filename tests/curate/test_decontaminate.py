@@ -224,14 +224,6 @@ def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     assert (again.new, again.rows) == (False, held[0].rows)
 
 
-def test_an_error_before_anything_is_finished_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "broken.jsonl"
-    path.write_text("no record\n")
-    with pytest.raises(InputError):
-        made(path, tmp_path / "out")
-    assert [each.name for each in tmp_path.iterdir()] == ["broken.jsonl"]
-
-
 def test_what_is_finished_is_not_done_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

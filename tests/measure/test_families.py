@@ -110,14 +110,6 @@ def test_too_few_permutations_for_holm_are_said_to_be_too_few() -> None:
     assert tested == {"unique"}  # the verdict has a family of its own
 
 
-def test_the_correction_is_signed_where_it_is_not_the_usual_one() -> None:
-    usual = lexical(documents(), reference="a", permutations=0)
-    other = lexical(documents(), reference="a", permutations=0, correction="bh", equivalent="5%")
-    assert "correction" not in dict(usual.signature.settings)
-    assert dict(other.signature.settings)["correction"] == "bh"
-    assert dict(other.signature.settings)["equivalent"] == "5%"
-
-
 # Equivalence
 
 

@@ -249,16 +249,6 @@ def test_a_wrong_value_and_an_unknown_name_are_said(app: TestClient) -> None:
     assert app.post("/api/run/lexical", json=asked).status_code == 404
 
 
-def test_a_job_is_started_once_for_the_same(app: TestClient) -> None:
-    asked = {"inputs": ["texts.jsonl"], "options": {"by": "source"}}
-    job = app.post("/api/run/lexical", json=asked).json()
-    assert (job["kind"], job["settings"]["name"]) == ("run", "lexical")
-    assert app.post("/api/run/lexical", json=asked).json()["id"] == job["id"]
-    app.post(f"/jobs/{job['id']}/cancel")
-    page = app.get(f"/jobs/{job['id']}?stay=true").text
-    assert "/run/lexical?input=texts.jsonl&amp;by=source" in page
-
-
 def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
     app: TestClient, held: Workspace
 ) -> None:
@@ -270,13 +260,6 @@ def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
     assert form.address.replace("&", "&amp;") in page.text
     entry = History(held.store).get(address[-12:])
     assert (entry.kind, entry.measures) == ("run", ["lexical"])
-
-
-def test_texts_are_held_against_an_index_of_the_app(held: Workspace, index: Path) -> None:
-    form = RunForm("novelty", ("texts.jsonl",), {"corpus": "index:idx", "by": ("source",)})
-    assert form.places() == (["texts.jsonl"], ["idx"])
-    (result,) = form.perform(held, Silent())
-    assert set(result.by_source) == {"human", "model"}
 
 
 def test_models_are_those_of_the_start_and_the_indexes(held: Workspace, index: Path) -> None:
@@ -339,12 +322,6 @@ def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
         RunForm(name, (id,), given).check(held)
         with pytest.raises(RoteError, match="no result 'abcdefabcdef'"):
             RunForm(name, ("abcdefabcdef",), given).check(held)
-
-
-def test_nothing_goes_in_by_another_key(held: Workspace) -> None:
-    for key in ("/etc/passwd", "../texts.jsonl", ""):
-        with pytest.raises((UnknownName, OptionError)):
-            RunForm("lexical", (key,) if key else ()).check(held)
 
 
 # -- as a click does: the queue, its process, the page that shows what came out -----------------
