@@ -6,7 +6,6 @@ import ast
 import difflib
 import html
 import json
-import os
 import re
 import shlex
 import sys
@@ -41,7 +40,8 @@ from rote.web.workspace import Workspace
 from tests.cli.calls import HUMAN, World, commands
 from tests.kit import ended_job, option_names, write_jsonl
 from tests.web.asked import made_index
-from tests.web.conftest import HERE, PYTHONPATH, Calling
+from tests.web.conftest import HERE, Calling
+from tests.web.job_here import work_here
 from tests.web.test_history import made
 
 NAMES = list_commands()
@@ -324,15 +324,12 @@ def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
             RunForm(name, ("abcdefabcdef",), given).check(held)
 
 
-# -- as a click does: the queue, its process, the page that shows what came out -----------------
+# -- as a click does: the queue, its work, the page that shows what came out -----------------
 
 
 @pytest.fixture(scope="module")
 def served(world: World) -> Iterator[TestClient]:
-    """An app whose work is done by one process, in which torch is not installed."""
-    hidden = world.path / "hidden"
-    hidden.mkdir()
-    (hidden / "torch.py").write_text("raise ModuleNotFoundError('not here', name='torch')")
+    """An app whose work is done here."""
     files = {name: Path(getattr(world, name)) for name in ("texts", "items", "sampled")}
     moods = [{"doc_id": n, "mood": "odd" if n % 2 else "even"} for n in range(5)]
     files["scores"] = Path(world.lines("scores.jsonl", moods))
@@ -340,11 +337,10 @@ def served(world: World) -> Iterator[TestClient]:
     opened = Workspace(
         {"idx": Path(world.index)}, files, world.path / "store", at_once=1, models=models
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", f"{hidden}{os.pathsep}{PYTHONPATH}")
-        app = make_app(opened)
-        yield TestClient(app, **HERE, follow_redirects=False)
-        app.state.jobs.stop()
+    app = make_app(opened)
+    work_here(app.state.jobs)
+    yield TestClient(app, **HERE, follow_redirects=False)
+    app.state.jobs.stop()
 
 
 FAST = {"by": "source", "reference": HUMAN, "permutations": "9", "matched": "no"}
@@ -473,7 +469,7 @@ def leading(page: str, part: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_runs_in_a_worker_and_its_result_is_shown(
+def test_every_command_runs_as_a_job_and_its_result_is_shown(
     served: TestClient, kept: str, name: str
 ) -> None:
     job = ended(served, name, asked(name, kept))
@@ -510,8 +506,15 @@ ENDPOINTS = [name for name in ASKING if name in ("perplexity", "evaluate")]
     + [(name, "endpoint", "http://[::1]:9/v1") for name in ENDPOINTS],
 )
 def test_a_model_that_cannot_be_asked_is_named(
-    served: TestClient, kept: str, name: str, model: str, says: str
+    served: TestClient,
+    kept: str,
+    name: str,
+    model: str,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if model == "torch":
+        monkeypatch.setitem(sys.modules, "torch", None)
     job = ended(served, name, asked(name, kept, model) | {"model": model})
     assert job["state"] == "failed"
     assert says in job["error"]
