@@ -288,7 +288,7 @@ def test_what_chance_would_hold_is_nobodys_own(tmp_path: Path) -> None:
     filler = " ".join(f"Perhaps {often} home." for _ in range(2))
     common = " ".join(
         f"It was {first} and the way on it was {second}, on the {third} of the way it was."
-        for first in ("long", "wet", "cold", "dark") * 12
+        for first in ("long", "wet", "cold", "dark") * 4
         for second in ("steep", "short", "old")
         for third in ("rest", "end", "side")
     )
