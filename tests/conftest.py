@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
-import re
+import pickle
 import shutil
-import sys
 import tempfile
-from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +35,7 @@ settings.register_profile(
     "rote",
     deadline=None,
     # Of hypothesis's hundred; `make fuzz` tries 500.
-    max_examples=40,
+    max_examples=25,
     # The same examples every time; `make fuzz` looks for new ones.
     derandomize=True,
     database=None,
@@ -76,51 +73,33 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(os.environ["ROTE_CACHE"], ignore_errors=True)
 
 
-_MOST_JOBS = 3
 _MANY = 1000
-_OURS = re.compile(r"rote\.(?!web|cli)")
 
 
-class Borrowed:
-    """A pool of processes that goes on when the command that uses it is done."""
+class PicklingPool:
+    """Stands in for a pool of processes: what goes to one and comes back is pickled."""
 
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
-        self.pool = pool
-        self.given: list[Future[Any]] = []
+    def __init__(self, jobs: int, **_: Any) -> None:
+        assert jobs > 1
 
     def submit(self, *work: Any) -> Future[Any]:
-        self.given.append(self.pool.submit(*work))
-        return self.given[-1]
+        function, *given = pickle.loads(pickle.dumps(work))
+        done: Future[Any] = Future()
+        try:
+            done.set_result(pickle.loads(pickle.dumps(function(*given))))
+        except Exception as error:
+            done.set_exception(pickle.loads(pickle.dumps(error)))
+        return done
 
     def shutdown(self, **_: Any) -> None:
-        for future in self.given:
-            future.cancel()
-        wait(self.given)
-
-
-@pytest.fixture(scope="session")
-def _started() -> Iterator[list[ProcessPoolExecutor]]:
-    started: list[ProcessPoolExecutor] = []
-    yield started
-    for pool in started:
-        pool.shutdown()
+        return None
 
 
 @pytest.fixture
-def kept_processes(monkeypatch: pytest.MonkeyPatch, _started: list[ProcessPoolExecutor]) -> None:
-    """For tests that several jobs change nothing: processes that take long to start, since all is
-    imported anew, are those of the test before, and forked from one that has imported it. How they
-    start and die is tested in tests/run."""
-
-    def borrowed(jobs: int, **given: Any) -> Borrowed:
-        assert jobs <= _MOST_JOBS
-        if not _started:
-            forking = multiprocessing.get_context("forkserver")
-            forking.set_forkserver_preload([name for name in sys.modules if _OURS.match(name)])
-            _started.append(ProcessPoolExecutor(_MOST_JOBS, **{**given, "mp_context": forking}))
-        return Borrowed(_started[0])
-
-    monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", borrowed)
+def pickling_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests that several jobs change nothing: processes take seconds to start. How they start
+    and die is tested in tests/run and tests/index/test_kills.py."""
+    monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", PicklingPool)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ _FEW = 10
 
 def dear(percent: int) -> settings:
     """So many percent of the usual number where each takes long, also in `make fuzz`."""
-    return settings(max_examples=percent * settings().max_examples // 100)
+    return settings(max_examples=-(-percent * settings().max_examples // 100))
 
 
 def drawn(make: Maker) -> st.SearchStrategy[Any]:

@@ -49,7 +49,7 @@ from tests.report.made_report import study
 from tests.test_links import interrupted, texts
 
 TEXT = "The ferry was late again near the old quay, and nobody waited for it in the cold rain."
-TRIES = 80
+TRIES = 40
 """Changes of each file, the same ones every time."""
 GONE = object()
 VALUES: tuple[Any, ...] = (

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from rote.core.progress import several
-from rote.report import wording
 
 ROOT = Path(__file__).resolve().parent.parent / "src/rote"
 COUNTED = (
@@ -137,9 +136,3 @@ def test_no_plural_is_written_behind_a_number_that_may_be_one() -> None:
 )
 def test_numbers_and_nouns(number: int, noun: str, said: str) -> None:
     assert several(number, noun) == said
-
-
-def test_notes_of_one_and_of_several_are_one_note() -> None:
-    some = ["left out: 3 texts without doc_id", "left out: 1 text without doc_id"]
-    assert len({wording._without_numbers(one) for one in some}) == 1
-    assert wording._join_notes(some) == "left out: 1 to 3 texts without doc_id"

@@ -12,7 +12,6 @@ import pytest
 
 import rote
 from rote.core import distribution
-from rote.measure import panel
 
 PUBLIC = [
     "BackOff",
@@ -197,27 +196,6 @@ def test_a_measure_is_a_function_of_texts(tmp_path: Path) -> None:
     assert from_list.by_source["texts"].values == pytest.approx(
         from_file.by_source["texts"].values, nan_ok=True
     )
-
-
-def test_sources_may_be_a_dict_and_by_a_string() -> None:
-    documents = [
-        rote.Document(f"{s}{t}", f"text number {t} by {s}", {"source": s, "run": t % 2})
-        for s in "ab"
-        for t in range(4)
-    ]
-    found = rote.lexical(documents, by="source,run", permutations=9)
-    assert list(found.by_source) == ["a|0", "a|1", "b|0", "b|1"]
-    assert list(rote.lexical({"x": ["one two"], "y": ["three"]}).by_source) == ["x", "y"]
-
-
-def test_an_unknown_keyword_gets_a_suggestion() -> None:
-    with pytest.raises(rote.OptionError, match="did you mean `window`"):
-        rote.lexical(["text"], windo=3)
-
-
-def test_the_panel_gives_one_result_per_measure() -> None:
-    results = rote.diversity(["one two three", "four five six"])
-    assert [result.measure for result in results] == [name for name, _ in panel()]
 
 
 def test_an_index_is_built_and_opened(tmp_path: Path) -> None:

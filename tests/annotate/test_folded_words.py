@@ -13,7 +13,6 @@ from rote.annotate import words
 from rote.annotate.folded_words import (
     FoldedWords,
     fold_joined_words,
-    fold_text,
     fold_word,
     fold_words,
 )
@@ -128,10 +127,6 @@ def test_no_word_joins_one_of_another_text() -> None:
     assert joined("don", "'t", "s", "- b") == [["don"], ["t"], ["s"], ["b"]]
     assert joined() == []
     assert joined("", "...", "") == [[], [], []]
-
-
-def test_texts_without_a_layer_are_cut_at_spaces() -> None:
-    assert fold_text("“So,” she said -- and left.") == ["so", "she", "said", "and", "left"]
 
 
 def test_places_are_those_of_the_first_item() -> None:

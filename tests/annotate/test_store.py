@@ -71,7 +71,7 @@ def test_what_was_annotated_comes_back(tmp_path: Path) -> None:
         assert np.array_equal(held.heads, fresh.heads)
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_the_number_of_jobs_changes_no_byte(tmp_path: Path) -> None:
     texts = [f"Text {n} of the ferry. It is late." for n in range(50)]
     paths = []

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from rote.core.locked_folder import locked
 from rote.core.progress import Silent
 from rote.corpus import open_corpus
 from tests.index.folders import tree, write_files
-from tests.killing import calls_of, fork, kill_at, kill_once, restore, states_at, status
+from tests.killing import calls_of, kill_at, restore, states_at
 
 
 def annotate(files: list[Path], path: Path, jobs: int = 1) -> store.Store:
@@ -93,44 +91,14 @@ def test_killed_before_any_call_it_goes_on(work: Work, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("half", ["manifest", "piece"])
-def test_a_half_written_file_does_not_stand_in_the_way(work: Work, half: str) -> None:
+def test_a_half_written_file_does_not_stand_in_the_way(half: str, tmp_path: Path) -> None:
     """What a kill leaves between the first and the last byte of a file."""
+    work = Work(tmp_path, first=False)
     work.begin()
     name = store.MANIFEST if half == "manifest" else next(iter(work.expected))
     work.path.mkdir(exist_ok=True)
     (work.path / f".{name}.0123abcd").write_bytes(b"half")
     work.check()
-
-
-def test_killed_with_workers_it_goes_on(tmp_path: Path) -> None:
-    files = write_files(tmp_path / "in", 0, 40)
-    path = tmp_path / "s"
-    annotate(files, tmp_path / "after")
-    kill_once(lambda: pieces(path), lambda: annotate(files, path, 2))
-    done = pieces(path)
-    assert done
-    annotate(files, path)
-    assert tree(path) == tree(tmp_path / "after")
-    assert done.items() <= pieces(path).items()
-
-
-def test_a_full_disk_is_said_and_the_command_goes_on_later(tmp_path: Path) -> None:
-    files, path = write_files(tmp_path / "in", 0, 5), tmp_path / "s"
-    annotate(files, tmp_path / "after")
-
-    def action() -> None:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))
-        with pytest.raises(InputError) as caught:
-            annotate(files, path)
-        said = str(caught.value)
-        assert said.startswith(f"{path}: writing failed: File too large (")
-        assert "B free" in said
-        assert "run the same command again: finished work is kept" in said
-
-    assert status(fork(action)) == 0
-    annotate(files, path)
-    assert tree(path) == tree(tmp_path / "after")
 
 
 def test_two_writers_do_not_meet(tmp_path: Path) -> None:

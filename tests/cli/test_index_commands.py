@@ -5,13 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from rote.core import plugins
 from rote.core.errors import InputError, OptionError, RoteError
 from tests.kit import done, invoke, write_jsonl
 
@@ -51,37 +48,6 @@ def own(index: str, tmp_path: Path) -> str:
     """A copy that a test may change."""
     shutil.copytree(index, tmp_path / "own")
     return str(tmp_path / "own")
-
-
-def test_help_is_instant_and_names_every_command() -> None:
-    code = (
-        "import sys; from rote.cli.main import rote\n"
-        "try: rote.main(sys.argv[1:], standalone_mode=False)\n"
-        "except SystemExit: pass\n"
-        "heavy = {'numpy', 'numba', 'polars', 'rich', 'zstandard'}\n"
-        "sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
-    )
-    for arguments in (["--help"], ["index", "--help"]):
-        found = subprocess.run(
-            [sys.executable, "-c", code, *arguments], capture_output=True, text=True
-        )
-        assert found.returncode == 0, found.stderr
-    for name in plugins.members("cli.index"):
-        assert name in found.stdout
-        assert f"rote index {name}" in done("index", name, "--help").output
-
-
-def test_an_unknown_subcommand_gets_a_suggestion() -> None:
-    found = invoke("index", "buidl")
-    assert found.exit_code == 2
-    assert "did you mean 'build'?" in found.output
-
-
-def test_built_again_nothing_changes(index: str) -> None:
-    texts = str(Path(index).parent / "texts.jsonl")
-    again = done("index", "build", texts, "-o", index)
-    assert "nothing to do" in again.stderr
-    assert "(0 documents new)" in again.stdout
 
 
 def test_an_empty_index_is_described(tmp_path: Path) -> None:
@@ -183,15 +149,6 @@ def test_verify_names_what_is_damaged(own: str) -> None:
     held = json.loads(invoke("index", "verify", own, "--json").stdout)
     assert not held["whole"]
     assert len(held["problems"]) == 1
-
-
-def test_a_store_can_be_indexed(index: str, tmp_path: Path) -> None:
-    texts, store = str(Path(index).parent / "texts.jsonl"), str(tmp_path / "store")
-    done("annotate", texts, "-o", store, "--layers", "lower,pos", "-q")
-    done("index", "build", store, "-o", str(tmp_path / "idx"), "-q")
-    asked = ("the old dog", "--json")
-    from_store = json.loads(done("count", str(tmp_path / "idx"), *asked).stdout)
-    assert from_store["counts"] == json.loads(done("count", index, *asked).stdout)["counts"]
 
 
 def test_items_are_taken_as_they_are(index: str) -> None:
@@ -351,15 +308,3 @@ def test_a_folder_that_is_no_index_is_named(command: str, tmp_path: Path) -> Non
     assert isinstance(found.exception, InputError), found.output
     assert f"{tmp_path}: this is no index" in str(found.exception)
     assert "rote index build" in str(found.exception)
-
-
-def test_a_size_that_is_none_is_refused(index: str) -> None:
-    found = invoke("index", "merge", index, "--memory", "4Q")
-    assert found.exit_code == 2
-    assert "'4Q' is no amount of memory" in found.output
-
-
-def test_another_index_is_not_built_over(index: str) -> None:
-    found = invoke("index", "build", "example:answers", "-o", index, "-q")
-    assert isinstance(found.exception, OptionError)
-    assert "holds another index" in str(found.exception)

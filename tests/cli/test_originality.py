@@ -198,13 +198,6 @@ def test_what_cannot_be_accepted_is_refused_before_the_work(
     assert "folder" in refused("originality", texts, "--corpus", index, "--write", nowhere)
 
 
-def test_a_store_of_annotated_texts_is_accepted_too(files: tuple[str, str], tmp_path: Path) -> None:
-    store = str(tmp_path / "store")
-    done("annotate", files[0], "-o", store, "-q")
-    said = done("originality", store, "--corpus", files[1], "--by", "source", "--accept").stderr
-    assert "accepted 3 sentences of 2 texts" in said
-
-
 def test_a_file_of_authors_decides_who_is_one_source(
     files: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -225,15 +218,3 @@ def test_a_file_of_authors_decides_who_is_one_source(
     done("originality", cited, "--corpus", files[1], "--authors", str(file), "--accept", "-q")
     authors = [place.author for place in open_index(Path(files[1])).places("patient stones")]
     assert authors == ["Ann B. Lee", "The Old Poet"]
-
-
-def test_a_name_may_be_merged_with_one_and_left_apart_from_another(
-    files: tuple[str, str], tmp_path: Path
-) -> None:
-    names = ("A. Lee", "A Lee", "Ann Lee")
-    ground = write_jsonl(
-        tmp_path / "initials.jsonl",
-        [{"id": name, "author": name, "text": "Green clocks."} for name in names],
-    )
-    shown = " ".join(done("originality", files[0], "--corpus", ground).stdout.split())
-    assert "one author A Lee = A. Lee left apart A Lee (Ann Lee); A. Lee (Ann Lee)" in shown

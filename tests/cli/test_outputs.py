@@ -25,7 +25,6 @@ from rote.report.terminal import strip_controls
 from tests.cli.calls import NAMES, World, commands, make_once, measure_once, writing
 from tests.kit import invoke
 from tests.measure.test_contract import StandIn
-from tests.report.drawn import as_data
 
 RESULTS = writing("result")
 LISTS = {"count": "counts", "search": "places", "top": "ngrams", "trace": "spans"}
@@ -215,20 +214,6 @@ def _names(name: str) -> list[str]:
     if name == "distinct":
         return list(NAMES[:2])
     return list(NAMES)
-
-
-def test_models_and_tasks_of_several_kinds_stand_side_by_side(world: World) -> None:
-    """Items with options have an accuracy by length, last words a perplexity."""
-    from rote.core.result import Result as Found
-
-    model = world.model.partition("=")[2]
-    asked = [*world.call("evaluate")[:-2], f"{world.model},x[b]={model}", "-q"]
-    shown = done(asked)
-    assert "small[b]:" in shown
-    assert "x[b]:" in shown
-    found = Found.from_json(done([*asked, "--json"]))
-    assert found.table().index("small[b]:") < found.table().index(" lambada ")
-    assert "small[b]" in str(as_data(found.figure()))
 
 
 CHANGES = {

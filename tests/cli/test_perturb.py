@@ -101,13 +101,6 @@ def test_items_perturbed_elsewhere_are_answered_too(files: dict[str, str], tmp_p
     assert row["perplexity_after"] == pytest.approx(1 / 0.4)
 
 
-def test_nouns_and_verbs_alone_may_be_left_out(files: dict[str, str]) -> None:
-    asked = (files["words"], "--model", files["model"])
-    for more in (("--no-each-pos",), ("--pos", "noun")):
-        found = json.loads(done(*asked, *more, "--json"))
-        assert len(found["tables"]["answers"]) == 1
-
-
 def test_a_judge_that_never_changes_its_mind_is_mentioned(files: dict[str, str]) -> None:
     found = json.loads(done(files["words"], "--judge", files["model"], "--json"))
     [row] = found["tables"]["judge"]

@@ -71,19 +71,6 @@ def test_stored_deciles_are_used_for_other_items(index: str, goals: str, tmp_pat
     assert isinstance(refused.exception, OptionError)
 
 
-def test_what_cannot_work_is_refused(index: str, goals: str) -> None:
-    assert "--corpus names the index" in str(run(goals).exception)
-    assert "-n 5 fits" in str(run(goals, "--corpus", index).exception)
-
-
-def test_bad_records_may_be_skipped(index: str, goals: str) -> None:
-    path = Path(goals)
-    path.write_text(path.read_text() + '\n{"goal": "x"}\n')
-    assert "field 'sol1': is missing" in str(run(goals, "--corpus", index, "-n", "2").exception)
-    found = json.loads(done(goals, "--corpus", index, "-n", "2", "--on-error", "skip", "--json"))
-    assert found["sources"]["piqa"]["texts"] == 4
-
-
 def test_the_web_service_counts_and_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,11 +81,6 @@ def test_a_folder_and_a_file_are_not_taken_for_each_other(saved: Path, tmp_path:
         run(saved, "-o", tmp_path / "taken")
 
 
-def test_what_is_read_is_not_written_over(saved: Path) -> None:
-    with pytest.raises(OptionError, match="write over what is read"):
-        run(saved, "-o", saved)
-
-
 def test_what_was_measured_is_kept_when_it_cannot_be_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,13 +105,6 @@ def test_a_study_of_another_schema_or_a_broken_one_is_refused(saved: Path, tmp_p
     broken.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(InputError, match="is no whole study"):
         run(broken, "-o", tmp_path / "x.html")
-
-
-def test_a_panel_of_results_is_no_study_and_is_read_as_texts(tmp_path: Path) -> None:
-    panel = tmp_path / "panel.json"
-    panel.write_text(json.dumps({"schema": 1, "panel": []}), encoding="utf-8")
-    with pytest.raises(InputError):
-        run(panel, "-q", "-o", tmp_path / "x.html")
 
 
 def test_an_escape_sequence_in_the_name_of_a_source_does_not_reach_the_terminal(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -296,12 +294,16 @@ def _measured(name: str) -> Any:
         ("ttr", 2, "--fail-above takes a value and a number"),
     ],
 )
-def test_a_value_above_its_limit_fails(gate: str, status: int, line: str) -> None:
+def test_a_value_above_its_limit_fails(
+    gate: str, status: int, line: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     """As a pipeline sees it: the status of the process."""
-    command = [sys.executable, "-m", "rote", "lexical", "example:answers", "--by", "source", "-q"]
-    ended = subprocess.run([*command, "--fail-above", gate], capture_output=True, text=True)
-    assert ended.returncode == status
-    assert line in ended.stderr
+    words = ["lexical", "example:answers", "--by", "source", "-q", "--fail-above", gate]
+    monkeypatch.setattr("sys.argv", ["rote", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert (stopped.value.code or 0) == status
+    assert line in capsys.readouterr().err
 
 
 def test_a_gate_sees_every_result_of_a_panel(capsys: pytest.CaptureFixture[str]) -> None:
@@ -328,6 +330,7 @@ def test_all_values_go_into_one_table(tmp_path: Path) -> None:
 
     target = tmp_path / "results.parquet"
     compared = ["example:answers", "--by", "source", "--reference", "plain"]
+    compared += ["--permutations", "9"]
     ended = invoke("diversity", *compared, "-o", str(target))
     assert ended.exit_code == 0, ended.output
     frame = pl.read_parquet(target)

@@ -121,10 +121,6 @@ def test_a_half_holds_half_of_the_texts_or_clusters_whole_and_in_order(together:
     assert len(set(found)) > 30
 
 
-def test_one_text_has_no_half() -> None:
-    assert draw_half_samples(lambda take, rng: {"v": 1.0}, np.arange(1), keyed([1]), seed=0) == {}
-
-
 def test_every_half_is_as_likely() -> None:
     counts: dict[tuple[int, ...], int] = {}
 

@@ -80,18 +80,6 @@ def test_a_source_of_short_texts_does_not_prevent_comparing_the_others() -> None
     assert (plan.size, list(plan.too_short), list(plan.groups)) == (90, ["a"], ["b", "c"])
 
 
-def test_without_two_texts_that_hold_a_window_there_is_no_plan() -> None:
-    groups = {"a": np.arange(3), "b": np.arange(3, 6)}
-    assert plan_sizes(groups, np.array([4, 9, 9, 4, 5, 9]), "words") is None
-
-
-def test_no_sample_is_larger_than_a_reader_could_see() -> None:
-    groups = {"a": np.arange(300), "b": np.arange(300, 600)}
-    plan = plan_sizes(groups, np.full(600, 200), "words", 50 * 200)
-    assert plan is not None
-    assert plan.windows == 50
-
-
 @pytest.mark.parametrize("unit", ["words", "sentences"])
 def test_windows_of_long_texts_are_no_longer_than_it_takes(unit: Unit) -> None:
     groups = {"a": np.arange(20), "b": np.arange(20, 40)}

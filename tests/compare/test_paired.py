@@ -23,12 +23,6 @@ def test_answers_lost_and_gained_worked_out_by_hand() -> None:
     assert found.p == pytest.approx(14 / 64)
 
 
-def test_nothing_changed_is_no_test() -> None:
-    same = np.array([True, False])
-    assert math.isnan(mcnemar(same, same).p)
-    assert math.isnan(signed_ranks(np.ones(3), np.ones(3)).p)
-
-
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), max_size=12))
 def test_mcnemar_agrees_with_all_ways_changes_fall(pairs: list[tuple[bool, bool]]) -> None:
     before, after = (np.array(column, bool) for column in (zip(*pairs) if pairs else ((), ())))

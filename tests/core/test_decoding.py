@@ -88,11 +88,6 @@ def test_what_is_drawn_lies_where_the_slow_version_has_it(
     assert token in expected
 
 
-@given(logits_drawn)
-def test_greedy_takes_the_first_of_the_likeliest(logits: list[float]) -> None:
-    assert choose(np.array(logits), Decoding(), Fixed()) == logits.index(max(logits))  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(
     "decoding",
     [
@@ -126,12 +121,6 @@ def test_of_many_tokens_those_are_kept_that_sorting_them_all_keeps(
     tokens, logs = distribution(logits, decoding)
     assert tokens.tolist() == list(expected)
     assert np.exp(logs) == pytest.approx(list(expected.values()))
-
-
-def test_a_constraint_of_one_is_greedy() -> None:
-    random = np.random.default_rng(0)
-    logits = np.array([0.0, 0.1, 0.05])
-    assert {choose(logits, Decoding(temperature=9, constraint=1), random) for _ in range(50)} == {1}
 
 
 def test_single_precision_and_double_precision_draw_alike() -> None:

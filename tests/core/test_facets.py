@@ -55,10 +55,6 @@ def test_facets_come_in_order_of_appearance_whatever_the_order_of_groups() -> No
     assert [facet.title for facet in facets(mixed, "human")] == ["tales", "news"]
 
 
-def test_no_groups_make_one_empty_facet() -> None:
-    assert facets([], "human") == [Facet("", {}, None)]
-
-
 def test_inputs_are_known_by_their_name() -> None:
     assert input_name("document") == "input documents"
     assert input_name("prompt") == "input: prompt"

@@ -17,18 +17,9 @@ def test_every_measure_file_is_known_by_its_name() -> None:
     assert not any(name.startswith("_") for name in known)
 
 
-def test_a_room_inside_a_room() -> None:
-    assert "ud" in plugins.members("annotate.words")
-
-
 def test_an_unknown_name_gets_the_nearest_one() -> None:
     with pytest.raises(UnknownName, match="did you mean 'lexical'"):
         plugins.load("measure", "lexcal")
-
-
-def test_a_name_without_a_near_one_gets_the_list() -> None:
-    with pytest.raises(UnknownName, match=r"known: .*lexical"):
-        plugins.load("measure", "zzzzzz")
 
 
 def test_the_summary_is_the_first_line_of_the_docstring() -> None:

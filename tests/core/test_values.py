@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rote.core.arrays import GrowableArray
 from rote.core.layer import Layer
 from rote.core.metric import members
-from rote.core.result import Interval, Result, SourceResult, panel_to_json
+from rote.core.result import Interval, Result, SourceResult
 from rote.core.sample import Cut, Need, RawText, Sample
 from rote.core.signature import Signature
 
@@ -48,18 +48,6 @@ def test_json_is_unrounded_and_has_null_for_undefined() -> None:
     assert data["comparisons"][0]["p"] is None
     assert set(data) >= {"schema", "measure", "signature", "by", "reference", "interval"}
     assert set(data) >= {"sources", "comparisons", "tables"}
-
-
-def test_a_result_survives_json() -> None:
-    again = Result.from_json(a_result().to_json())
-    assert again.to_json() == a_result().to_json()
-    assert math.isnan(again.by_source["model"].values["v"])
-
-
-def test_a_panel_holds_every_measure() -> None:
-    panel = json.loads(panel_to_json([a_result(), a_result()]))
-    assert panel["schema"] == 1
-    assert [part["measure"] for part in panel["panel"]] == ["toy", "toy"]
 
 
 @given(

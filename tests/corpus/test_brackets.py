@@ -118,8 +118,3 @@ def test_shards_hold_whole_trees_and_add_up(write, monkeypatch, size):
 def test_very_deep_trees_are_read(write):
     deep = "(X " * 5000 + "(NN a)" + ")" * 5000
     assert documents(write("deep.mrg", deep))[0].text == "a"
-
-
-def test_empty_files_and_bad_bytes_are_reported(write):
-    assert "the file is empty" in str(complaint(write("e.mrg", "\n")))
-    assert complaint(write("l.mrg", "(NN a)\n(NN ch\xe2t)".encode("latin-1"))).line == 2

@@ -105,9 +105,3 @@ def test_problems_are_all_counted_and_some_kept():
     problems.add(InputError(f"problem {i}") for i in range(2500))
     assert len(problems) == problems.count == 2500
     assert [problem.problem for problem in problems][-1] == "problem 999"
-
-
-def test_each_pass_counts_its_own_problems():
-    texts, problems = skipped(["one", "", "three"])
-    assert len(problems) == 1
-    assert texts == ["one", "three"]

@@ -122,11 +122,6 @@ def test_nothing_but_the_prompt_is_an_empty_text(write):
     assert "the text is empty" in str(complaint(path, strip_prompt=True))
 
 
-def test_a_prompt_has_to_be_somewhere(write):
-    error = complaint(write("a.jsonl", '{"text": "one", "n": 1}\n'), strip_prompt=True)
-    assert "--prompt-field" in str(error)
-
-
 @pytest.mark.parametrize(
     ("text", "prompt", "rest"),
     [
@@ -140,12 +135,6 @@ def test_a_prompt_has_to_be_somewhere(write):
 )
 def test_strip_prompt(text, prompt, rest):
     assert strip_prompt(text, prompt) == rest
-
-
-def test_an_error_keeps_its_parts():
-    with pytest.raises(InputError) as caught:
-        find_fields([{"a": 1}], ReadOptions(), "f.jsonl")
-    assert caught.value.file == "f.jsonl"
 
 
 def test_another_input_is_read_alike_unless_something_else_is_said():

@@ -174,15 +174,6 @@ def test_what_was_generated_is_held_against_its_target(tmp_path: Path) -> None:
     assert "kind" not in item.meta
 
 
-def test_every_file_is_known_by_its_own_fields(tmp_path: Path) -> None:
-    pairs = written(tmp_path / "a.jsonl", {"sentence_good": "x", "sentence_bad": "y"})
-    words = written(tmp_path / "b.jsonl", {"context": "x", "target": "y"})
-    assert [item.task for item in read_items([pairs, words])] == ["blimp", "lambada"]
-    table = tmp_path / "c.csv"
-    table.write_text("goal,sol1,sol2,label\nopen a tin,a key,a spoon,0\n")
-    assert [item.answer for item in read_items([table])] == [0]
-
-
 def test_wrong_items_are_named_by_file_and_line(tmp_path: Path) -> None:
     good = {"context": "x", "target": "y"}
     path = written(

@@ -39,11 +39,6 @@ def test_an_object_without_a_list_is_one_record(write):
     assert (document.text, document.meta) == ("one", {"tags": ["a"]})
 
 
-def test_a_list_of_strings_is_a_list_of_texts(write):
-    documents = list(open_corpus(write("a.json", '["one", "two"]')))
-    assert [(d.id, d.text) for d in documents] == [("a:1", "one"), ("a:2", "two")]
-
-
 def test_one_object_per_line_is_noticed(write):
     corpus = open_corpus(write("a.json", '{"text": "one"}\n{"text": "two"}\n'))
     assert [d.text for d in corpus] == ["one", "two"]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from rote.core.document import Document
-from rote.core.errors import InputError, UnknownName
+from rote.core.errors import InputError
 from rote.corpus import ReadOptions, open_corpus
 
-from .files import complaint, jsonl_bytes, parquet_bytes, skipped
+from .files import complaint, jsonl_bytes, parquet_bytes
 
 ONE = '{"text": "one"}\n'
 
@@ -32,12 +32,6 @@ def refused(inputs, **options):
         open_corpus(inputs, ReadOptions(**options))
     assert caught.value.remedy
     return caught.value
-
-
-def test_a_list_of_strings_is_a_list_of_texts():
-    documents = list(open_corpus(["one *.jsonl?", "", "three"], ReadOptions(on_error="skip")))
-    assert documents == [Document("texts:1", "one *.jsonl?"), Document("texts:3", "three")]
-    assert labels(["one", "two"]) == ["texts"]
 
 
 @pytest.mark.usefixtures("here")
@@ -179,11 +173,6 @@ def test_an_unknown_suffix_asks_for_the_format(write):
     assert "no suffix" in str(refused(write("plain", ONE)))
 
 
-def test_an_unknown_format_suggests_a_near_one(write):
-    with pytest.raises(UnknownName, match="did you mean 'jsonl'"):
-        open_corpus(write("a.dat", ONE), ReadOptions(input_format="jsonll"))
-
-
 def test_folders_and_globs_that_hold_nothing(write, tmp_path):
     write("f/a.xyz", "x")
     assert "it holds a.xyz" in str(refused(tmp_path / "f"))
@@ -254,15 +243,6 @@ def test_the_copy_of_standard_input_goes_with_the_corpus(monkeypatch, tmp_path):
     with pytest.raises(InputError):
         open_corpus([Path("-"), tmp_path / "missing.jsonl"])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_parquet_that_is_none(write):
-    path = write("a.parquet", "this is no Parquet file, only text")
-    error = complaint(path)
-    assert error.file == str(path)
-    assert "not a whole Parquet file" in str(error)
-    assert skipped(path)[0] == []
-    assert "the file is empty" in str(complaint(write("b.parquet", b"")))
 
 
 @pytest.mark.parametrize("given", ["", [""], {"a": ""}])

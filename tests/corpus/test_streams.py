@@ -73,11 +73,6 @@ def test_zeros_behind_a_gzip_member_are_ignored(write):
     assert [document.text for document in open_corpus(path)] == ["one"]
 
 
-@pytest.mark.parametrize("end", COMPRESS)
-def test_an_empty_compressed_file_is_empty(write, end):
-    assert "the file is empty" in str(complaint(write(f"a.jsonl{end}", COMPRESS[end](b""))))
-
-
 def test_an_unknown_encoding_is_an_option_error(write):
     path = write("a.jsonl", '{"text": "one"}\n')
     with pytest.raises(OptionError, match="unknown encoding 'utf-9'"):

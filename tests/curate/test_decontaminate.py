@@ -27,8 +27,6 @@ from rote.search import part_matcher
 from rote.search.part_matcher import MatchOptions
 from tests.kit import read_jsonl, write_jsonl
 
-from ..killing import assert_whole, calls_of, kill_at, restore, states_at
-
 RNG = random.Random(3)
 WORDS = [
     "".join(RNG.choices("bcdfglmnprst", k=1) + RNG.choices("aeiou", k=1))
@@ -211,7 +209,7 @@ def test_sentences_that_hold_a_match_go() -> None:
     assert cut_sentences(text, [match]) == "It rained. Then it was over."
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
     write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])
@@ -224,45 +222,6 @@ def test_jobs_change_no_byte_and_what_was_made_is_left(tmp_path: Path) -> None:
     assert len(held[0].rows) == 21
     again = decontaminate(open_corpus(paths), ITEMS, tmp_path / "1")
     assert (again.new, again.rows) == (False, held[0].rows)
-
-
-def test_a_killed_run_is_gone_on_with(tmp_path: Path) -> None:
-    paths = [corpus(tmp_path), tmp_path / "more.jsonl"]
-    write_jsonl(paths[1], [{"id": "m", "text": ITEMS[30].context}])
-    whole = tmp_path / "whole"
-
-    def run(folder: Path) -> None:
-        decontaminate(open_corpus(paths), ITEMS[:31], folder)
-
-    run(tmp_path / "first")  # kernels are loaded once
-    points = calls_of(lambda: run(whole), tmp_path / "log")
-    assert len(points) > 10
-    expected = {path.name: path.read_bytes() for path in whole.iterdir()}
-    home = tmp_path / "home"
-
-    def check() -> None:
-        run(home / "out")
-        assert_whole(home / "out", expected)
-
-    decisive = [i for i, name in enumerate(points) if name in ("rename", "replace")]
-    for point in (0, *decisive[-2:], len(points) - 1):
-        restore({}, home)
-        kill_at(point, lambda: run(home / "out"))
-        check()
-    restore({}, home)
-    for state in states_at(
-        range(len(points)), lambda: run(home / "out"), home, tmp_path / "states"
-    ):
-        restore(state, home)
-        check()
-
-
-def test_an_error_before_anything_is_finished_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "broken.jsonl"
-    path.write_text("no record\n")
-    with pytest.raises(InputError):
-        made(path, tmp_path / "out")
-    assert [each.name for each in tmp_path.iterdir()] == ["broken.jsonl"]
 
 
 def test_what_is_finished_is_not_done_again(

@@ -63,21 +63,6 @@ def test_sentences_are_cut_and_a_report_leaves_all(train: Path, tmp_path: Path) 
     assert not (tmp_path / "report" / "train.jsonl").exists()
 
 
-def test_without_it_nothing_in_other_words_is_found(train: Path, tmp_path: Path) -> None:
-    plain = decontaminate(open_corpus(train), ITEMS, tmp_path / "plain")
-    assert [row["id"] for row in plain.rows] == ["verbatim"]
-    with pytest.raises(OptionError, match=r"other settings.*meaning"):
-        made(train, tmp_path / "plain")
-
-
-@pytest.mark.usefixtures("kept_processes")
-def test_jobs_change_nothing_and_what_was_made_is_left(train: Path, tmp_path: Path) -> None:
-    one, two = (made(train, tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
-    assert (one.rows, one.manifest) == (two.rows, two.manifest)
-    again = made(train, tmp_path / "1")
-    assert (again.new, again.rows) == (False, one.rows)
-
-
 def test_the_command_tells_them_apart(train: Path, tmp_path: Path) -> None:
     items = [{"id": item.id, "question": item.context, "answer": "", "acc": 1} for item in ITEMS]
     path = write_jsonl(tmp_path / "items.jsonl", items)

@@ -221,17 +221,7 @@ def test_to_run_it_again_changes_nothing(
     assert again.manifest["passes"] == 1
 
 
-def test_files_of_one_name_and_ids_that_occur_again_are_taken(tmp_path: Path) -> None:
-    paths = []
-    for number in range(2):
-        (tmp_path / str(number)).mkdir()
-        paths.append(as_jsonl(tmp_path / str(number)))
-    result = made(paths, tmp_path / "out")
-    assert [each["file"] for each in result.manifest["files"]] == ["texts.jsonl", "texts-2.jsonl"]
-    assert [each["texts"] for each in result.manifest["files"]] == [4, 0]
-
-
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_jobs_change_no_byte(tmp_path: Path) -> None:
     paths = [as_jsonl(tmp_path), as_csv(tmp_path)]
     for jobs in (1, 2):
@@ -361,7 +351,7 @@ def test_engines_change_no_byte(tmp_path: Path) -> None:
             assert path.read_bytes() == (other / path.name).read_bytes()
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_parquet_of_many_pieces_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import polars as pl
 
@@ -495,17 +485,6 @@ def test_a_folder_of_another_rule_is_not_taken_for_this_one(tmp_path: Path) -> N
         made(path, tmp_path / "out")
     exact = DedupOptions(length=20, shingle=3, exact=True)
     assert made(path, tmp_path / "exact", exact).manifest["settings"]["shingles"] == "word"
-
-
-def test_folded_words_do_not_depend_on_the_tokenizer_of_runs(tmp_path: Path) -> None:
-    path = tmp_path / "texts.jsonl"
-    text = written(150, 1)
-    rows = [{"id": "a", "text": text}, {"id": "b", "text": stripped(text)}]
-    write_jsonl(path, rows)
-    for tokenizer in ("ud", "whitespace"):
-        made(path, tmp_path / tokenizer, DedupOptions(tokenizer=tokenizer))
-        (row,) = ledger(tmp_path / tokenizer)
-        assert (row["id"], row["similarity"]) == ("b", 1)
 
 
 REWORDED = [

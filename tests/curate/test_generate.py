@@ -281,15 +281,6 @@ def test_the_same_prompt_is_asked_once(tmp_path: Path) -> None:
 # -- the grid ---------------------------------------------------------------------------------
 
 
-def test_a_grid_holds_every_combination_once() -> None:
-    found = decoding_grid([0, 0.5, 1], [0.9, 1], [0, 5], [0, 3], max_tokens=9)
-    labels = [decoding_label(one) for one in found]
-    assert labels[0] == "greedy"
-    assert len(set(labels)) == len(found) == 1 + 2 * 2 * 2 * 2
-    assert "temperature0.5-top-p0.9-top-k5-constraint3" in labels
-    assert {one.max_tokens for one in found} == {9}
-
-
 def test_settings_that_could_do_nothing_are_refused() -> None:
     for wrong in ({"top_ps": [0.9]}, {"top_ks": [3]}, {"constraints": [3]}):
         settings: dict[str, Any] = {"top_ps": [1], "top_ks": [0], "constraints": [0], **wrong}
@@ -500,11 +491,3 @@ def test_what_a_model_cannot_do_is_refused_before_anything_is_written(tmp_path: 
         run(plan(temperature=(1.0,), top_k=(0, 5)), tmp_path / "o.jsonl", model)
     assert model.asked == []
     assert list(tmp_path.glob("o.jsonl*")) == []
-
-
-def test_prompts_that_name_nothing_are_refused() -> None:
-    for name, said in (("start:x", "how many"), ("prefix:", "of which texts")):
-        with pytest.raises(OptionError, match=said):
-            gather_prompts([name], PromptOptions(), ReadOptions())
-    with pytest.raises(OptionError, match="top_p"):
-        decoding_grid([0], [1.5], [0], [0], max_tokens=5)

@@ -14,13 +14,10 @@ from rote.curate.pairs import TrainingPair, shares_ngram
 from rote.studies.train_intervene import (
     edit_documents,
     find_mentions,
-    frequent_entities,
     judge_outcome,
 )
 from rote.studies.train_reina import K1, B, Bm25
 from tests.kit import read_jsonl
-
-TRAINING = [f"{name} met Paul Smith in Paris on Monday." for name in ("Anna", "Anna", "Mary")]
 
 
 def test_mentions_are_spans_of_the_text() -> None:
@@ -28,13 +25,6 @@ def test_mentions_are_spans_of_the_text() -> None:
     assert {"Anna Brown", "Paul Smith", "Paris"} <= {one.text for one in found}
     text = "Yesterday Anna Brown met Paul Smith in Paris."
     assert all(text[one.start : one.end] == one.text for one in found)
-
-
-def test_the_entities_of_most_references_are_known_with_their_type() -> None:
-    known = frequent_entities([*TRAINING, "London is far."], 3)
-    assert known["Paul Smith"] == "PER"
-    assert known["Paris"] == "LOC"
-    assert "London" not in known
 
 
 def test_a_fact_is_substituted_where_it_is_and_added_where_it_is_not() -> None:

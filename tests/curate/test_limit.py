@@ -229,14 +229,6 @@ def made(texts: Sequence[Document], folder: Path, **options: Any) -> dict[str, A
     return limit(open_corpus(texts), folder, LimitOptions(**options)).manifest
 
 
-def test_copies_are_kept_as_often_as_the_limit_says(tmp_path: Path) -> None:
-    texts = rows(*["the red cat sat down"] * 5, "a blue dog ran far away")
-    for most in (1, 2, 5):
-        made(texts, tmp_path / str(most), max=(most,), seeds=1)
-        found = [r["text"] for r in kept(tmp_path / str(most), f"max-{most}.seed-0.jsonl")]
-        assert Counter(found) == {texts[0].text: most, texts[5].text: 1}
-
-
 def test_a_text_that_repeats_itself_too_often_is_never_kept(tmp_path: Path) -> None:
     texts = rows("go on go on go on", "go on then", "something else entirely")
     held = made(texts, tmp_path / "dir", max=(1, 2, 3), n=2, seeds=4)
@@ -276,13 +268,6 @@ def test_the_most_repeated_are_those_with_the_most_frequent_ngram(tmp_path: Path
             assert each["texts"] == 4
             assert {"0", "1", "2"} < ids
             assert ids - {"0", "1", "2"} < {"3", "4"}
-
-
-def test_case_counts_unless_folded(tmp_path: Path) -> None:
-    texts = rows("The end is near", "the end is near")
-    assert made(texts, tmp_path / "a", max=(1,), seeds=1)["subsets"][0]["texts"] == 2
-    held = made(texts, tmp_path / "b", max=(1,), seeds=1, layer="lower")
-    assert held["subsets"][0]["texts"] == 1
 
 
 def test_ngrams_do_not_cross_the_texts_of_a_list(tmp_path: Path) -> None:
@@ -331,7 +316,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
     corpus = open_corpus([train(tmp_path)])
     options = LimitOptions(max=(1, 3), most_repeated=True, random=True, sizes=(2,))
@@ -450,14 +435,6 @@ def test_the_order_of_the_texts_changes_nothing(tmp_path: Path) -> None:
             assert one == other[::-1]
 
 
-def test_seeds_give_other_subsets(tmp_path: Path) -> None:
-    options = LimitOptions(max=(2,), seeds=3, seed=5)
-    limit(open_corpus([train(tmp_path)]), tmp_path / "dir", options)
-    found = {kind: data for kind, data in contents(tmp_path / "dir").items() if kind != MANIFEST}
-    assert sorted(found) == [f"max-2.seed-{seed}.jsonl" for seed in (5, 6, 7)]
-    assert len(set(found.values())) == 3
-
-
 def test_the_field_may_be_the_one_that_holds_the_text(tmp_path: Path) -> None:
     path = tmp_path / "train.jsonl"
     path.write_text('{"summary": "a b c d", "k": 1}\n{"summary": "a b c d", "k": 2}\n')
@@ -524,12 +501,6 @@ def test_a_manifest_names_each_subset_once_and_nothing_outside(
         subset_file(SubsetOptions(folder, theta=2), 1)
 
 
-def test_an_empty_folder_is_used(tmp_path: Path) -> None:
-    (tmp_path / "dir").mkdir()
-    made(rows("a b c d"), tmp_path / "dir", seeds=1)
-    assert (tmp_path / "dir" / MANIFEST).is_file()
-
-
 # Faults
 
 
@@ -592,11 +563,6 @@ def test_sizes_that_cannot_be_drawn_are_refused_before_anything_is_written(tmp_p
 def test_settings_that_make_no_sense_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         made(rows("a"), tmp_path / "dir", **options)
-
-
-def test_a_place_without_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="there is no folder"):
-        made(rows("a"), tmp_path / "none" / "dir")
 
 
 def test_input_without_a_usable_text_is_an_error(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from rote.curate.synonyms import lexicons
 from rote.curate.synonyms.lexicons import Sense
 from rote.curate.synonyms.words import (
     agree_article,
-    fitting_tag,
     inflect,
     match_case,
     starts_with_vowel,
@@ -153,14 +152,6 @@ def test_the_word_that_is_asked_for_stays_wherever_it_stands() -> None:
     assert "the automobiles" in made.context
 
 
-def test_only_nouns_or_only_verbs_are_replaced_where_asked_for() -> None:
-    kinds = {
-        pos: {row.pos for row in every_sentence(pos=(pos,)).replacements}
-        for pos in ("noun", "verb")
-    }
-    assert kinds == {"noun": {"noun"}, "verb": {"verb"}}
-
-
 def test_the_same_seed_gives_the_same_items_whatever_else_is_read() -> None:
     items = [item("", text, "It was so.", name=str(n)) for n, text in enumerate(SENTENCES)]
     together = perturb(items, exact(seed=3)).items
@@ -244,12 +235,6 @@ def test_lemmas_of_several_words_are_replaced_as_one() -> None:
     assert rows["guinea pig"].synset in synsets
 
 
-def test_nothing_is_found_in_an_item_without_words() -> None:
-    made = perturb([item("", "...", "")], exact())
-    assert made.items[0].options == ("...", "")
-    assert not made.replacements
-
-
 @pytest.mark.parametrize(
     ("lemma", "pos", "tag", "form"),
     [
@@ -273,12 +258,6 @@ def test_nothing_is_found_in_an_item_without_words() -> None:
 )
 def test_forms_worked_out_by_hand(lemma: str, pos: Any, tag: str, form: str) -> None:
     assert inflect(lemma, pos, tag) == form
-
-
-def test_a_tag_that_a_form_cannot_have_gives_way() -> None:
-    assert fitting_tag("walked", "walk", "verb", "VB") == "VBD"
-    assert fitting_tag("walked", "walk", "verb", "VBN") == "VBN"
-    assert fitting_tag("cars", "car", "noun", "NN") == "NNS"
 
 
 def test_capitals_are_those_of_the_word_that_was_there() -> None:

@@ -231,13 +231,6 @@ def test_items_that_do_not_match_up_are_listed(answered: tuple[str, str], tmp_pa
         assert said in str(error)
 
 
-def test_items_with_the_same_id_are_refused(tmp_path: Path) -> None:
-    source = write_jsonl(tmp_path / "items.jsonl", FORMS["copa"] * 2)
-    error = run(source).exception
-    assert isinstance(error, InputError)
-    assert "copa c1" in str(error)
-
-
 def test_what_makes_no_sense_is_refused_before_the_work(tmp_path: Path) -> None:
     copa = write_jsonl(tmp_path / "copa.jsonl", FORMS["copa"])
     piqa = write_jsonl(tmp_path / "piqa.jsonl", FORMS["piqa"])

@@ -14,7 +14,7 @@ from rote.core.errors import InputError, OptionError
 from rote.corpus import ReadOptions, open_corpus
 from rote.curate.pseudo_summaries import SummaryPair, _most_shared, make_pairs, pseudo_summaries
 from tests.examples import lists, some
-from tests.kit import invoke, read_jsonl, write_jsonl
+from tests.kit import invoke, read_jsonl
 
 Sentences = list[list[int]]
 
@@ -138,17 +138,6 @@ def test_pairs_keep_other_fields_and_what_they_replace_is_counted(tmp_path: Path
     ]
 
 
-@pytest.mark.usefixtures("kept_processes")
-def test_the_number_of_jobs_changes_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "docs.jsonl"
-    rows = [{"text": f"A cat {n}. The cat is {n % 3}. Is {n} a cat?"} for n in range(50)]
-    write_jsonl(path, rows)
-    for jobs in (1, 2):
-        pseudo_summaries(open_corpus([path]), tmp_path / str(jobs), jobs=jobs)
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-    assert len(read_jsonl(tmp_path / "1")) == 50
-
-
 def test_a_bad_record_leaves_no_file_or_is_skipped(tmp_path: Path) -> None:
     path = tmp_path / "docs.jsonl"
     path.write_text('{"text": "Yes. No."}\n{"text": 3}\n')
@@ -158,14 +147,6 @@ def test_a_bad_record_leaves_no_file_or_is_skipped(tmp_path: Path) -> None:
     lenient = open_corpus([path], ReadOptions(on_error="skip"))
     made = pseudo_summaries(lenient, tmp_path / "out.jsonl")
     assert (made.pairs, len(made.problems)) == (1, 1)
-
-
-def test_a_place_that_cannot_hold_the_file_is_refused(tmp_path: Path) -> None:
-    corpus = open_corpus({"texts": ["Yes. No."]})
-    with pytest.raises(OptionError, match="is a folder"):
-        pseudo_summaries(corpus, tmp_path)
-    with pytest.raises(OptionError, match="there is no folder"):
-        pseudo_summaries(corpus, tmp_path / "none" / "out.jsonl")
 
 
 def test_the_documents_are_not_written_over(tmp_path: Path) -> None:

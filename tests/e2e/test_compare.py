@@ -208,37 +208,6 @@ def test_answers_to_one_prompt_are_side_by_side_and_a_run_is_shown_in_both(
     expect(page.get_by_role("heading", level=1)).to_have_text("Answers to bridge")
 
 
-def test_an_address_carries_the_settings_to_somebody_else(
-    app: Running, page: Page, browser: Browser
-) -> None:
-    page.goto(app.at("/compare?file=answers.jsonl"))
-    choose(page, "Phrase reuse across texts", "Sentences that need a citation")
-    page.get_by_label("Corpus", exact=True).select_option("index tales")
-    page.get_by_label("Reference", exact=True).select_option("model")
-    page.get_by_role("button", name="Link to these settings").click()
-    page.wait_for_url("**/compare?*reference=model*")
-    with watched(browser) as (other, _):
-        other.goto(page.url)
-        expect(other.get_by_label("Reference", exact=True)).to_have_value("model")
-        expect(other.get_by_label("Corpus", exact=True)).to_have_value("index:tales")
-        expect(other.get_by_label("Permutations")).to_have_value("39")
-        boxes = other.get_by_role("group", name="Measures").get_by_role("checkbox", checked=True)
-        expect(boxes).to_have_count(2)
-        expect(
-            other.get_by_role("checkbox", name=re.compile("^Phrase reuse across texts "))
-        ).to_be_checked()
-        expect(other.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
-        expect(other.get_by_role("checkbox", name="many.jsonl")).not_to_be_checked()
-
-
-def test_what_was_measured_before_is_shown_at_once(app: Running, result: str, page: Page) -> None:
-    assert measured(page, app, *_MEASURES).startswith(result)
-    expect(page.get_by_role("status")).to_contain_text("measured before")
-    page.get_by_role("link", name="Change settings").click()
-    expect(page.get_by_role("checkbox", name=re.compile("^Words "))).to_be_checked()
-    expect(page.get_by_role("link", name="see the result")).to_be_visible()
-
-
 def test_a_file_is_uploaded_by_choosing_it_and_another_by_dropping_it(
     app: Running, page: Page
 ) -> None:
@@ -265,18 +234,6 @@ def test_a_file_is_uploaded_by_choosing_it_and_another_by_dropping_it(
         page.get_by_role("checkbox", name="dropped.txt uploaded A text that fell")
     ).to_be_checked()
     expect(brought).not_to_be_checked()
-
-
-def test_what_cannot_be_measured_is_said_on_the_form_which_stays_filled(
-    app: Running, page: Page, watch: Watch
-) -> None:
-    watch.forgive("status of 400")
-    page.goto(app.at("/compare?file=answers.jsonl"))
-    choose(page, "Sentences that need a citation")
-    start(page)
-    expect(page.get_by_role("alert")).to_contain_text("corpus")
-    expect(page.get_by_role("checkbox", name=re.compile("^Sentences that need"))).to_be_checked()
-    expect(page.get_by_label("Permutations")).to_have_value("39")
 
 
 def test_long_work_survives_a_reload_and_is_cancelled(app: Running, page: Page) -> None:
@@ -327,39 +284,6 @@ def test_the_first_page_and_the_history_show_what_was_measured(
     assert cut_labels(page) == []
 
 
-def test_two_results_are_put_side_by_side_and_one_is_deleted_after_a_question(
-    app: Running, result: str, page: Page, watch: Watch
-) -> None:
-    measured(page, app, "Words", seed="5")
-    page.goto(app.at("/history?q=measure:lexical"))
-    boxes = page.get_by_role("main").get_by_role("checkbox")
-    expect(boxes).to_have_count(2)
-    for box in boxes.all():
-        box.focus()
-        page.keyboard.press("Space")
-    page.get_by_role("button", name="Put side by side").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Side by side")
-    expect(page.get_by_role("heading", name="lexical")).to_be_visible()
-    expect(page.get_by_text("The settings differ, so the numbers do not compare:")).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("^seed "))).to_be_visible()
-    expect(page.get_by_role("row", name=re.compile("^[AB] model 10 "))).to_have_count(3)
-
-    page.goto(app.at("/history?q=seed:5"))
-    page.get_by_role("main").get_by_role("checkbox").check()
-    page.get_by_role("button", name="Delete …").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Delete this result?")
-    page.get_by_role("link", name="Keep").click()
-    page.goto(app.at("/history?q=seed:5"))
-    page.get_by_role("main").get_by_role("checkbox").check()
-    page.get_by_role("button", name="Delete …").click()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("History")
-    page.goto(app.at("/history?q=measure:lexical"))
-    expect(page.get_by_role("status")).to_have_text("1 result")
-    page.goto(result)
-    expect(page.get_by_role("region", name="Summary")).to_be_visible()
-
-
 def test_a_history_button_without_a_tick_says_what_is_missing(
     app: Running, result: str, page: Page, watch: Watch
 ) -> None:
@@ -367,30 +291,6 @@ def test_a_history_button_without_a_tick_says_what_is_missing(
     page.goto(app.at("/history"))
     page.get_by_role("button", name="Put side by side").click()
     expect(page.get_by_role("alert")).to_contain_text("choose at least two results")
-
-
-def test_a_file_that_cannot_be_read_is_asked_about_and_then_used(
-    app: Running, page: Page, watch: Watch
-) -> None:
-    records = [{"id": "same", "nr": n, "text": f"Text number {n}."} for n in range(2)]
-    page.goto(app.at("/compare"))
-    page.get_by_label("Drop files here, or choose them").set_input_files(
-        {
-            "name": "twice.jsonl",
-            "mimeType": "application/json",
-            "buffer": "\n".join(map(json.dumps, records)).encode(),
-        }
-    )
-    expect(page.get_by_role("alert")).to_contain_text("twice.jsonl, line 2, field 'id'")
-    page.get_by_label("Field with the id").select_option("nr")
-    page.get_by_role("button", name="Look again").click()
-    expect(page.get_by_role("row", name="1 Text number 1. id same")).to_be_visible()
-    assert faults(page) == []
-    page.get_by_role("button", name="Read it so and use it").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Compare")
-    expect(page.get_by_role("checkbox", name="twice.jsonl uploaded Text")).to_be_checked()
-    expect(page.get_by_role("checkbox", name="twice.jsonl uploaded twice")).to_be_disabled()
-    expect(page.get_by_role("checkbox", name="answers.jsonl")).not_to_be_checked()
 
 
 def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, page: Page) -> None:
@@ -409,11 +309,3 @@ def test_an_index_is_built_while_one_watches_and_then_searched(app: Running, pag
     row = page.get_by_role("row", name=re.compile("^answers 20 "))
     row.get_by_role("link", name="Extend").click()
     expect(page.get_by_role("heading", name="Extend answers")).to_be_visible()
-
-
-def test_work_that_fails_says_why(app: Running, page: Page) -> None:
-    page.goto(app.at("/compare?file=answers.jsonl"))
-    choose(page, "Compression")
-    page.get_by_label("Fields that tell sources apart").fill("nowhere")
-    start(page)
-    expect(page.get_by_role("alert")).to_contain_text("nowhere")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -161,19 +159,6 @@ def axe_is_content(page: Page) -> None:
     assert axe_findings(page, ["color-contrast"]) == []
 
 
-@pytest.mark.parametrize("id", _HOSTILE, ids=range(len(_HOSTILE)))
-def test_hostile_documents_are_found_and_read_as_they_stand(
-    app: Running, page: Page, id: str
-) -> None:
-    page.goto(app.at(asked("/document/tales", id=id)))
-    expect(page.get_by_role("heading", level=1)).to_contain_text(" ".join(id.split()[:2]))
-    expect(page.get_by_role("main")).to_contain_text("A hostile page says")
-    shown = page.get_by_role("main").inner_text()
-    if "<" in id:
-        assert id in shown
-    assert not re.search("[\x1b\x07\u202a-\u202e\u2066-\u2069]", page.content())
-
-
 def test_what_means_harm_is_pasted_and_traced(app: Running, page: Page) -> None:
     page.goto(app.at("/trace"))
     page.get_by_label("Text", exact=True).fill(" ".join(written.HARM) + " and so it ends.")
@@ -209,20 +194,6 @@ def test_a_word_longer_than_a_text_may_be_is_cut_by_the_form_and_refused_without
     assert "200,000" in answer.text()
 
 
-def test_what_means_harm_is_uploaded_under_a_name_that_does(app: Running, page: Page) -> None:
-    records = "".join(json.dumps(one) + "\n" for one in written.hostile_answers())
-    page.goto(app.at("/compare"))
-    name = f"../../{written.SCRIPT.replace('/', '')}{written.OVERRIDE}.jsonl"
-    page.get_by_label("Drop files here, or choose them").set_input_files(
-        {"name": name, "mimeType": "text/html", "buffer": records.encode()}
-    )
-    brought = page.get_by_role("checkbox", name=re.compile("uploaded The miller lost"))
-    expect(brought).to_be_checked()
-    expect(brought).to_have_attribute("value", re.compile(r"^[^/]+$"))
-    assert faults(page) == []
-    assert overflow(page) <= 0
-
-
 def test_a_policy_keeps_a_script_that_was_slipped_in_from_running(
     app: Running, page: Page, watch: Watch
 ) -> None:
@@ -245,28 +216,6 @@ def test_a_policy_keeps_a_script_that_was_slipped_in_from_running(
     )
     page.goto(app.at("/compare"))
     assert any("Content Security Policy" in one for one in watch.complaints)
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Host": "rote.example.org"},
-        {"Host": "127.0.0.1.example.org:80"},
-        {"Origin": "http://example.org"},
-        {"Origin": "null"},
-        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
-    ],
-    ids=str,
-)
-def test_another_site_and_another_name_are_refused(app: Running, headers: dict[str, str]) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", int(app.port), timeout=30)
-    try:
-        connection.request("POST", "/trace", body=b"text=stolen&index=tales", headers=headers)
-        answer = connection.getresponse()
-        assert answer.status == 403
-        assert b"Traced" not in answer.read()
-    finally:
-        connection.close()
 
 
 def test_a_form_of_another_site_does_nothing_in_this_browser(

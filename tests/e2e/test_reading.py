@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.e2e.serving import Running, served
-from tests.e2e.watching import Watch, expect, focus_ring, watched
+from tests.e2e.watching import expect, focus_ring, watched
 from tests.e2e.written import COPIED, HARMFUL_NAME
 
 if TYPE_CHECKING:
@@ -53,16 +51,6 @@ def test_the_first_page_shows_what_was_opened_and_leads_there(app: Running, page
         expect(h1(page)).to_have_text("What is new here, and what is repeated?")
     texts.get_by_role("link", name="compare its sources").first.click()
     expect(page.get_by_role("checkbox", name="answers.jsonl")).to_be_checked()
-
-
-def test_every_chip_of_the_first_page_leads_to_something(app: Running, page: Page) -> None:
-    page.goto(app.at("/"))
-    places = [one.get_attribute("href") or "" for one in page.locator("a.chip").all()]
-    assert len(places) >= 5
-    for place in places:
-        page.goto(app.at(place))
-        expect(h1(page)).to_have_count(1)
-        expect(page.get_by_role("alert")).to_have_count(0)
 
 
 def test_the_keyboard_skips_to_the_content_and_sees_where_it_is(app: Running, page: Page) -> None:
@@ -121,47 +109,6 @@ def test_lines_are_put_in_another_order_and_the_address_says_so(
     page.get_by_label("Order").select_option("left")
     page.get_by_role("button", name="Search").click()
     expect(lines.first).to_contain_text("the baker spoke")
-
-
-def test_the_query_language_its_forms_and_its_groups(app: Running, page: Page) -> None:
-    page.goto(app.at("/search"))
-    page.get_by_label("Word, phrase or query").fill('"the" [pos="NN"] "spoke" within s')
-    page.get_by_role("button", name="Search").click()
-    expect(page.get_by_role("heading", name="60 matches")).to_be_visible()
-    page.get_by_role("link", name="Forms").click()
-    expect(page.get_by_role("row", name=re.compile("the miller spoke 6 "))).to_be_visible()
-    page.get_by_role("link", name="by author").click()
-    row = page.get_by_role("row", name=re.compile("^Ada Voss"))
-    expect(row).to_be_visible()
-
-
-def test_what_was_found_is_exported_whole(app: Running, page: Page) -> None:
-    page.goto(app.at("/search?index=tales&q=spoke+about"))
-    with page.expect_download() as saving:
-        page.get_by_role("link", name="CSV").click()
-    with Path(saving.value.path()).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 60
-    assert (rows[3]["document"], rows[3]["author"]) == ("tale-03", "Ada Voss")
-    assert {row["match"] for row in rows} == {"spoke about"}
-    assert rows[3]["before"].endswith("Once more the doctor ")
-    with page.expect_download() as saving:
-        page.get_by_role("link", name="JSONL").click()
-    lines = Path(saving.value.path()).read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line)["document"] for line in lines] == [row["document"] for row in rows]
-
-
-def test_a_wrong_query_is_explained_at_its_place(app: Running, page: Page, watch: Watch) -> None:
-    watch.forgive("status of 400")
-    page.goto(app.at("/search"))
-    field = page.get_by_label("Word, phrase or query")
-    field.fill('"the" [pos="NN" "spoke"')
-    field.press("Enter")
-    problem = page.get_by_role("alert")
-    expect(problem.locator("mark")).to_have_text('"')
-    expect(problem).to_contain_text("at character 17")
-    expect(field).to_have_value('"the" [pos="NN" "spoke"')
-    expect(field).to_have_attribute("aria-invalid", "true")
 
 
 def test_the_most_frequent_runs_lead_to_their_places(app: Running, page: Page) -> None:
@@ -264,26 +211,6 @@ def test_a_pasted_text_is_traced_to_the_document_it_was_copied_from(
     expect(page.locator("mark.hit")).to_contain_text("heron waited beside the frozen mill")
 
 
-def test_a_trace_is_sent_by_its_address_with_its_settings(
-    app: Running, page: Page, browser: Browser
-) -> None:
-    page.goto(app.at("/trace"))
-    page.get_by_label("Text", exact=True).fill(_ESSAY)
-    page.locator("details summary").click()
-    page.get_by_label("A fragment of at most so many sources").fill("7")
-    for kind in ("lemma", "gapped"):
-        page.get_by_role("checkbox", name=kind).uncheck()
-    page.get_by_role("button", name="Trace").click()
-    expect(h1(page)).to_have_text("Traced against tales")
-    with watched(browser) as (other, _):
-        other.goto(page.url)
-        other.get_by_role("link", name="What needs a citation").click()
-        expect(other.get_by_role("main")).to_contain_text("that at most 7 sources have")
-        other.get_by_text("Settings", exact=True).click()
-        expect(other.get_by_label("A fragment of at most so many sources")).to_have_value("7")
-        expect(other.get_by_role("checkbox", name="gapped")).not_to_be_checked()
-
-
 def test_unticking_one_kind_of_match_keeps_the_others_as_they_were(
     app: Running, page: Page
 ) -> None:
@@ -294,53 +221,3 @@ def test_unticking_one_kind_of_match_keeps_the_others_as_they_were(
     page.get_by_role("checkbox", name="gapped").uncheck()
     page.get_by_role("button", name="Trace").click()
     expect(h1(page)).to_have_text("Traced against tales")
-
-
-def test_templates_are_listed_and_seen_in_the_texts(app: Running, page: Page) -> None:
-    page.goto(app.at("/templates"))
-    page.get_by_label("Texts").select_option("answers.jsonl")
-    page.get_by_label("Items").fill("5")
-    page.get_by_label("Reference", exact=True).select_option("human")
-    page.get_by_role("button", name="Find templates").click()
-    page.wait_for_url(re.compile(r"/templates/kept/"))
-    sources = page.get_by_role("region", name="Sources")
-    expect(sources.get_by_role("row", name=re.compile("^human 10 510 "))).to_be_visible()
-    sources.get_by_role("link", name="model").click()
-    table = page.get_by_role("region", name="Templates of model")
-    first = table.locator("tbody tr").first
-    expect(first.locator("td").nth(2)).to_have_text("30")
-    expect(table.get_by_role("columnheader", name="log-odds")).to_be_visible()
-    name = first.get_by_role("link").inner_text()
-    first.get_by_role("link").press("Enter")
-    expect(page.get_by_role("heading", name=name)).to_be_visible()
-    example = page.locator("blockquote").first
-    expect(example.locator("mark.template")).not_to_be_empty()
-    expect(page.get_by_role("heading", name="What it reads like")).to_be_visible()
-    example.get_by_role("link").click()
-    expect(page.get_by_text("The templates of model are marked.")).to_be_visible()
-    expect(page.locator("main mark").first).to_be_visible()
-    page.get_by_role("link", name="Back to the table").click()
-    expect(page.get_by_role("heading", name=name)).to_be_visible()
-
-
-def test_templates_of_an_index_lead_to_their_places(app: Running, page: Page) -> None:
-    page.goto(app.at("/templates"))
-    page.get_by_role("link", name="tales").click()
-    row = page.get_by_role("table").locator("tbody tr").first
-    count = row.locator("td").nth(2).inner_text()
-    row.get_by_role("link").click()
-    expect(page.get_by_role("heading", name=re.compile(f"^{count} matches"))).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    "place", ["/nothing", "/search?index=none&q=a", "/document/tales?id=none", "/jobs/none"]
-)
-def test_what_is_not_there_is_said_on_a_page(
-    app: Running, page: Page, watch: Watch, place: str
-) -> None:
-    watch.forgive("status of 404")
-    page.goto(app.at(place))
-    expect(h1(page)).to_have_text("Not found")
-    expect(page.get_by_role("alert")).not_to_be_empty()
-    page.get_by_role("link", name="To the first page").click()
-    expect(h1(page)).to_have_text("What is new here, and what is repeated?")

@@ -29,15 +29,6 @@ def entered(page: Page, app: Running) -> None:
     page.goto(app.at("/compare?token=" + app.address.partition("?token=")[2]))
 
 
-def test_without_the_token_nothing_is_shown(open_app: Running, page: Page, watch: Watch) -> None:
-    watch.forgive("status of 401")
-    page.goto(open_app.at("/"))
-    expect(page.locator("body")).to_contain_text("this app asks for a token")
-    assert "answers.jsonl" not in page.content()
-    page.goto(open_app.at("/?token=guessed"))
-    expect(page.locator("body")).to_contain_text("this app asks for a token")
-
-
 def test_the_address_with_the_token_opens_the_app_for_good(open_app: Running, page: Page) -> None:
     entered(page, open_app)
     expect(page.get_by_role("heading", level=1)).to_have_text("Compare")

@@ -3,10 +3,8 @@ import all of it again; that it can be done elsewhere is tested in tests/web."""
 
 from __future__ import annotations
 
-import io
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,33 +20,6 @@ _FORM = "/compare"
 _PASTED = "The old cat sat on a mat by the door. Nobody had opened the tin with a key before."
 
 
-class Worker:
-    """What a queue takes for a process: it works when it is listened to, and is done then."""
-
-    returncode = 0
-
-    def __init__(self) -> None:
-        self.stdin, self.stdout = io.StringIO(), self
-
-    def __iter__(self) -> Iterator[str]:
-        from rote.web.job_worker import PipeReporter, run_job
-        from rote.web.workspace import Workspace
-
-        order = json.loads(self.stdin.getvalue())
-        given = order["opened"]
-        files, indexes = (
-            {key: Path(path) for key, path in given[kind].items()} for kind in ("files", "indexes")
-        )
-        opened = Workspace(indexes, files, Path(given["store"]), jobs=given["jobs"])
-        told: list[Mapping[str, Any]] = []
-        reporter = PipeReporter(told.append, files=files)
-        address = run_job(order["kind"], order["settings"], opened, reporter)
-        return (json.dumps(one) for one in [*told, {"result": address}])
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 class App:
     """An app with some texts and an index, and the ids of what was made in it."""
 
@@ -58,6 +29,7 @@ class App:
 
         from rote.web.app import make_app
         from rote.web.workspace import Workspace
+        from tests.web.job_here import work_here
 
         answers = [
             {"id": one.id, "text": one.text, **one.meta} for one in open_corpus(["example:answers"])
@@ -69,7 +41,7 @@ class App:
         app = make_app(Workspace({"corpus": Path(world.index)}, files, Path("store")))
         self.client = TestClient(app, base_url="http://localhost", follow_redirects=False)
         self.jobs = app.state.jobs
-        self.jobs._process = lambda folder: Worker()
+        work_here(self.jobs)
         self.ids: dict[str, str] = {}
         self.found: dict[str, str] = {}
 

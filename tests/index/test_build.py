@@ -42,20 +42,13 @@ def test_an_index_holds_its_documents_in_order(tmp_path: Path, files: list[Path]
     }
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_the_number_of_jobs_changes_no_byte(tmp_path: Path, files: list[Path]) -> None:
     for jobs in (1, 2):
         path = tmp_path / str(jobs)
         build_index(corpus(files), path, options(jobs=jobs))
         add_layer(path, "lemma", jobs=jobs)
     assert tree(tmp_path / "1") == tree(tmp_path / "2")
-
-
-def test_memory_decides_how_many_segments_there_are(tmp_path: Path, files: list[Path]) -> None:
-    one = build_index(corpus(files), tmp_path / "1", options(memory=2**30))
-    many = build_index(corpus(files), tmp_path / "7", options(memory=1))
-    assert [len(made.manifest.segments) for made in (one, many)] == [1, 7]
-    assert one.manifest.fingerprint == many.manifest.fingerprint
 
 
 def test_a_failing_input_leaves_no_half_segment_and_keeps_what_is_annotated(
@@ -71,18 +64,6 @@ def test_a_failing_input_leaves_no_half_segment_and_keeps_what_is_annotated(
     assert len(list((path / "pieces").iterdir())) == len(files)
     build_index(corpus(files), path, options(memory=2**30))
     assert_holds(path, list(corpus(files)), LAYERS)
-
-
-def test_what_goes_wrong_while_a_segment_is_written_ends_the_work(
-    tmp_path: Path, files: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(*_: object) -> None:
-        raise OSError("the disk is gone")
-
-    monkeypatch.setattr("rote.index.folders.build.write_provenance", broken)
-    with pytest.raises(OSError, match="the disk is gone"):
-        build_index(corpus(files), tmp_path / "idx", options())
-    assert list((tmp_path / "idx" / "segments").iterdir()) == []
 
 
 def test_adding_and_merging_give_what_building_at_once_gives(
@@ -173,18 +154,6 @@ def test_the_same_command_again_changes_nothing(tmp_path: Path, files: list[Path
     more = write_files(tmp_path / "in", 7, 8)
     assert add_to_index(path, corpus([*files[5:], *more]), reporter=heard).added == 3
     assert "2 pieces of the input are in the index already" in heard.lines[-1]
-
-
-def test_another_input_or_setting_needs_another_folder(tmp_path: Path, files: list[Path]) -> None:
-    path = tmp_path / "idx"
-    build_index(corpus(files[:3]), path, options())
-    before = tree(path)
-    for changed in (options(layers=("lower",)), options(author_field="mood")):
-        with pytest.raises(OptionError, match="holds another index"):
-            build_index(corpus(files[:3]), path, changed)
-    with pytest.raises(OptionError, match="holds another index"):
-        build_index(corpus(files[:4]), path, options())
-    assert tree(path) == before
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path: Path, files: list[Path]) -> None:

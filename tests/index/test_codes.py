@@ -4,7 +4,6 @@ from itertools import pairwise
 from random import Random
 
 import numpy as np
-import pytest
 from hypothesis import given
 
 from rote.index.columns.suffix_sort import MAX_CODE_BITS, build_alphabetic_code
@@ -74,15 +73,3 @@ def test_codes_are_at_most_two_bits_above_the_entropy() -> None:
 def test_steep_weights_stay_within_the_longest_code() -> None:
     for weights in ([2**i for i in range(62)], [2**62 - 1] + [0] * 3 + [2**62 - 1] * 70):
         assert max(map(len, bits(weights))) <= MAX_CODE_BITS
-
-
-def test_one_number_and_none() -> None:
-    assert bits([7]) == ["0"]
-    assert bits([0, 0]) == ["0", "1"]
-    codes, lengths = build_alphabetic_code(np.empty(0, np.int64))
-    assert len(codes) == len(lengths) == 0
-
-
-def test_negative_weights_are_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        build_alphabetic_code(np.array([1, -1]))

@@ -268,32 +268,6 @@ def test_a_place_where_no_folder_can_be_is_refused(tmp_path: Path, place: str) -
         build_index(corpus(files), tmp_path / place, options())
 
 
-def test_a_folder_that_may_not_be_made_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(path: Path, *given: Any, **named: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", str(path.parent))
-
-    files = write_files(tmp_path / "in", 0, 1)
-    monkeypatch.setattr(Path, "mkdir", refuse)
-    with pytest.raises(OptionError, match=r"Permission denied.*choose another place"):
-        build_index(corpus(files), tmp_path / "a" / "idx", options())
-
-
-def test_a_file_in_the_place_of_a_folder_is_named(index: Path) -> None:
-    shutil.rmtree(index / "tokenizers")
-    (index / "tokenizers").write_text("mine")
-    with pytest.raises(InputError, match=r"writing failed: File exists .*tokenizers"):
-        merge_index(index)
-
-
-def test_a_file_is_no_index(tmp_path: Path) -> None:
-    (tmp_path / "idx").write_text("mine")
-    with pytest.raises(InputError, match="this is no index"):
-        read_manifest(tmp_path / "idx")
-    assert "this is no index" in verify_index(tmp_path / "idx")[0]
-
-
 def test_nothing_of_an_index_can_run_code() -> None:
     for source in Path(rote.index.__path__[0]).rglob("*.py"):
         text = source.read_text(encoding="utf-8")

@@ -243,19 +243,6 @@ def test_what_makes_no_sense_is_refused() -> None:
         index.context(index.places("a")[0], -3)
 
 
-def test_texts_without_items_have_no_matches() -> None:
-    index = index_texts(["a b"])
-    assert index.longest("").lengths.tolist() == []
-    assert index.longest([]).counts.tolist() == []
-    assert len(index.top(99_999_999_999)) == 0
-
-
-def test_a_long_phrase_is_found() -> None:
-    phrase = " ".join(f"w{i}" for i in range(200))
-    index = index_texts([phrase])
-    assert len(index.search(phrase)) == index.matches(phrase) == 1
-
-
 SPELLINGS = ("“I don’t,” she said — well… ﬁne.", '"I don\'t," she said -- well... fine.')
 
 

@@ -149,15 +149,6 @@ def test_work_needs_a_core(tmp_path: Path, files: list[Path], jobs: int) -> None
     assert not (tmp_path / "new").exists()
 
 
-def test_a_store_without_one_of_its_pieces_is_refused(tmp_path: Path, files: list[Path]) -> None:
-    made, _ = store.annotate(
-        corpus(files), tmp_path / "s", annotators.get(), ("pos",), jobs=1, reporter=Silent()
-    )
-    (tmp_path / "s" / made.files[1]).unlink()
-    with pytest.raises(InputError, match=rf"{made.files[1]}: a piece .*`rote annotate`"):
-        build_index(made, tmp_path / "idx", options())
-
-
 def test_changed_fields_are_changed_content(tmp_path: Path) -> None:
     for author in ("Ada", "Bo"):
         record = {"id": author, "text": "The ferry was late.", "author": author}

@@ -17,9 +17,9 @@ import pytest
 from rote.core.errors import InputError
 from rote.core.locked_folder import os_error_messages
 from rote.index.factory import open_index
-from rote.index.folders.build import add_to_index, build_index
+from rote.index.folders.build import build_index
 from rote.index.folders.folder import verify_index
-from rote.index.folders.maintenance import add_layer, merge_index, replace_documents
+from rote.index.folders.maintenance import add_layer, replace_documents
 from rote.index.folders.manifest import is_index
 from tests.index.folders import MEMORY, corpus, options, tree, words, write_files
 from tests.killing import (
@@ -58,14 +58,12 @@ class Work:
         self.path, before, after = home / "idx", home / "before", home / "after"
         self.run: Callable[[Path], Any] = {
             "build": lambda path: build_index(corpus(files), path, lower),
-            "add": lambda path: add_to_index(path, corpus(files[2:]), memory=MEMORY),
-            "merge": lambda path: merge_index(path),
             "add-meanings": lambda path: add_layer(path, "meaning:static"),
             "replace": lambda path: replace_documents(path, corpus([changed]), memory=MEMORY),
         }[name]
         if name != "build":
             made_with = plain if name == "add-meanings" else lower
-            build_index(corpus(files[:2] if name == "add" else files), before, made_with)
+            build_index(corpus(files), before, made_with)
             shutil.copytree(before, after)
         self.run(after)
         assert verify_index(after) == []
@@ -109,8 +107,9 @@ def _sealed(path: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-# One that begins an index, and one each that adds, joins and removes segments and adds a layer.
-_COMMANDS = ["build", "add", "merge", "add-meanings", "replace"]
+# One that begins an index, one that adds a layer, and one that adds and removes segments: what
+# `add` and `merge` do is a part of that, and all end in the same call.
+_COMMANDS = ["build", "add-meanings", "replace"]
 
 
 @pytest.fixture(params=_COMMANDS, scope="module")
@@ -163,13 +162,13 @@ def test_an_interrupted_build_of_other_texts_does_no_harm(tmp_path: Path) -> Non
     assert tree(work.path) == tree(tmp_path / "other")
 
 
-@pytest.mark.parametrize("work", ["build", "replace"], indirect=True)
+@pytest.mark.parametrize("work", ["replace"], indirect=True)
 def test_a_full_disk_is_said_and_leaves_the_old_index(work: Work) -> None:
     writes = [i for i, name in enumerate(work.calls) if name == "fsync"]
 
     def attempt(disturb: Callable[[], None]) -> None:
         work.begin()
-        old = tree(work.path) if not work.first else {}
+        old = tree(work.path)
 
         def action() -> None:
             disturb()

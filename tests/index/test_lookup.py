@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,9 +125,3 @@ def test_a_batch_that_does_not_fit_together_is_refused() -> None:
     lookup = Lookup(twins.column([["a"]]))
     with pytest.raises(ValueError, match="end where the numbers end"):
         lookup.ranges(np.array([1, 1], np.int32), np.array([1, 3]))
-
-
-def test_a_layer_without_sorted_suffixes_is_refused() -> None:
-    column = replace(twins.column([["a"]]), suffixes=None)
-    with pytest.raises(ValueError, match="'lower' has no sorted suffixes"):
-        Lookup(column)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rote.annotate import annotators
 from rote.annotate.embeddings import get
-from rote.core.errors import InputError, MissingExtra, OptionError, UnknownName
+from rote.core.errors import InputError, MissingExtra, OptionError
 from rote.core.progress import Silent
 from rote.index.factory import open_index
 from rote.index.folders import build
@@ -274,15 +274,6 @@ def test_what_is_not_installed_is_said_before_anything_is_written(
     with pytest.raises(MissingExtra, match="semantic"):
         add_layer(tmp_path / "there", "meaning")
     assert tree(tmp_path / "there") == before
-
-
-def test_layers_that_make_no_sense_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="one layer of meanings"):
-        build_index(TEXTS, tmp_path / "idx", layers="lower,meaning,meaning:static")
-    with pytest.raises(OptionError, match="a layer to count beside its meanings"):
-        build_index(TEXTS, tmp_path / "idx", layers="meaning:static")
-    with pytest.raises(UnknownName, match="did you mean 'static'"):
-        build_index(TEXTS, tmp_path / "idx", layers="lower,meaning:statics")
 
 
 def test_codes_that_do_not_fit_are_damage(tmp_path: Path) -> None:

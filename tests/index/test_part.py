@@ -19,7 +19,6 @@ from rote.index.segments.part import (
     describe_part,
     is_sealed,
     open_part,
-    release_pages,
 )
 
 
@@ -70,37 +69,6 @@ def test_a_part_is_whole_only_once_it_is_sealed(tmp_path: Path) -> None:
     assert [place.name for place in tmp_path.iterdir()] == ["lower"]
 
 
-def test_a_column_that_was_let_go_stays_readable(folder: Path) -> None:
-    memory = MemoryTarget()
-    write(memory)
-    for part in (open_part(folder), memory.parts["lower"]):
-        for array in part.arrays.values():
-            release_pages(array[1:])
-        assert part["ends"].tolist() == [*range(3), *range(3000)]
-
-
-def test_the_record_describes_the_part(tmp_path: Path) -> None:
-    record = write(FolderTarget(tmp_path))
-    assert describe_part(tmp_path / "lower") == record
-    files = [place for place in (tmp_path / "lower").iterdir() if place.name != SEAL]
-    assert record.bytes == sum(place.stat().st_size for place in files)
-    assert open_part(tmp_path / "lower", record.checksum).name == "lower"
-
-
-def test_a_flipped_byte_is_found_in_every_file(folder: Path) -> None:
-    checksum = describe_part(folder).checksum
-    assert check_part(folder, checksum) == []
-    for place in sorted(folder.iterdir()):
-        whole = place.read_bytes()
-        for at in {0, len(whole) // 2, len(whole) - 1} if whole else set():
-            place.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
-            problems = check_part(folder, checksum)
-            assert len(problems) == 1
-            assert str(place) in problems[0]
-        place.write_bytes(whole)
-    assert check_part(folder, checksum) == []
-
-
 def test_all_damage_is_listed_and_every_byte_read(folder: Path) -> None:
     seen: list[float] = []
     assert check_part(folder, advance=seen.append) == []
@@ -133,13 +101,6 @@ def test_a_file_that_is_missing_or_of_another_size_is_refused(folder: Path, name
         open_part(folder)
 
 
-def test_another_format_is_refused_with_both_numbers(folder: Path) -> None:
-    held = json.loads((folder / SEAL).read_text())
-    (folder / SEAL).write_text(json.dumps({**held, "format": 7}))
-    with pytest.raises(InputError, match="has format 7, this version of rote reads 1 and 2"):
-        open_part(folder)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -162,14 +123,6 @@ def test_a_description_that_makes_no_sense_is_refused(
     (folder / SEAL).write_text(json.dumps({**held, **change}))
     with pytest.raises(InputError, match=r"part\.json, field '(files|name)"):
         open_part(folder)
-
-
-@pytest.mark.parametrize("text", ["", "[]", "null", '{"format": 1}', "\x00\x00", '"\\'])
-def test_a_description_that_is_no_description_is_refused(folder: Path, text: str) -> None:
-    (folder / SEAL).write_text(text)
-    with pytest.raises(InputError, match=r"part\.json"):
-        open_part(folder)
-    assert len(check_part(folder)) == 1
 
 
 def test_a_missing_column_is_an_error_that_names_it(folder: Path) -> None:

@@ -295,12 +295,6 @@ def test_forms(text: str, canonical: str) -> None:
     assert str(query.parse(text)) == canonical
 
 
-def test_a_string_alone_is_about_the_default_layer() -> None:
-    assert str(query.parse('"Of" [lower="Of"]', "word")) == '[word="Of"] [lower="of"]'
-    assert query.parse('"a" [pos="b"] "c"').layers == ("lower", "pos")
-    assert query.parse("[]", "pos").layers == ("pos",)
-
-
 def test_plain_phrases_are_told_apart() -> None:
     assert query.is_plain("don't stop (now)")
     assert not any(query.is_plain(text) for text in ('"of"', "[]", '[pos="JJ"] dog'))
@@ -351,11 +345,6 @@ def test_a_match_has_at_most_a_hundred_items() -> None:
     assert found("[]*", columns)[:52] == [(i, min(i + 100, 150)) for i in range(52)]
     assert found('"a"+ [pos="N"]', columns, limit=1) == [(0, 100)]
     assert query.count(query.parse("[]{60,}"), columns) == 91
-
-
-def test_an_empty_segment_holds_nothing() -> None:
-    assert found("[]", columns_of([])) == []
-    assert found('"a" | [pos!="N"]', columns_of([[], []])) == []
 
 
 REFUSED = [

@@ -66,11 +66,6 @@ def test_agrees_with_the_twin_up_to_the_ends_of_documents(numbers: list[int]) ->
     assert heads(order) == heads(twins.sorted_places(ids))
 
 
-@given(lists(range(4), 60))
-def test_needs_no_document_end_at_the_end(numbers: list[int]) -> None:
-    check(numbers)
-
-
 @given(
     lists(range(1, 5), 12, 1), st.integers(2, 12), lists(lambda c: (c.random(), c.randint(0, 4)), 3)
 )
@@ -128,10 +123,6 @@ SPECIAL = {
 @pytest.mark.parametrize("name", SPECIAL)
 def test_sorts_special_texts(name: str) -> None:
     check(SPECIAL[name])
-
-
-def test_sorts_few_items_of_a_large_vocabulary() -> None:
-    check([2_999_999, 5, 2_999_999, 1, 0, 2_999_999, 5, 0], 3_000_000)
 
 
 @pytest.mark.parametrize("largest", [2, 50, 5000])

@@ -159,13 +159,6 @@ def test_a_segment_of_layers_alone() -> None:
     assert only.positions_of("pos").items == 4
 
 
-def test_nothing_at_all_is_a_segment(tmp_path: Path) -> None:
-    segment, record = on_disk(tmp_path, [])
-    assert (record.documents, record.tokens, record.places) == (0, 0, 0)
-    assert len(segment.columns["lower"].ids) == 0
-    assert segment.documents.find("x") is None
-
-
 def test_sentences_are_unknown_if_they_are_for_one_piece() -> None:
     made = pieces(some())
     without = layer("word", [[("a", 0, 1)]])
@@ -195,13 +188,6 @@ def test_annotation_that_came_with_the_input_is_not_kept_twice() -> None:
     made = Annotation({"word": layer("word", [[("a", 0, 1)]])})
     segment = build_memory_segment([(batch, made)], layers=(), sorted_layers=())
     assert segment.documents.meta(0) == {"date": "as it reads"}
-
-
-def test_a_layer_that_is_not_there_is_asked_for_by_name() -> None:
-    with pytest.raises(InputError, match="annotated without the layer 'lemma'"):
-        build_memory_segment(pieces(some()), layers=("lemma",), sorted_layers=())
-    with pytest.raises(OptionError, match="'lemma' is to be searched but is not among"):
-        build_memory_segment(pieces(some()), layers=("lower",), sorted_layers=("lemma",))
 
 
 def test_layers_that_do_not_align_are_refused(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from rote.index.columns.suffix_sort import (
     SortedSuffixes,
     build_alphabetic_code,
     sort_suffixes,
-    table_bits_for,
 )
 from tests.examples import drawn, some
 from tests.index import twins
@@ -189,12 +188,6 @@ def test_runs_that_nest_too_deep_are_left_to_sais(monkeypatch: pytest.MonkeyPatc
     assert calls == [len(ids)]
 
 
-@pytest.mark.parametrize("text", [[1], [1, 2], [1] * 999 + [2], [1, 2, 2, 1, 2, 1, 1]])
-def test_one_long_document_of_repeats(text: list[int]) -> None:
-    ids = np.array([*(text * (300_000 // len(text))), 0], np.int32)
-    assert in_order(ids, sort_suffixes(ids, 3).order)
-
-
 def test_large_ranges_of_keys_are_sorted_in_place() -> None:
     rng = np.random.default_rng(8)
     for high in (2, 2**20, 2**63):
@@ -226,12 +219,6 @@ def test_packed_suffixes() -> None:
     empty = pack_suffixes(sort_suffixes(np.empty(0, np.int32), 1), 0)
     assert len(empty.order) == 0
     assert not empty.table.all().any()
-
-
-def test_the_table_grows_with_the_items() -> None:
-    assert [table_bits_for(n) for n in (0, 1, 64, 127, 128, 2**26, 2**31 - 1)] == [
-        *(4, 4, 4, 4, 5, 24, 24)
-    ]
 
 
 def test_what_cannot_be_sorted_is_refused() -> None:

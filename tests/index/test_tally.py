@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rote.core.errors import OptionError
 from rote.index.columns.layer_column import LayerColumn
 from rote.index.columns.packed_array import bits_for, pack
 from rote.index.counts import document_counts as tally_module
@@ -141,9 +140,3 @@ def test_first_places_of_a_range(seed: int, data: st.DataObject) -> None:
     limits = st.sampled_from([0, 1, 10, 1 << 17, (1 << 17) + 1]) | st.integers(0, length)
     limit = data.draw(limits)
     assert np.array_equal(first_positions(column, low, high, limit), expected[:limit])
-
-
-def test_ranges_need_sorted_suffixes() -> None:
-    column = dataclasses.replace(twins.column([["a"]]), suffixes=None)
-    with pytest.raises(OptionError, match="rote index add-layer INDEX lower"):
-        first_positions(column, 0, 1)

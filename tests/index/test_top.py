@@ -156,24 +156,11 @@ def test_numbers_that_fill_all_64_bits() -> None:
         assert shown(column, 8, found) == twin(texts, 8)
 
 
-def test_memory_only_changes_the_number_of_rounds() -> None:
-    texts = [list("abracadabra" * 3), [], list("abc"), ["d"]]
-    column = dataclasses.replace(twins.column(texts), suffixes=None)
-    for memory in (0, 80, 200, 10_000):
-        assert shown(column, 3, find_frequent(column, 3, memory=memory)) == twin(texts, 3)
-
-
 def test_long_ngrams_need_sorted_suffixes() -> None:
     column = dataclasses.replace(twins.column([["a", "b"] * 40]), suffixes=None)
     assert len(find_frequent(column, 32)[0]) == 2
     with pytest.raises(OptionError, match="rote index add-layer INDEX lower"):
         find_frequent(column, 33)
-
-
-@pytest.mark.parametrize("wrong", [{"n": 0}, {"least": 0}, {"most": -1}])
-def test_settings_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(OptionError, match="begin at 1"):
-        find_frequent(twins.column([["a"]]), **{"n": 1, **wrong})
 
 
 @pytest.mark.parametrize("texts", [[], [[]], [[], ["a"], []]])

@@ -73,17 +73,6 @@ def test_pieces_do_not_change_the_size(
     assert values_of(texts, layer=layer, codecs=codecs) == whole
 
 
-def test_levels_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, level in (("GZIP_LEVEL", 1), ("XZ_PRESET", 0), ("ZSTD_LEVEL", 19)):
-        monkeypatch.setattr(compression, name, level)
-    texts = words(4, length=500)
-    joined = b"\n".join(" ".join(text).encode() for text in texts)
-    found = values_of(texts, codecs=("gzip", "xz", "zstd"))
-    assert found["gzip"] == len(joined) / len(gzip.compress(joined, 1, mtime=0))
-    assert found["xz"] == len(joined) / len(lzma.compress(joined, preset=0))
-    assert found["zstd"] == len(joined) / len(zstandard.ZstdCompressor(level=19).compress(joined))
-
-
 @pytest.mark.parametrize("texts", [words(5), [["x"]], [["a", "b"], [], ["c"]], words(6, 400)])
 def test_package_variant_is_what_the_package_computes(
     texts: list[list[str]], monkeypatch: pytest.MonkeyPatch
@@ -105,11 +94,6 @@ def test_a_group_has_the_ratio_of_its_texts_alone() -> None:
             assert values_of(texts, take, layer=layer) == alone
 
 
-def test_said_twice_compresses_better() -> None:
-    texts = words(8)
-    assert values_of(texts + texts)["gzip"] > values_of(texts)["gzip"]
-
-
 @pytest.mark.parametrize("texts", [[], [[]], [[], []]])
 @pytest.mark.parametrize("settings", [{}, LOWER, {"variant": "package"}])
 def test_nothing_is_undefined(texts: list[list[str]], settings: dict[str, Any]) -> None:
@@ -120,13 +104,6 @@ def test_nothing_is_undefined(texts: list[list[str]], settings: dict[str, Any]) 
     assert compression.notes(rows, everything(sample), options) == [
         "no bytes to compress: the ratio is undefined"
     ]
-
-
-def test_values_follow_the_codecs() -> None:
-    options = Options(codecs=("zstd", "gzip"))
-    assert [value.name for value in METRIC.values(options)] == ["zstd", "gzip"]
-    assert list(values_of(words(9), codecs=("zstd", "gzip"))) == ["zstd", "gzip"]
-    assert METRIC.order_matters
 
 
 def test_senseless_options_are_refused() -> None:

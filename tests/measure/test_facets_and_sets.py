@@ -12,7 +12,7 @@ import pytest
 import rote
 from rote.compare.intervals import wilson
 from rote.core.document import Document
-from rote.core.errors import InputError, OptionError, UnknownName
+from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.measure.driver.compute import compute
@@ -76,13 +76,6 @@ def test_a_whole_group_may_be_the_reference_of_all() -> None:
     assert len({row["source"] for row in found.comparisons}) == 5
 
 
-def test_a_reference_that_nobody_bears_is_refused() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'human'"):
-        lexical(records(), by=("task", "source"), reference="humann", **QUICK)
-    with pytest.raises(UnknownName, match=r"known: human, large, small$"):
-        lexical(records(), by=("source",), reference="xyz", **QUICK)
-
-
 def test_a_facet_without_the_reference_is_measured_but_not_compared() -> None:
     texts = [d for d in records() if (d.meta["task"], d.meta["source"]) != ("news", "human")]
     found = lexical(texts, by=("task", "source"), reference="human", **QUICK)
@@ -123,12 +116,6 @@ def test_within_says_which_sets_were_too_small() -> None:
     found = lexical(texts, by=("source",), within="doc_id", **QUICK)
     assert "left out: 1 set of a single text" in found.by_source["human"].notes
     assert not any("single text" in note for note in found.by_source["small"].notes)
-
-
-def test_within_needs_sets() -> None:
-    texts = [Document(str(n), "a b c", {"doc_id": str(n)}) for n in range(3)]
-    with pytest.raises(OptionError, match="no sets to measure"):
-        lexical(texts, within="doc_id", **QUICK)
 
 
 def test_a_record_without_the_field_of_the_sets_is_named(tmp_path: Path) -> None:

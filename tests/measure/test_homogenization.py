@@ -17,7 +17,7 @@ from rote.measure import homogenization
 from rote.measure.homogenization import METRIC, Options, Rows
 
 from .peers import diversity_homogenization
-from .samples import everything, sample_of
+from .samples import sample_of
 
 
 def rows_of(texts: list[list[str]], options: Options, threads: int = 1) -> Rows:
@@ -84,11 +84,6 @@ def test_nothing_in_common_is_zero_unless_the_package_is_asked() -> None:
     texts = [["a"], ["b"], ["c"]]
     assert values_of(texts) == {"rouge_l": 0, "bleu": 0}
     assert values_of(texts, variant="package") == {"rouge_l": 1}
-
-
-def test_the_same_text_everywhere_is_one() -> None:
-    found = values_of([list("abcde")] * 4)
-    assert found == pytest.approx({"rouge_l": 1, "bleu": 1})
 
 
 def test_standard_error_is_the_jackknife_over_texts() -> None:
@@ -195,39 +190,12 @@ def test_empty_texts_are_left_out() -> None:
     ]
 
 
-def test_order_of_texts_does_not_matter() -> None:
-    texts = words(7, [8, 20, 3, 15, 9])
-    assert values_of(texts) == pytest.approx(values_of(texts[::-1]), rel=1e-12)
-
-
-def test_said_twice_is_more_repetitive() -> None:
-    texts = words(8, [8, 20, 3, 15, 9])
-    once, twice = values_of(texts), values_of(texts + texts)
-    assert all(twice[name] > once[name] for name in once)
-
-
 @pytest.mark.parametrize("texts", [[], [["a", "b"]], [["a"], []]])
 def test_fewer_than_two_texts_is_undefined(texts: list[list[str]]) -> None:
     assert all(math.isnan(value) for value in values_of(texts).values())
     options = Options()
     notes = homogenization.notes(rows_of(texts, options), np.arange(len(texts)), options)
     assert "fewer than two texts: there is no pair to compare" in notes
-
-
-def test_progress_ends_at_one() -> None:
-    shares: list[float] = []
-    options = Options()
-    sample = sample_of(words(9, [5] * 100), *METRIC.needs(options))
-    METRIC.rows(sample, options, Work(progress=shares.append))
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
-    assert len(everything(sample)) == 100
-
-
-def test_values_follow_the_options() -> None:
-    for settings in ({}, {"scores": ("bleu",)}, {"variant": "package"}):
-        named = [value.name for value in METRIC.values(Options(**settings))]
-        assert named == list(values_of(words(10, [5, 5, 5]), **settings))
 
 
 def test_senseless_options_are_refused() -> None:

@@ -310,11 +310,11 @@ def test_groups_of_postings_equal_their_twins(texts: Texts, n: int, count: int, 
     compare_groups(texts, n, some_groups(len(texts), count, seed))
 
 
-@pytest.mark.parametrize("words", [3, 60, 2000])
+@pytest.mark.parametrize("words", [3, 2000])
 def test_many_ngrams_of_many_groups(words: int) -> None:
     rng = np.random.default_rng(words)
-    texts = [rng.integers(0, words, rng.integers(0, 120)).tolist() for _ in range(50)]
-    compare_groups(texts, 2, some_groups(50, 150, words))
+    texts = [rng.integers(0, words, rng.integers(0, 120)).tolist() for _ in range(25)]
+    compare_groups(texts, 2, some_groups(25, 130, words))
 
 
 def test_groups_of_very_many_texts_have_fewer_columns(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,11 +101,11 @@ def test_rouge_of_short_texts(texts: Texts, reference: int, seed: int) -> None:
     assert np.allclose(found, np.where(meet, expected, 0.0), rtol=1e-14)
 
 
-@pytest.mark.parametrize("words", [2, 5, 60, 1000])
+@pytest.mark.parametrize("words", [2, 60])
 def test_rouge_at_block_edges(words: int) -> None:
     rng = np.random.default_rng(words)
     # A number is 63 cells, a pass 1, 2, 4 or 8 numbers, a vector four texts.
-    lengths = (62, 63, 64, 126, 127, 252, 253, 441, 504, 505, 950)
+    lengths = (62, 63, 64, 126, 127, 252, 253, 504, 505)
     texts = [rng.integers(0, words, length).tolist() for length in lengths]
     assert np.allclose(rouge(texts, words), upper(texts, twin_rouge), rtol=1e-14)
 

@@ -166,7 +166,7 @@ def test_the_permutation_test_finds_a_habit_and_holds_its_level() -> None:
 def test_unequal_numbers_of_answers_with_words_in_common_hold_the_level() -> None:
     # A source has words of its own for each prompt: one by one, eight lists of ten name one.
     alarms = 0
-    for seed in range(60):
+    for seed in range(25):
         rng, documents = np.random.default_rng(seed), []
         for source, count in (("one", 1), ("five", 5)):
             for prompt in range(20):
@@ -187,7 +187,7 @@ def test_unequal_numbers_of_answers_with_words_in_common_hold_the_level() -> Non
         found = rote.keyness(documents, **how, seed=seed, interval=0)
         assert "p rests on 40 of 120 texts" in found.by_source["five"].notes[-1]
         alarms += any(row["p_corrected"] <= 0.05 for row in found.tables["phrases"])
-    assert alarms <= 9
+    assert alarms <= 6
 
 
 def test_patterns_are_counted_and_compared(tmp_path: Path) -> None:

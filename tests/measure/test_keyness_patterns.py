@@ -178,22 +178,11 @@ def test_a_pattern_moved_by_one_item_is_not_listed_again() -> None:
                 assert one["source_count"] != other["source_count"]
 
 
-def test_without_a_reference_it_says_so() -> None:
-    with pytest.raises(OptionError, match="--reference names one"):
-        compute({"keyness": Options(of="patterns")}, ["One text.", "Another text."])
-
-
 def test_an_option_of_the_other_kind_is_refused() -> None:
     with pytest.raises(OptionError, match="--k is not for --of phrases"):
         Options(k=3)
     with pytest.raises(OptionError, match="--corpus is not for --of patterns"):
         Options(of="patterns", corpus="IDX")
-
-
-def test_settings_that_make_no_sense_are_refused() -> None:
-    for given in ({"lengths": (0,)}, {"min_texts": 0}, {"top": -1}):
-        with pytest.raises(OptionError, match=next(iter(given))):
-            Options(**given)
 
 
 def test_a_missing_reference_is_refused_before_texts_are_read(tmp_path: Path) -> None:

@@ -26,10 +26,10 @@ from tests.kit import write_jsonl
 from .by_path import lengths
 from .samples import sample_of
 
-STUDIES = 60
+STUDIES = 25
 SEEDS = range(1000, 1000 + STUDIES)
-MOST = 9
-"""Of 60 studies at a level of 5 %: more come out wrong in 1 of 1,000 such tries."""
+MOST = 6
+"""Of 25 studies at a level of 5 %: more come out wrong in 2 of 10,000 such tries."""
 
 
 def studied(name: str, sources: dict[str, list[list[str]]]) -> EqualLengths:
@@ -252,9 +252,12 @@ def test_under_no_difference_but_length_one_test_of_twenty_finds_one(
         ]
     alarms = {value: sum(one[value] <= 0.05 for one in found) for value in found[0]}
     assert alarms
-    assert 0 < max(alarms.values()) <= MOST, alarms
+    assert max(alarms.values()) <= MOST, alarms
     for value in alarms:
-        assert sum(not math.isnan(one[value]) for one in found) > STUDIES / 3, value
+        tested = [one[value] for one in found if not math.isnan(one[value])]
+        assert len(tested) > STUDIES / 3, value
+        # A test that never finds anything would hold its level, too.
+        assert 0.25 < np.mean(tested) < 0.8, value
 
 
 def test_unequal_numbers_of_answers_hold_the_level_at_equal_size(
@@ -262,7 +265,7 @@ def test_unequal_numbers_of_answers_hold_the_level_at_equal_size(
 ) -> None:
     # Answers of a source to a prompt repeat themselves alike. Exchanged one by one: 9 to 17 %.
     monkeypatch.setattr("rote.compare.equal_sizes.DRAWS", 6)
-    counts, studies = (1, 5), 100
+    counts, studies = (1, 5), 50
     strata = np.concatenate([np.repeat(np.arange(20), count) for count in counts])
     wrong: dict[str, int] = {}
     metric, texts = plugins.load("measure", "lexical").METRIC, [20 * count for count in counts]
@@ -276,7 +279,7 @@ def test_unequal_numbers_of_answers_hold_the_level_at_equal_size(
         tests = equal.test("a", "b", equal.by_source(), 19, lambda amount: None)
         for value in ("unique_1", "unique_2", "mtld", "entropy"):
             wrong[value] = wrong.get(value, 0) + (tests[value].p <= 0.05)
-    assert 0.02 <= sum(wrong.values()) / (4 * studies) <= 0.08, wrong
+    assert 0.01 <= sum(wrong.values()) / (4 * studies) <= 0.085, wrong
 
 
 def test_texts_too_short_for_mattr_do_not_make_differences(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -305,7 +308,7 @@ def test_texts_too_short_for_mattr_do_not_make_differences(monkeypatch: pytest.M
     assert np.mean(np.array(windows) < 50) > 0.9
     # What is left of the cut texts is more repetitive.
     assert np.mean(differences) / np.std(differences) * np.sqrt(STUDIES) < -3
-    assert 0 < alarms <= MOST
+    assert alarms <= MOST
 
 
 def test_what_equal_length_leaves_out_for_want_of_words_is_not_tested() -> None:

@@ -248,13 +248,6 @@ def test_copies_of_one_sentence_hold_each_other_unless_strictly_inside() -> None
     assert strict.scores() == dict.fromkeys(SCORES, 0)
 
 
-def test_as_many_neighbours_as_there_are_points_are_too_many() -> None:
-    space, number = vector_space([(0.0,), (1.0,), (2.0,), (3.0,)])
-    few = paired(space, number[:2], number[2:], Rule(2, False))
-    single = paired(space, number[:1], number[1:2], Rule(1, False))
-    assert all(map(math.isnan, [*few.scores().values(), *single.scores().values()]))
-
-
 @given(samples(vector), RULES)
 def test_two_parts_of_one_sample_are_compared_as_two_samples_are(
     made: tuple[list[Any], int, Any, Any], rule: Rule
@@ -344,10 +337,6 @@ def test_components_are_those_of_the_singular_values(share: float) -> None:
     assert found.shape == (30, kept)
     expected = every @ axes[:kept].T
     assert np.abs(np.repeat(found, counts, axis=0)) == pytest.approx(np.abs(expected), abs=1e-6)
-
-
-def test_without_any_variance_all_points_are_at_zero() -> None:
-    assert projected(np.ones((1, 4), np.float32), np.array([7]), 0.9).tolist() == [[0.0]]
 
 
 # Samples

@@ -14,7 +14,6 @@ from rote.compare.intervals import interval_from_error
 from rote.core.errors import InputError, OptionError
 from rote.core.plugins import load
 from rote.core.result import Result
-from rote.index.index import Index
 from rote.measure import Settings
 from rote.measure.driver.compute import compute
 from rote.measure.novelty import COVERING, MOST, Options, covered_words, held_ngrams
@@ -22,7 +21,6 @@ from rote.search.reference_corpus import (
     annotator_signature,
     check_reference_corpus,
     longest_matches,
-    open_reference_index,
 )
 from tests.examples import drawn, some
 from tests.index.twins import index_layers
@@ -173,13 +171,6 @@ def test_texts_that_stand_in_the_corpus_and_short_ones_are_pointed_out(corpus: P
     assert math.isnan(run(["Too short"], corpus).by_source["texts"].values["creativity"])
 
 
-def test_values_of_each_text_are_given(corpus: Path) -> None:
-    result = run([OLD, NEW], corpus, Settings(per_text=True, permutations=0))
-    old, new = result.tables["texts"]
-    assert (old["creativity"], new["creativity"]) == (0, 8)
-    assert (old["longest"], old["novel_4"], new["novel_4"]) == (18, 0, 1)
-
-
 def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     result = run([OLD, NEW], "")
     found = result.by_source["texts"]
@@ -189,7 +180,7 @@ def test_without_a_corpus_values_are_undefined_and_a_note_says_why() -> None:
     assert "--corpus" in found.notes[0]
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_an_index_and_a_file_give_the_same(tmp_path: Path, corpus: Path) -> None:
     build_index(corpus, tmp_path / "IDX")
     texts = [OLD, NEW, f"{NEW} {OLD}"]
@@ -222,15 +213,6 @@ def test_words_alone_count_as_those_of_the_default_annotator() -> None:
 
     assert annotator_signature(words.get().signature) == annotators.get().signature
     assert annotator_signature("spacy/1") == "spacy/1"
-
-
-def test_a_file_is_an_index_with_documents_and_authors(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.jsonl"
-    path.write_text('{"id": "a", "author": "Ada", "text": "one two three"}\n')
-    index = open_reference_index(str(path), ("lower", "lemma"))
-    assert index.authors("two three") == {"Ada": 1}
-    assert index.sorted_layers == ("lower", "lemma")
-    assert isinstance(index, Index)
 
 
 def test_near_verbatim_runs_count_as_held(tmp_path: Path) -> None:

@@ -288,7 +288,7 @@ def test_what_chance_would_hold_is_nobodys_own(tmp_path: Path) -> None:
     filler = " ".join(f"Perhaps {often} home." for _ in range(2))
     common = " ".join(
         f"It was {first} and the way on it was {second}, on the {third} of the way it was."
-        for first in ("long", "wet", "cold", "dark") * 12
+        for first in ("long", "wet", "cold", "dark") * 4
         for second in ("steep", "short", "old")
         for third in ("rest", "end", "side")
     )
@@ -323,11 +323,6 @@ def test_sentences_without_a_fragment_are_neither_original_nor_failing(
     assert values(result)["original"] == values(result)["failing"] == 0
     assert math.isnan(values(result)["new_fragments"])
     assert any("shares of fragments are undefined" in n for n in result.by_source["texts"].notes)
-
-
-def test_a_sentence_longer_than_any_of_the_ground_truth_is_original(tmp_path: Path) -> None:
-    text = "Green clocks never sleep while paper boats drown quietly beside green clocks."
-    assert verdicts(run([text], written(tmp_path, GROUND))) == {text: (True, True)}
 
 
 def test_an_empty_ground_truth_holds_nothing(tmp_path: Path) -> None:
@@ -409,20 +404,6 @@ def test_lemmas_are_looked_up_but_words_make_the_edges(tmp_path: Path) -> None:
         for row in result.tables["sentences"]
         for span in row["original_fragments"]
     )
-
-
-def test_a_copied_source_differs_from_the_reference(tmp_path: Path) -> None:
-    copies = ["Green clocks never sleep.", "Paper boats drown quietly."] * 12
-    own = [f"Wooden moon number {n} applauds." for n in range(24)]
-    result = run(
-        {"human": own, "copier": copies},
-        written(tmp_path, GROUND),
-        Settings(reference="human", permutations=99),
-    )
-    p = {row["value"]: row["p_corrected"] for row in result.comparisons}
-    assert p["failing"] < 0.05
-    assert p["original"] < 0.05
-    assert Result.from_json(result.to_json()).to_json() == result.to_json()
 
 
 # Against slow twins

@@ -51,18 +51,6 @@ def test_ngrams_are_found_as_by_a_set_of_tuples(
     assert wanted.found_ngrams().tolist() == slow(texts, together, n)
 
 
-def test_words_that_no_item_holds_do_not_hide_those_beside_them() -> None:
-    wanted = Wanted(layer_of([["b", "c"]]), 2)
-    wanted.meet(layer_of([["x", "b", "c", "y"], ["b"], ["c"]]))
-    assert wanted.found_ngrams().tolist() == [True, False]
-
-
-def test_no_ngram_reaches_over_the_end_of_a_training_text() -> None:
-    wanted = Wanted(layer_of([["a", "b"]]), 2)
-    wanted.meet(layer_of([["x", "a"], ["b", "y"]]))
-    assert not wanted.found_ngrams().any()
-
-
 # -- bins -----------------------------------------------------------------------------------
 
 
@@ -88,24 +76,6 @@ def test_an_edge_belongs_to_the_bin_below_it_and_zero_to_the_first() -> None:
 def test_edges_are_exact_where_floating_point_is_not() -> None:
     # 0.15 * 20 is 3.0000000000000004 as a floating point number.
     assert binned(["0", "3/20", "7/20", "11/20"], 1)[0] == [(0, 5), (5, 15), (15, 35), (35, 100)]
-
-
-def test_a_bin_grows_until_it_holds_enough() -> None:
-    shares = ["0", "12/100", "13/100", "22/100", "28/100", "90/100", "95/100"]
-    assert binned(shares, 3) == ([(0, 15), (15, 100)], [3, 4])
-
-
-def test_a_short_last_bin_joins_the_one_before() -> None:
-    assert binned(["0", "0", "1/2", "1/2", "1"], 2) == ([(0, 5), (5, 100)], [2, 3])
-
-
-def test_equal_overlaps_are_one_bin() -> None:
-    assert binned(["1/2"] * 7, 2) == ([(0, 100)], [7])
-    assert binned(["0"] * 7, 2) == ([(0, 100)], [7])
-
-
-def test_fewer_items_than_a_bin_needs_are_one_bin() -> None:
-    assert binned(["0", "1"], 3) == ([(0, 100)], [2])
 
 
 def test_items_without_ngrams_are_in_no_bin() -> None:
@@ -273,7 +243,7 @@ def test_overlap_bins_scores_ratio_and_trend_by_hand(train: str) -> None:
     assert "1 of 8 items have fewer than 4 words: no bin" in result.by_source["learner"].notes
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_an_index_and_a_file_of_the_same_texts_agree_at_any_number_of_jobs(
     train: str, tmp_path: Path
 ) -> None:
@@ -286,12 +256,6 @@ def test_an_index_and_a_file_of_the_same_texts_agree_at_any_number_of_jobs(
     assert [row["found"] for row in rows[0]] == [0, 0, 1, 1, 1, 4, 4, 0]
     assert [row["ngrams"] for row in rows[0]] == [4, 4, 4, 4, 4, 4, 4, 0]
     assert repr(rows[0]) == repr(rows[1]) == repr(rows[2])
-
-
-def test_a_folder_is_a_training_set_too(train: str) -> None:
-    texts = [OLD, NEW, HALF]
-    folder = measured(texts, str(Path(train).parent), on="text")
-    assert [row["overlap"] for row in folder.tables["items"]] == [1, 0, 0.25]
 
 
 def test_case_counts_unless_the_layer_folds_it(train: str) -> None:
@@ -419,15 +383,6 @@ def test_a_placebo_needs_texts_that_can_be_drawn(train: str, tmp_path: Path) -> 
         overlapping({"a": varied("a")}, str(tmp_path / "idx"), placebo=train)
 
 
-def test_several_texts_of_an_item_do_not_make_the_means_surer(train: str) -> None:
-    once = overlapping({"a": varied("a")}, train).tables["bins"]
-    copies = [Document(f"{d.id}.{n}", d.text, d.meta) for d in varied("a") for n in range(3)]
-    thrice = overlapping({"a": copies}, train).tables["bins"]
-    for one, three in zip(once, thrice):
-        assert three["texts"] == 3 * one["texts"]
-        assert three["mean_low"] == pytest.approx(one["mean_low"])
-
-
 def test_texts_on_one_document_belong_together_in_the_trend_too(train: str) -> None:
     once = overlapping({"a": varied("a")}, train).tables["trends"][0]
     copies = [Document(f"{d.id}.{n}", d.text, d.meta) for d in varied("a") for n in range(3)]
@@ -517,12 +472,6 @@ def test_the_fields_of_the_records_settle_what_is_left_open() -> None:
         settled(Options(scores=("rouge_2",)), {"reference", "rouge_2"})
 
 
-@pytest.mark.parametrize("wrong", [{"n": 0}, {"min_samples": 0}])
-def test_wrong_numbers_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(OptionError):
-        Options(**wrong)  # type: ignore[arg-type]
-
-
 def test_an_index_without_the_layer_says_how_to_add_it(train: str, tmp_path: Path) -> None:
     build_index(Path(train), tmp_path / "idx", layers="lower")
     with pytest.raises(OptionError, match=r"rote index add-layer .* word"):
@@ -534,17 +483,6 @@ def test_an_index_without_the_layer_says_how_to_add_it(train: str, tmp_path: Pat
 
 def run(*arguments: str) -> Any:
     return invoke("overlap", *arguments)
-
-
-def test_the_command_looks_up_the_reference_where_there_is_one(train: str, tmp_path: Path) -> None:
-    path = tmp_path / "test.jsonl"
-    lines = [{"id": d.id, "text": d.text, **d.meta} for d in records("a", True)]
-    write_jsonl(path, lines)
-    found = run(str(path), "--train", train, "--min-samples", "2", "--json", "-q")
-    assert found.exit_code == 0, found.exception
-    result = json.loads(found.stdout)
-    assert "on:reference|scores:rouge_1,rouge_2,rouge_l" in result["signature"]
-    assert result["sources"]["test"]["values"]["rouge_1_ratio"] == pytest.approx(6)
 
 
 def test_without_a_training_set_nothing_is_known_and_a_note_says_so() -> None:

@@ -71,14 +71,6 @@ def test_without_a_model_perplexity_is_undefined_and_says_so() -> None:
     assert any("--model" in note for note in source.notes)
 
 
-def test_a_result_is_a_column_for_correlations(model: str, tmp_path: Path) -> None:
-    records = {"a": ["The cat sat down"] * 3, "b": ["The dog ran off"] * 3}
-    found = rote.perplexity(records, model=model, matched=False)
-    assert found.by_source["a"].values["perplexity"] < found.by_source["b"].values["perplexity"]
-    again = Result.from_json(found.to_json())
-    assert again.by_source["a"].values == found.by_source["a"].values
-
-
 def test_tokens_count_that_reach_into_a_stretch() -> None:
     (whole,) = Fake(TABLE).score([Continuation("", "The dog ran off")])
     assert within(whole, 4, 11) == pytest.approx((1 + 2) / 2)  # dog ran

@@ -14,7 +14,7 @@ from rote.annotate import embeddings
 from rote.annotate.annotators import get
 from rote.annotate.trees import head_layer
 from rote.core.document import Document
-from rote.core.errors import MissingExtra, OptionError, UnknownName
+from rote.core.errors import MissingExtra
 from rote.core.result import Result
 from rote.measure import Settings
 from rote.measure import _sentences as meaning
@@ -162,11 +162,6 @@ def test_a_reference_of_too_few_sentences_leaves_nothing_to_compare() -> None:
     assert "baseline" not in found.tables
 
 
-def test_a_reference_alone_is_said_to_stand_alone() -> None:
-    notes = run(documents("human", HUMAN)).by_source["human"].notes
-    assert "trees: not compared: there is no source beside the reference" in notes
-
-
 def test_without_a_reference_there_is_nothing_but_a_note() -> None:
     options = Options(on=("trees",))
     found = compute({"precision-recall": options}, TEXTS, settings=Settings(by=("source",)))[0]
@@ -175,7 +170,7 @@ def test_without_a_reference_there_is_nothing_but_a_note() -> None:
         assert source.notes == ("no reference: name the source to compare with by --reference",)
 
 
-@pytest.mark.usefixtures("kept_processes")
+@pytest.mark.usefixtures("pickling_pool")
 def test_neither_jobs_nor_the_order_of_texts_change_a_value(fake: FakeEmbedder) -> None:
     both = ("trees", "meaning")
     shuffled = random.Random(3).sample(TEXTS, len(TEXTS))
@@ -213,17 +208,6 @@ def test_unfinished_sentences_are_left_out() -> None:
     cut = [*TEXTS, Document("cut", "The dog ran. The dog and the", {"source": "model"})]
     notes = run(cut, drop_incomplete="last").by_source["model"].notes
     assert "left out: 1 sentence of texts that are cut off" in notes
-
-
-@pytest.mark.parametrize("options", [{"k": 0}, {"sentences": 4}, {"on": ()}])
-def test_settings_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(OptionError):
-        Options(**options)
-
-
-def test_an_unknown_space_is_refused_with_the_nearest_known() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'trees'"):
-        Options(on=("tree",))
 
 
 def test_a_missing_embedder_is_an_error_that_names_what_works_without(

@@ -13,7 +13,7 @@ from rote.annotate.trees import head_distances, head_layer
 from rote.core.document import Document
 from rote.core.errors import InputError
 from rote.core.progress import Silent
-from rote.core.sample import SEVERAL, Need, Sample
+from rote.core.sample import Need, Sample
 from rote.corpus import ReadOptions, open_corpus
 from rote.measure.driver.collection import CollectedTexts, collect_texts
 from rote.measure.driver.preparation import FieldSettings, Preparation, PreparedShard, WordSettings
@@ -76,13 +76,6 @@ def test_tags_of_a_field_come_from_the_annotator(tmp_path: Path) -> None:
     need = Need("pos", field="reference")
     sample = collected(written(tmp_path, {"reference": "The old dog slept."}), need).sample
     assert words(sample, need) == [["DT", "JJ", "NN", "VBD", "."]]
-
-
-def test_several_texts_are_joined_by_a_mark(tmp_path: Path) -> None:
-    path = written(tmp_path, {"reference": ["one two", "three"]}, {"reference": "a\x1eb"})
-    sample = collected(path, Need("text", field="reference", several=True)).sample
-    assert sample.text("reference").text(0).decode() == f"one two{SEVERAL}three"
-    assert sample.text("reference").text(1) == b"a b"
 
 
 def test_a_number_is_read_as_it_is_written(tmp_path: Path) -> None:

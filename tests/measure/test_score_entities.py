@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rote.core.document import Document
-from rote.core.errors import InputError, OptionError
+from rote.core.errors import InputError
 from rote.core.result import Result
 from rote.core.sample import Sample
 from rote.measure import Settings
@@ -21,7 +21,6 @@ from rote.measure.reference_scores.entities import (
     entities,
     needs,
     says_something,
-    values,
 )
 from rote.measure.reference_scores.options import Options
 from tests.examples import drawn, each, one_of, some
@@ -174,14 +173,3 @@ def test_from_raw_text_the_annotator_finds_the_entities() -> None:
 def test_a_missing_document_is_an_error_that_names_it() -> None:
     with pytest.raises(InputError, match="document"):
         measured([Document("1", "John left.", {"reference": "John left."})])
-
-
-def test_fields_must_have_names() -> None:
-    with pytest.raises(OptionError):
-        Options(document_field="")
-
-
-def test_recall_is_titled_as_what_it_is_a_share_of() -> None:
-    titles = {v: values(Options(variant=v))[0].title for v in ("exact", "paper")}
-    assert titles["exact"] == "E_Rec, entities of reference and document that the text has"
-    assert titles["paper"] == "E_Rec, entities of the text that are in reference and document"

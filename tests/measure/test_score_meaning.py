@@ -98,11 +98,6 @@ def test_of_several_references_the_nearest_counts() -> None:
     assert columns(texts, embedder="compass")["cosine"] == pytest.approx([math.sqrt(0.5), 0])
 
 
-def test_everything_is_embedded_in_one_call(compass: Compass) -> None:
-    columns(documents([("east", ["west", "north"]), ("north", "east")]), embedder="compass")
-    assert compass.asked == [["east", "north", "west", "north", "east"]]
-
-
 def test_what_cannot_be_compared_is_left_out_and_said() -> None:
     texts = documents(
         [("east", ""), ("east", ["", " "]), ("nowhere", "east"), ("east", "north-east")]
@@ -141,12 +136,6 @@ def test_options_that_make_no_sense_are_refused() -> None:
         similarity(texts, bertscore="model", bertscore_layer=-1)
     with pytest.raises(UnknownName, match="embedder"):
         similarity(texts, embedder="minilms")
-
-
-def test_the_signature_names_field_and_embedder() -> None:
-    found = similarity(documents([("east", "north")]), embedder="compass")
-    for part in ("scores:cosine|", "reference_field:reference|", "embedder:compass|"):
-        assert part in str(found.signature)
 
 
 # BERTScore, by a package that is not there

@@ -291,13 +291,6 @@ def test_any_field_may_be_compared_with_and_a_missing_one_is_named() -> None:
         rote.score(texts, reference_field="", scores="rouge")
 
 
-def test_what_texts_were_made_from_is_not_a_source_here() -> None:
-    found = rote.score(
-        documents([(FIRST, SECOND)], document=FIRST, source="a"), by="source", scores="rouge"
-    )
-    assert list(found.by_source) == ["a"]
-
-
 def test_the_signature_names_field_score_words_and_stemmer() -> None:
     found = rote.score(documents([(FIRST, SECOND)]), stemming=True, rouge="recall", scores="rouge")
     line = str(found.signature)

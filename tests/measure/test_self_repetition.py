@@ -59,21 +59,6 @@ def test_a_group_has_the_value_of_its_texts_alone() -> None:
     assert value_of(texts, take) == pytest.approx(value_of([texts[t] for t in take]))
 
 
-def test_order_of_texts_does_not_matter() -> None:
-    texts = words(3, [5, 9, 30, 2, 14, 14])
-    assert value_of(texts) == pytest.approx(value_of(texts[::-1]), rel=1e-13)
-
-
-def test_said_twice_is_more_repetitive() -> None:
-    texts = words(4, [15] * 5)
-    assert value_of(texts + texts) > value_of(texts)
-
-
-def test_nothing_shared_is_zero() -> None:
-    assert value_of([[f"{t}-{i}" for i in range(9)] for t in range(4)]) == 0
-    assert value_of([list("abcdef")]) == 0
-
-
 @pytest.mark.parametrize("texts", [[], [[]], [["a", "b", "c"]]])
 def test_no_ngram_is_undefined(texts: list[list[str]]) -> None:
     assert math.isnan(value_of(texts))

@@ -125,19 +125,6 @@ def test_worked_example() -> None:
     assert found["vendi"] == pytest.approx(math.exp(math.log(3) - 2 / 3 * math.log(2)))
 
 
-def test_equal_sentences_are_one_thing_at_no_distance() -> None:
-    found = values_of(rows_of([[[0.3, 0.2, 0.7]] * 5, [[0.3, 0.2, 0.7]] * 7]))
-    assert found["semantic"] == pytest.approx(0, abs=1e-15)
-    assert found["semantic"] >= 0
-    assert found["nearest"] == 0
-    assert found["vendi"] == pytest.approx(1)
-
-
-def test_sentences_at_right_angles_are_as_many_things() -> None:
-    found = values_of(rows_of([[list(map(float, row))] for row in np.eye(7)]))
-    assert found == pytest.approx({"semantic": 0.5, "nearest": 1, "vendi": 7})
-
-
 @pytest.mark.parametrize("variant", ["exact", "package"])
 @given(split=splits)
 def test_values_are_those_of_the_matrix_of_all_pairs(variant: str, split: Split) -> None:

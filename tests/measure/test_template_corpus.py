@@ -224,12 +224,6 @@ def test_no_template_is_undefined() -> None:
     assert found["ranks"] == []
 
 
-def test_an_empty_corpus_holds_nothing() -> None:
-    found = tables({"none": corpus_of([[]])}, {"model": MODEL}, None, n=2)
-    assert all(r["found"] == r["among_frequent"] == 0 for r in found["coverage"])
-    assert {r["rank"] for r in found["ranks"]} == {1}
-
-
 some_letters = some(some("abc", 9), 6, least=1)
 letters = drawn(some_letters)
 
@@ -307,17 +301,6 @@ def test_others_are_drawn_by_position() -> None:
 def test_a_rare_n_gram_is_found_where_no_other_is_left() -> None:
     texts = [["a"] * 5_000 + ["b"] * 5_000, ["c"] + ["d"] * 4_999 + ["e"]]
     assert sorted(drawn(texts, [0, 1], 3)) == ["c", "e"]
-
-
-def test_others_come_from_the_source_s_own_texts() -> None:
-    texts = [["a", "a", "b"], ["c", "c", "d"], ["a", "e", "a"]]
-    assert set(drawn(texts, [0, 2], 1)) <= {"b", "e"}
-
-
-def test_the_same_seed_draws_the_same() -> None:
-    texts = [[f"{i % 50}" for i in range(60)] for _ in range(3)]
-    assert drawn(texts, [0, 1, 2], 9, 1) == drawn(texts, [0, 1, 2], 9, 1)
-    assert drawn(texts, [0, 1, 2], 9, 1) != drawn(texts, [0, 1, 2], 9, 2)
 
 
 # -- what is said ------------------------------------------------------------------------------

@@ -172,12 +172,6 @@ def test_a_string_inside_longer_words_is_found() -> None:
     assert found == {"rate": 0.5, "per_token": 1 / 7, "distinct": 0.5}
 
 
-def test_a_string_under_two_templates_is_two_pairs() -> None:
-    texts = [tagged("run/V on/I"), tagged("run/N on/I"), tagged("run/V on/I")]
-    found = paper(texts, ["run on", "run on", "off"], n=2, top=2, lengths=[2, 2, 1])
-    assert found == {"rate": 2 / 3, "per_token": 4 / 5, "distinct": 4 / 3}
-
-
 def test_equal_counts_are_taken_as_first_seen() -> None:
     texts = [tagged("z/Z a/A b/B"), tagged("b/B a/A a/A"), tagged("a/A a/A")]
     pos, _ = layers_of(texts)

@@ -274,14 +274,6 @@ def test_no_template_at_all() -> None:
     ]
 
 
-def test_identical_sources_have_nothing_distinctive() -> None:
-    made = comparison({"a": [0, 1, 2], "b": [3, 4, 5]}, "b")
-    found = tables(THREE * 2, made)
-    assert found["distinctive"] == []
-    assert {row["log_odds"] for row in found["templates"] if row["source"] == "a"} == {0.0}
-    assert all(row["jaccard"] == 1 for row in found["overlap"])
-
-
 def test_a_reference_without_windows_leaves_the_log_odds_undefined() -> None:
     found = tables([*THREE, pieces("cat")], comparison({"a": [0, 1, 2], "b": [3]}, "b"))
     assert all(math.isnan(row["z"]) for row in found["templates"])

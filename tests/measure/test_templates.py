@@ -17,7 +17,6 @@ import pytest
 from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.result import Result
-from rote.corpus import ReadOptions
 from rote.measure import Settings, templates
 from rote.measure.driver.compute import compute
 from rote.measure.templates import Options
@@ -88,11 +87,6 @@ def test_values_by_hand(tmp_path: Path) -> None:
     assert lengths[2]["templates"] == 1
     assert lengths[3]["templates"] == 0
     assert lengths[3]["rate"] == 0
-
-
-def test_ties_at_the_cut_go_by_the_tags(tmp_path: Path) -> None:
-    result = measured(tmp_path, {"one": ["d e", "d e", "b c", "b c", "a a"]}, n=2, top=1)
-    assert [row["template"] for row in result.tables["templates"]] == ["B C"]
 
 
 def test_within_sentences_by_hand(tmp_path: Path) -> None:
@@ -323,16 +317,6 @@ def test_edges(variant: str) -> None:
     assert Result.from_json(result.to_json()).to_json() == result.to_json()
 
 
-def test_a_tree_layer_and_a_sample(tmp_path: Path) -> None:
-    texts = {"a": ["The old man saw the dog. He laughed at the dog."] * 6, "b": ["Rain fell."] * 6}
-    settings = Settings(permutations=0, interval=0, matched=False, sample=4)
-    options = Options(layer="dep-bfs", n=3)
-    result = compute({"templates": options}, texts, settings=settings, read=ReadOptions())[0]
-    assert result.by_source["a"].texts == 4
-    assert result.by_source["a"].values["rate"] == 1
-    assert result.tables["matches"]
-
-
 TEXTS = [
     Document(f"{source}{task}{n}", text, {"source": source, "task": task})
     for source, task, texts in (
@@ -364,14 +348,3 @@ def test_every_place_of_every_template_is_written(tmp_path: Path) -> None:
     other = Options(n=3, write=tmp_path / "other.jsonl")
     with pytest.raises(OptionError, match="leave out --write"):
         compute({"templates": other}, TEXTS, settings=Settings(within="task"))
-
-
-def test_values_of_each_text_add_up() -> None:
-    settings = Settings(by=("source",), permutations=0, per_text=True)
-    result = compute({"templates": Options(n=3)}, TEXTS, settings=settings)[0]
-    for source, found in result.by_source.items():
-        rows = [row for row in result.tables["texts"] if row["source"] == source]
-        occurrences = sum(row["per_token"] * row["words"] for row in rows)
-        assert occurrences / found.words == pytest.approx(found.values["per_token"])
-        mean = sum(row["distinct"] for row in rows) / len(rows)
-        assert mean == pytest.approx(found.values["distinct"])

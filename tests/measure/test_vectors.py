@@ -122,13 +122,6 @@ def test_what_the_model_cannot_read_is_said(fake: FakeEmbedder) -> None:
     assert len(everything(found([french]))) == 1
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["", " "]])
-def test_no_text_gives_no_vectors(fake: FakeEmbedder, texts: list[str]) -> None:
-    vectors = found(texts)
-    assert vectors.vectors.shape == (0, fake.dimensions)
-    assert everything(vectors) == []
-
-
 def test_embedders_are_checked_and_signed_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     meaning.check("minilm")
     assert meaning.signed("minilm") == "minilm/2/8199be6f"

@@ -151,13 +151,6 @@ def test_several_lengths_at_once_are_the_same(
             assert np.array_equal(getattr(one, name), getattr(alone, name))
 
 
-def test_a_tie_at_the_cut_goes_to_the_smaller_items() -> None:
-    layer = layer_of([["b", "c"], ["b", "c"], ["a", "z"], ["a", "z"], ["a", "b"], ["a", "b"]])
-    found = windows(layer, 2, singles=False)
-    chosen = found.templates(np.arange(6), 2, 2)
-    assert found.grams(layer, chosen) == [("a", "b"), ("a", "z")]
-
-
 def test_what_is_rare_overall_can_be_a_template_of_one_source() -> None:
     common = [["x", "y"]] * 9 + [["y", "x"]] * 8
     layer = layer_of([*common, ["p", "q"], ["p", "q"]])
@@ -173,12 +166,3 @@ def test_long_n_grams_of_many_words_keep_the_order_of_their_items() -> None:
     found = windows(layer, 12, singles=False)
     chosen = found.templates(np.arange(2), 3, 2)
     assert [gram[0] for gram in found.grams(layer, chosen)] == ["11", "12", "13"]
-
-
-def test_longer_than_any_text() -> None:
-    layer = layer_of([["a", "b"], []])
-    found = windows(layer, 3, singles=True)
-    assert len(found.templates(np.arange(2), 5, 1)) == 0
-    occurrences, different = found.every.occurrences(np.arange(2), np.empty(0, np.int64))
-    assert occurrences.tolist() == different.tolist() == [0, 0]
-    assert found.grams(layer, np.empty(0, np.int64)) == []

@@ -92,13 +92,6 @@ def test_a_batch_holds_no_more_than_its_room() -> None:
     assert [len(batch) for batch in model.asked] == [1, 6, 2]
 
 
-def test_a_question_asked_twice_is_answered_once() -> None:
-    model = Counting()
-    found = score_all(model, texts("aa", "b", "aa"), Silent())
-    assert sorted(model.all_asked) == ["aa", "b"]
-    assert same(found[0], found[2])
-
-
 def test_what_was_answered_is_not_asked_again() -> None:
     wanted = [Continuation("x", "é \ud800"), Continuation("", "b")]
     first = score_all(Counting(), wanted, Silent())
@@ -206,8 +199,3 @@ def test_settings_that_differ_in_the_last_digit_differ_in_their_signature() -> N
     assert Decoding(top_p=0.5, top_k=3).signature == "greedy-max128"
     full = Decoding(9, 0.5, 0.9, 3, 2.0, ("a", "b"))
     assert full.signature == "temperature0.5-top-p0.9-top-k3-constraint2-max9-stop['a', 'b']"
-
-
-def test_nothing_asked_is_nothing_answered() -> None:
-    assert score_all(Counting(), [], Silent()) == []
-    assert generate_all(Counting(), [], Decoding(), Silent()) == []

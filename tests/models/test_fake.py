@@ -52,11 +52,6 @@ def test_greedy_generation_follows_the_table() -> None:
     assert (short.text, short.tokens, short.ended) == ("the cat", 2, "length")
 
 
-def test_the_first_of_several_stop_strings_ends_the_text() -> None:
-    (found,) = Fake(TABLE).generate([Prompt("")], Decoding(stop=("cat", "he")))
-    assert (found.text, found.ended) == ("t", "stop")
-
-
 def test_draws_have_the_chances_of_the_table() -> None:
     model = Fake(TABLE)
     prompts = [Prompt("", seed) for seed in range(2000)]

@@ -104,21 +104,6 @@ def test_what_would_give_other_numbers_is_refused_by_its_name(
         opened(write_gguf(tmp_path / "a.gguf", CONFIG, **fields))
 
 
-def test_values_that_change_nothing_are_taken(tmp_path: Path) -> None:
-    plain = opened(write_gguf(tmp_path / "a.gguf", CONFIG))
-    rest = {"llama.rope.scaling.type": "none", "llama.expert_count": 0}
-    same = opened(write_gguf(tmp_path / "b.gguf", CONFIG, **rest))
-    started = opened(
-        write_gguf(tmp_path / "c.gguf", CONFIG, **{"tokenizer.ggml.add_bos_token": True})
-    )
-    wanted = [Continuation("", "the and in the")]
-    assert (plain.score(wanted)[0].logprobs == same.score(wanted)[0].logprobs).all()
-    assert started.tokens.encode("the", special=True).ids == [
-        0,
-        *plain.tokens.encode("the", special=True).ids,
-    ]
-
-
 def test_lists_in_lists_without_end_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "deep.gguf"
     name = struct.pack("<Q", 1) + b"a"
@@ -521,19 +506,6 @@ def test_a_tokenizer_that_transformers_reads_wrongly_is_refused(
     monkeypatch.setattr(fast, "from_pretrained", lambda *_, **__: wrong)
     with pytest.raises(InputError, match=r"misreads its tokenizer: bos is \d+, not 0"):
         by_torch(path)
-
-
-def test_torch_joins_parts(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    pytest.importorskip("accelerate")
-    whole = write_gguf(tmp_path / "m.gguf", CONFIG)
-    expected = by_torch(whole)
-    for number, data in enumerate(cut(whole.read_bytes(), 3)):
-        (tmp_path / f"m.gguf.part{number:02}").write_bytes(data)
-    joined = by_torch(tmp_path / "m.gguf.part00")
-    assert joined.signature == expected.signature
-    for one, other in zip(joined.score(WANTED), expected.score(WANTED)):
-        assert one.logprobs.tolist() == other.logprobs.tolist()
 
 
 def by_torch(path: Path | str) -> Any:

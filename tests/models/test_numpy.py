@@ -275,15 +275,6 @@ def test_the_signature_is_that_of_the_weights(tmp_path: Path) -> None:
     assert first.startswith("numpy/1-a-")
 
 
-def test_the_folder_alone_is_run_by_numpy(tmp_path: Path) -> None:
-    folder = tiny.write_model(tmp_path / "a", tiny.PLAIN)
-    assert isinstance(open_model(str(folder), ModelOptions(), Silent()), Numpy)
-    with pytest.raises(OptionError, match="numpy:FOLDER"):
-        open_model("elsewhere", ModelOptions(), Silent())
-    with pytest.raises(InputError, match="no such folder"):
-        open_model("numpy:elsewhere", ModelOptions(), Silent())
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -86,12 +86,6 @@ def test_scores_are_those_of_the_echoed_continuation() -> None:
     assert heard.lines == []
 
 
-def test_a_token_that_is_less_likely_than_the_top_one_is_not_greedy() -> None:
-    with endpoint(vllm) as (model, _, _):
-        found = model.score([Continuation("", "a longer word")])[0]
-    assert found.greedy.tolist() == [True, False, False]
-
-
 def test_a_first_token_without_a_start_token_is_left_out_and_that_is_said() -> None:
     with endpoint(gpt2) as (model, _, heard):
         found = model.score([Continuation("", "To be or"), Continuation("", "Not to be")])
@@ -299,14 +293,6 @@ def test_an_endpoint_without_completions_is_told_apart() -> None:
         with pytest.raises(RoteError, match=r"openai-chat:http://127\.0\.0\.1"):
             model.generate([Prompt("Hello")], Decoding(1))
         assert len(served.requests) == 1
-
-
-def test_what_an_endpoint_cannot_do_is_refused_before_it_is_asked() -> None:
-    with endpoint(vllm) as (model, served, _):
-        with pytest.raises(OptionError, match="constraining factor"):
-            model.generate([], Decoding(1, temperature=1.0, constraint=3.0))
-        assert model.generate([], Decoding(1)) == []
-        assert served.requests == []
 
 
 @pytest.mark.parametrize(
@@ -607,13 +593,6 @@ def test_tokens_that_spell_another_text_are_noticed() -> None:
     assert align_tokens([], "To be") is None
     assert align_tokens(["\ufffd", " no", " way"], "é, not here") is None
     assert align_tokens(tokens_of("To be or"), "To be or") == [(0, 2), (2, 5), (5, 8)]
-
-
-def test_a_client_does_not_show_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = open_client("http://localhost:1/v1", "OPENAI_API_KEY")
-    assert made.key == KEY
-    assert KEY not in repr(made)
 
 
 def cuts(tokens: int) -> Behaviour:

@@ -62,11 +62,6 @@ def test_without_a_context_the_start_token_stands_before(tokens: Tokens) -> None
     assert spans(written) == [(len(tiny.END), len(tiny.END) + 3)]
 
 
-def test_a_context_of_spaces_alone_leaves_the_start_token(tokens: Tokens) -> None:
-    found = encode_pair(tokens, Continuation(" ", "the"))
-    assert (found.ids, spans(found)) == ([0, *ids(tokens, " the")], [(0, 3)])
-
-
 def test_a_text_of_nothing_has_no_tokens(tokens: Tokens) -> None:
     for context in ("", "the", " "):
         found = encode_pair(tokens, Continuation(context, ""))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 from pathlib import Path
@@ -63,20 +61,6 @@ def test_without_pandas_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -
         made(2).to_pandas()
 
 
-def test_csv_and_latex_are_those_of_the_shell() -> None:
-    rows = list(csv.DictReader(io.StringIO(made(2).to_csv())))
-    assert {row["table"] for row in rows} >= {"values", "lengths", "matches"}
-    latex = made(2).to_latex()
-    assert latex.index("% templates: lengths") > latex.index(r"\end{tabular}")
-    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") > 5
-
-
-def test_markdown_has_a_table_under_each_heading() -> None:
-    text = made(2).to_markdown()
-    assert "### The most frequent templates" in text
-    assert "| human | `DT" in text
-
-
 def test_a_notebook_shows_tables_that_need_nothing_else(result: Result) -> None:
     html = made(2)._repr_html_()
     assert html.count("<table") >= 3
@@ -99,9 +83,3 @@ def test_the_ending_of_a_file_says_its_form(result: Result, tmp_path: Path, endi
     assert "same" in text
     if ending == "json":
         assert json.loads(text) == result.to_dict()
-
-
-def test_another_ending_is_refused(result: Result, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"end in one of \.json, \.csv"):
-        result.save(tmp_path / "found.xlsx")
-    assert not list(tmp_path.iterdir())

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import rote
-from rote.core.errors import InputError, OptionError
 from rote.report.report import Report
 from tests.report.written import records, write
 
@@ -51,12 +50,3 @@ def test_a_notebook_shows_the_page_and_nothing_of_it_leaves_its_frame(made: Repo
     shown = made._repr_html_()
     assert shown.startswith('<iframe srcdoc="&lt;!doctype html&gt;')
     assert shown.count("<") == 2
-
-
-def test_what_cannot_be_is_refused_before_the_work(texts: Path) -> None:
-    with pytest.raises(OptionError, match=r"no form ends in \.docx"):
-        rote.report(texts, output="report.docx")
-    with pytest.raises(OptionError, match="unknown option `measure`; did you mean `measures`"):
-        rote.report(texts, measure="lexical")  # type: ignore[call-arg]
-    with pytest.raises(InputError):
-        rote.report("no path but a text of several words")

@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from rote.core.result import Result
-from rote.report import result_tables as tables
 from rote.report.result_tables import print_tables
 from tests.report.made import made
 
@@ -70,11 +69,6 @@ def test_nothing_is_wider_than_the_screen(width: int, sources: int) -> None:
         assert cell_len(text) <= width
 
 
-def test_a_result_read_from_json_looks_the_same() -> None:
-    result = made(3)
-    assert shown(Result.from_json(result.to_json())) == shown(result)
-
-
 def test_names_and_texts_cannot_act_on_the_terminal() -> None:
     row = {**made(2).tables["templates"][0], "source": "[red]\x1b[31m", "template": "\x1b[2J"}
     matches = [{"source": row["source"], "template": "\x1b[2J", "text": "a\n\x07b" * 999}]
@@ -84,11 +78,6 @@ def test_names_and_texts_cannot_act_on_the_terminal() -> None:
     assert "\x07" not in text
     assert "[red]␛[31m" in text
     assert all(cell_len(line) <= 80 for line in text.splitlines())
-
-
-def test_they_stand_between_values_and_signature() -> None:
-    text = tables.results_text([made(2)])
-    assert text.index("per_token") < text.index("Templates by length") < text.index("measure:")
 
 
 def patterns_of(*sources: str) -> Result:

@@ -126,12 +126,6 @@ def test_any_text_is_shown_harmlessly(given: tuple[str, list[Mark]], width: int)
         assert cell_len(line) <= max(width, 2)
 
 
-def test_a_word_of_a_million_characters_is_cut_into_lines() -> None:
-    shown = drawn("x" * 1_000_000, [Mark(10, 999_990, "X")], width=100)
-    assert len(shown) == 20_000
-    assert max(map(len, shown)) == 100
-
-
 def test_the_terminal_gets_a_legend_with_the_numbers_of_the_text() -> None:
     out = io.StringIO()
     print_highlighted(TEXT, [FIRST, SECOND, THIRD], Console(file=out, width=80))
@@ -139,12 +133,6 @@ def test_the_terminal_gets_a_legend_with_the_numbers_of_the_text() -> None:
     assert re.search(r"1 +DT NN IN DT NN +2", shown)
     assert re.search(r"2 +IN DT NN VBZ DT NN +1", shown)
     assert "\x1b" not in shown
-
-
-def test_a_text_without_spans_has_no_legend() -> None:
-    out = io.StringIO()
-    print_highlighted("plain [bold]text[/bold]", [], Console(file=out, width=80))
-    assert out.getvalue() == "plain [bold]text[/bold]\n"
 
 
 def page_of(text: str, spans: list[Mark], source: str = "own", id: str = "first") -> str:

@@ -150,14 +150,6 @@ def test_an_index_without_tags_is_asked_for_words_alone(folder: Path, texts: Pat
     assert study.materials[1].facts["documents"] == 1
 
 
-def test_each_source_and_section_has_at_most_as_many_texts_as_asked_for(whole: Report) -> None:
-    counts: dict[tuple[str, str], int] = {}
-    for one in whole.evidence:
-        key = (one.section, one.source)
-        counts[key] = counts.get(key, 0) + 1
-    assert max(counts.values()) <= 2
-
-
 def test_without_a_corpus_fields_and_reference_the_rest_is_measured(texts: Path) -> None:
     options = ReportOptions(
         measures=("lexical", "templates", "keyness", "precision-recall", "novelty", "score")
@@ -170,15 +162,6 @@ def test_without_a_corpus_fields_and_reference_the_rest_is_measured(texts: Path)
     assert "--corpus" in omitted(study)["novelty"]
     assert "'reference'" in omitted(study)["score"]
     assert study.reference is None
-
-
-def test_the_bundled_texts_can_be_gathered_by_name() -> None:
-    settings = Settings(by=("source",), reference="plain", permutations=19, matched=False)
-    study = make_report(
-        [Path("example:answers")], ReportOptions(measures=("lexical",)), settings=settings
-    )
-    assert study.materials[0].name == "example:answers"
-    assert study.materials[0].facts["texts"] == 24
 
 
 def test_texts_in_memory_can_be_gathered() -> None:

@@ -64,13 +64,6 @@ def test_the_same_parts_are_there_with_their_tables() -> None:
     assert "**The old** " in text or "**The** " in text
 
 
-def test_figures_are_named_and_shown_where_they_lie() -> None:
-    assert "Differences from human" in written()
-    assert "![" not in written()
-    text = render_report_markdown(made.study(), {"figure-verdicts": "figures/verdicts.png"})
-    assert "![Differences from human](figures/verdicts.png)" in text
-
-
 def test_names_and_texts_do_not_change_the_shape() -> None:
     assert shape(written(hostile=True)) == shape(written())
 

@@ -33,11 +33,6 @@ def test_notes_that_differ_in_numbers_alone_are_one_with_their_range() -> None:
     ]
 
 
-def test_digits_of_names_are_no_numbers() -> None:
-    made = result({"a": ("gpt-4 wrote 3",), "b": ("gpt-5 wrote 3",), "c": ("gpt-5 wrote 4",)})
-    assert gather_notes(made) == [("gpt-4 wrote 3", ["a"]), ("gpt-5 wrote 3 to 4", ["b", "c"])]
-
-
 def test_the_same_note_of_several_measures_is_one_line() -> None:
     one = result({"a": ("short",), "b": ("short",)}, ("lexical at equal length: 226 words",))
     other = replace(

@@ -104,8 +104,3 @@ def test_every_score_has_a_panel_and_undefined_points_are_left_out() -> None:
     assert {point["source"] for point in points} == {"learner"}
     assert excess["title"]["text"] == "ROUGE-2 above that of control"
     assert "\x1b" not in charts["bins"].to_json()
-
-
-def test_other_measures_and_empty_tables_have_no_such_figures() -> None:
-    assert draw_figures(result()) == {}
-    assert draw_figures(result(bins=[])) == {}

@@ -6,7 +6,6 @@ import csv
 import io
 import math
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,7 +14,7 @@ import pytest
 
 from rote.core.table import Column
 from rote.report import fragments, svg
-from rote.report.cells import Cell, Sheet, number_cell, text_cell
+from rote.report.cells import Cell, Sheet, text_cell
 from rote.report.charts import VALUES, draw_chart, save_figure
 from rote.report.export import sheet_csv, sheet_latex
 from rote.report.report import Figure
@@ -198,20 +197,3 @@ def test_a_latex_table_has_its_first_rows_and_says_what_is_missing() -> None:
     assert latex.count(r"50\% \& more\_ & 0 [1]$\uparrow$ \\") == 1
     assert latex.count(r"\\") == 11
     assert "% The first 10 of 12 rows; rote table RESULT.json --csv writes all" in latex
-
-
-def test_undefined_numbers_are_a_dash_and_sort_as_nothing() -> None:
-    assert number_cell(float("nan")) == number_cell(None) == Cell("–", (None,))
-    undefined = made.panel()[0]
-    nothing = replace(undefined.by_source["one"], values={"unique": float("nan")}, intervals={})
-    changed = replace(undefined, by_source={**undefined.by_source, "one": nothing})
-    cells = list(values_sheet(changed).rows())[1][1]
-    assert cells[3].text == "–"
-    assert cells[3].values[:3] == (None, None, None)
-
-
-def test_a_long_text_is_cut_on_the_page_but_not_in_files() -> None:
-    cell = text_cell("word " * 1000)
-    assert len(cell.text) <= 240
-    assert cell.text.endswith("…")
-    assert cell.full == "word " * 1000

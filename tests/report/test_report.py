@@ -9,11 +9,10 @@ import pytest
 
 import rote
 from rote.core.document import Document
-from rote.core.errors import OptionError, UnknownName
+from rote.core.errors import UnknownName
 from rote.report import result_tables as tables
 from rote.report.charts import save_figure
-from rote.report.export import values_latex
-from rote.report.grid import make_grid, order_sources, round_like, round_number
+from rote.report.grid import make_grid, round_like, round_number
 
 THINGS = "tea rain dogs maps glass rope bread salt ferries moss drums paper chalk eels".split()
 PLAIN = [
@@ -51,10 +50,6 @@ def test_an_interval_has_the_decimals_of_its_value() -> None:
     assert round_like(math.nan, 1.0) == ""
 
 
-def test_the_reference_stands_first(result: rote.Result) -> None:
-    assert order_sources([result]) == ["plain_1", "same"]
-
-
 def test_cells_carry_what_the_result_holds(result: rote.Result) -> None:
     row = next(row for row in make_grid(result) if row.value == "ttr")
     cell = row.cells["same"]
@@ -88,12 +83,6 @@ def test_many_sources_are_split_into_blocks_that_repeat_the_reference() -> None:
         assert f"source {n}" in text
 
 
-def test_latex_escapes_names(result: rote.Result) -> None:
-    latex = values_latex([result])
-    assert r"plain\_1" in latex
-    assert latex.count(r"\\") == 1 + len(make_grid(result))
-
-
 def test_figures_draw_every_value_and_source(result: rote.Result, tmp_path: Path) -> None:
     save_figure(result.figure(), tmp_path / "f.json")
     drawn = (tmp_path / "f.json").read_text()
@@ -103,18 +92,7 @@ def test_figures_draw_every_value_and_source(result: rote.Result, tmp_path: Path
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_figure_of_unknown_form_is_refused(result: rote.Result) -> None:
-    with pytest.raises(OptionError, match="figures end in one of"):
-        save_figure(result.figure(), Path("f.bmp"))
-
-
 def test_a_curve_needs_equal_sizes() -> None:
     plain = rote.lexical(PLAIN, matched=False)
     with pytest.raises(UnknownName, match="unknown figure 'curve': known: values"):
         plain.figure("curve")
-
-
-def test_the_ends_of_an_interval_stand_in_brackets_as_they_are() -> None:
-    shown = rote.lexical(PLAIN[:12], tokenizer="whitespace").table()
-    assert " [0." in shown
-    assert "\\" not in shown

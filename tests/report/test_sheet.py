@@ -13,16 +13,13 @@ from rote.core.result import Result, SourceResult
 from rote.core.signature import Signature
 from rote.core.table import Column, Pivot, Table, source_rows, value_ends
 from rote.report.cells import (
-    format_p,
     infer_columns,
     make_cell,
     make_sheets,
-    number_cell,
     rows_sheet,
 )
-from rote.report.export import sheet_csv, sheet_latex, to_csv_cell
+from rote.report.export import sheet_csv, sheet_latex
 from rote.report.screen import plain_text, print_sheet
-from rote.studies._memorization_style import format_seen
 
 
 def result(**tables: Any) -> Result:
@@ -68,14 +65,6 @@ def test_on_a_page_the_interval_is_below_and_behind_it_stand_unrounded_numbers()
     made = make_cell({"x": 1 / 3, "l": 0.25, "h": 0.5}, Column("x", kind="share", ends=("l", "h")))
     assert made.below == ("[25.0%, 50.0%]",)
     assert made.values == (1 / 3, 0.25, 0.5)
-
-
-def test_what_is_undefined_is_a_dash_on_the_screen_and_nothing_in_a_file() -> None:
-    for nothing in (None, math.nan):
-        assert number_cell(nothing).text == format_p(nothing) == "–"
-        assert to_csv_cell(nothing) == ""
-    assert to_csv_cell(1 / 3) == "0.3333333333333333"
-    assert (to_csv_cell(3), to_csv_cell("a"), to_csv_cell(True)) == (3, "a", True)
 
 
 def test_rows_stand_side_by_side_the_reference_first() -> None:
@@ -148,11 +137,6 @@ def test_groups_stand_under_their_names_and_share_the_screen() -> None:
     lines = plain_text(lambda shown, console: print_sheet(shown, console), sheet).splitlines()
     assert [line for line in lines if line.endswith(":")] == [f" group {g}:" for g in range(9)]
     assert len(lines) <= 45
-
-
-def test_a_bin_of_one_frequency_is_one_number() -> None:
-    assert format_seen({"least": 1000.0, "most": 1000.0}) == "1,000"
-    assert format_seen({"least": 1.0, "most": 12.0}) == "1 - 12"
 
 
 def test_a_latex_table_has_names_to_the_left_and_comments_below() -> None:

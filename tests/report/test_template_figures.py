@@ -84,10 +84,6 @@ def test_empty_and_undefined_tables_give_no_figure() -> None:
     assert "overlap" in own(without(made(2), overlap=zero))
 
 
-def test_other_measures_have_none_of_these() -> None:
-    assert own(made(2, measure="lexical")) == {}
-
-
 def test_without_a_reference_all_is_drawn_but_what_needs_one() -> None:
     alone = without(made(2, reference=None), distinctive=())
     assert set(own(alone)) == NAMES - {"distinctive"}

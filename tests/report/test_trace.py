@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from rich.console import Console
 
 from rote.corpus import open_corpus
-from rote.report.texts.trace import print_trace, trace_page, trace_summary
+from rote.report.texts.trace import print_trace, trace_page
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.trace import Trace, trace
 from tests.indexes import index_texts
@@ -201,8 +201,3 @@ def test_the_terminal_is_harmless_and_says_what_is_not_shown() -> None:
     assert "\x1b" not in shown
     assert "15 of 20 matches, the longest first" in shown
     assert "\x1b" not in trace_page(found, "a title")
-
-
-def test_the_summary_says_what_could_not_be_looked_for() -> None:
-    found = trace(index_texts(CORPUS), open_corpus(TEXTS))
-    assert trace_summary(found)[-1].startswith("no lemma matches")

@@ -11,7 +11,7 @@ import pytest
 
 from rote.core.result import Result
 from rote.report.report import Report
-from rote.report.result_tables import draw_bar, verdict_sheet
+from rote.report.result_tables import draw_bar
 from rote.report.summary import print_summary, summarize
 from rote.report.terminal import make_console
 from rote.report.verdicts import STATES, VerdictComparison, Verdicts, judge_facets
@@ -125,11 +125,6 @@ def test_a_note_that_no_length_is_equal_leaves_nothing_to_judge() -> None:
     assert only(replace(made, notes=(note,))).state == "not tested"
 
 
-def test_a_difference_that_the_correction_takes_away_is_none() -> None:
-    lost = two("templates", "per_token", 0.6, {"p": 0.01, "p_corrected": 0.08})
-    assert only(lost).state == "not found"
-
-
 def test_few_clusters_have_no_power_and_fewer_are_not_compared() -> None:
     eight = two("templates", "per_token", 0.62, NONE, texts={"human": 100, "gpt": 8})
     assert only(eight).state == "no power"
@@ -184,11 +179,6 @@ def test_a_source_that_occurs_in_the_corpus_has_no_verdict_there() -> None:
     said = [one.text for one in summarize(report).statements]
     assert "gpt is more repetitive than human in the one aspect." in said
     assert "other is more repetitive than human in 3 of 3 aspects." in said
-
-
-def test_a_reference_that_occurs_in_the_corpus_leaves_nothing_to_compare_there() -> None:
-    report = held(0.3, 1.0)
-    assert states(report, "Overlap with the corpus") == dict.fromkeys(("gpt", "other"), "circular")
 
 
 def test_texts_that_the_corpus_holds_in_part_are_no_circle() -> None:
@@ -289,9 +279,3 @@ def test_a_bar_has_zero_the_interval_and_a_mark_by_state() -> None:
     assert "○" in draw_bar(by_measure["homogenization"], facet)
     assert "◎" in draw_bar(by_measure["semantic"], facet)
     assert len({len(draw_bar(one, facet)) for one in facet.comparisons}) == 1
-
-
-def test_the_table_holds_unrounded_effects() -> None:
-    sheet = verdict_sheet(of(study([two("templates", "per_token", 0.6, SURE)])))
-    assert sheet.data[0]["effect"] == pytest.approx(1.0)
-    assert sheet.data[0]["verdict"] == "more repetitive"

@@ -36,7 +36,7 @@ from tests.run.pieces import (
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_results_come_in_order(jobs: int, kept_processes: None) -> None:
+def test_results_come_in_order(jobs: int, pickling_pool: None) -> None:
     assert list(get(jobs=jobs).map(square, range(20))) == [n * n for n in range(20)]
 
 
@@ -64,13 +64,13 @@ def test_with_one_job_work_is_done_when_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_an_error_in_a_piece_reaches_the_caller_whole(jobs: int, kept_processes: None) -> None:
+def test_an_error_in_a_piece_reaches_the_caller_whole(jobs: int, pickling_pool: None) -> None:
     with pytest.raises(InputError, match="f, line 3: three"):
         list(get(jobs=jobs).map(fail_on_three, range(10)))
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_items_are_not_drawn_all_at_once(jobs: int, kept_processes: None) -> None:
+def test_items_are_not_drawn_all_at_once(jobs: int, pickling_pool: None) -> None:
     drawn = []
 
     def items() -> Iterator[int]:
@@ -208,7 +208,7 @@ def test_another_package_offers_an_engine(monkeypatch: pytest.MonkeyPatch) -> No
         get("serial:x")
 
 
-def test_a_value_is_shared_with_processes(kept_processes: None) -> None:
+def test_a_value_is_shared_with_processes(pickling_pool: None) -> None:
     engine = get(jobs=2)
     shared = engine.share(list(range(5)))
     assert list(engine.map(partial(item_of, shared), range(5))) == list(range(5))
@@ -216,7 +216,7 @@ def test_a_value_is_shared_with_processes(kept_processes: None) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_groups_hold_every_key_once(jobs: int, kept_processes: None) -> None:
+def test_groups_hold_every_key_once(jobs: int, pickling_pool: None) -> None:
     words = ["harbour", "", "gull", "ferry"] * 3
     found = list(get(jobs=jobs).group(letters, words, add))
     assert dict(found) == Counter("".join(words))

@@ -73,7 +73,7 @@ def spark() -> Iterator[Engine]:
 
 
 @pytest.fixture(params=["serial", "processes", "spark"])
-def engine(request: pytest.FixtureRequest, spark: Engine, kept_processes: None) -> Engine:
+def engine(request: pytest.FixtureRequest, spark: Engine, pickling_pool: None) -> Engine:
     return spark if request.param == "spark" else get(request.param, jobs=2)
 
 
@@ -133,7 +133,7 @@ def test_addresses_are_read_where_the_work_is(spark: Engine, tmp_path: Path) -> 
 
 
 def test_files_of_several_shards_are_cut_alike(
-    spark: Engine, tmp_path: Path, kept_processes: None
+    spark: Engine, tmp_path: Path, pickling_pool: None
 ) -> None:
     chance = random.Random(0)
     lines = [

@@ -159,12 +159,6 @@ def test_a_field_that_lists_authors_names_them_all() -> None:
     assert found.merged == {"Ann Lee": ("Ann Lee", "LEE, ANN"), "Bo": ("Bo", "bo")}
 
 
-def test_no_names_are_no_authors() -> None:
-    found = merge_authors([])
-    assert not found.of
-    assert not found.names
-
-
 @given(st.lists(st.sampled_from(["J. Doe", "John Doe", "Doe, J. K.", "John K. Doe", "?", "A; B"])))
 def test_merging_does_not_depend_on_the_order(names: list[str]) -> None:
     expected = merge_authors(names)

@@ -74,13 +74,3 @@ def test_perplexity() -> None:
     assert math.isnan(model.perplexity(layer_of([[]])))
     with pytest.raises(OptionError):
         model.generate(most=0)
-
-
-def test_a_context_may_be_a_text() -> None:
-    from tests.indexes import index_texts
-
-    model = BackOff(index_texts(["The old dog. The old dog.", "A dog"]))
-    assert model.distribution("The old") == model.distribution(["the", "old"])
-    assert math.isnan(model.perplexity(""))
-    with pytest.raises(OptionError, match="without documents"):
-        BackOff(index_texts([])).generate()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 import threading
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from rote.core.http import Patience
 from rote.core.progress import Silent
 from rote.index.grams import Grams
 from rote.search.backends import BackendOptions, open_backend
-from rote.search.backends.infini_gram import _read_pointers, _search_ranks, pointer_width
+from rote.search.backends.infini_gram import _read_pointers, _search_ranks
 from tests.indexes import build_index
 from tests.kit import Heard
 from tests.search.infini_gram_made import (
@@ -122,11 +121,6 @@ def test_bytes_are_tokens_too_and_files_may_have_no_number(tmp_path: Path) -> No
     assert backend.counts(
         as_grams([list(b"old man"), list(b"the"), [255], [300]]), QUIET
     ).tolist() == [*(2, 1), *(0, 0)]
-
-
-def test_pointers_are_as_wide_as_the_text_needs() -> None:
-    for size in (2, 255, 256, 257, 65535, 65536, 65537, 2**24, 2**24 + 1, 2**40):
-        assert pointer_width(size) == math.ceil(math.log2(size) / 8)
 
 
 def test_pointers_of_two_and_three_bytes_are_read(tmp_path: Path) -> None:
@@ -378,14 +372,3 @@ def test_answers_that_came_before_an_error_are_kept() -> None:
         asked_before = len(questions)
         assert opened(url, "ids").counts(as_grams([[1, 2], [2, 3]]), QUIET).tolist() == [3, 1]
         assert len(questions) == asked_before
-
-
-def test_without_a_place_for_answers_they_are_asked_for_again(own_cache: Path) -> None:
-    own_cache.write_text("a file where a folder should be")
-    told = Heard()
-    with served(documented) as (url, questions):
-        for _ in range(2):
-            assert opened(url, "ids").counts(as_grams([[1, 2]]), told).tolist() == [3]
-        assert len(questions) == 2
-    assert any("not kept on disk" in line for line in told.lines)
-    assert any("1 request to http" in line for line in told.lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -74,13 +73,6 @@ def test_counts_by_length_with_sources_and_merged_names(index: str) -> None:
     assert held["total"]["occurrences"] == 11 + 6 + 1
 
 
-def test_the_table_says_which_names_were_merged(index: str) -> None:
-    found = done(index)
-    assert "BELL, Mary A. = Mary Ann Bell" in found.stderr
-    assert "4: 2 authors, 2 documents without one" in found.stdout
-    assert "60.0%" in found.stdout
-
-
 def test_fragments_are_written_one_per_line(index: str, tmp_path: Path) -> None:
     done(index, "--write", str(tmp_path / "all.jsonl"), "-q")
     rows = read_jsonl(tmp_path / "all.jsonl")
@@ -117,11 +109,6 @@ def test_parts_of_one_document_are_one_source_if_a_field_says_so(index: str) -> 
     assert held["sources"]["count"] == 3
     found = run(index, "--document-field", "no such")
     assert "no document of the index has a field 'no such'" in str(found.exception)
-
-
-def test_csv_has_one_line_per_length(index: str) -> None:
-    rows = list(csv.DictReader(done(index, "--csv", "-q").stdout.splitlines()))
-    assert [row["length"] for row in rows] == ["2", "3", "4"]
 
 
 def test_what_makes_no_sense_is_said(index: str, tmp_path: Path) -> None:

@@ -108,18 +108,3 @@ def test_a_fragment_behind_a_known_one_is_never_looked_at() -> None:
     exact = find_originals(index)
     assert [(r.length, r.fragments, r.original) for r in exact.by_length] == [(2, 2, 1), (3, 1, 1)]
     assert exact.by_length[0].original_occurrences == 2
-
-
-def test_what_one_author_repeats_is_original_by_the_definition_alone() -> None:
-    truth = [[Text("Ann", [["a", "b"], ["c", "a", "b"]])]]
-    index = twins.index_of(truth)
-    assert ("a", "b") in {f.words for f in find_originals(index).fragments()}
-    assert ("a", "b") not in {f.words for f in algorithm1(index).fragments()}
-
-
-def test_a_saying_under_two_authors_is_original_to_the_paper_alone() -> None:
-    truth = [[Text("Ann", [["a", "b"]]), Text("Bo", [["a", "b"]])]]
-    index = twins.index_of(truth)
-    assert not list(find_originals(index).fragments())
-    assert [f.words for f in algorithm1(index).fragments()] == [("a", "b")]
-    assert algorithm1(index).removed == 1

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rote.core.document import Document
-from rote.core.errors import OptionError
 from rote.index.answers import Occurrence
 from rote.index.index import Index
 from rote.search.rows import matches as arrays
@@ -32,7 +31,6 @@ from rote.search.rows.counts import (
     groups_by,
     has_authors,
     list_frequent,
-    per_million,
     split_phrases,
 )
 from rote.search.rows.matches import (
@@ -251,14 +249,6 @@ def test_phrases_are_counted_as_by_hand(
         assert row["per_million"] == pytest.approx(sum(per_text) / sum(map(len, texts)) * 1e6)
 
 
-def test_a_phrase_without_items_is_refused() -> None:
-    index = index_texts(["a b"])
-    grams = split_phrases(index, ["a", " "], "lower")
-    assert [len(grams[number]) for number in range(2)] == [1, 0]
-    with pytest.raises(OptionError, match="at least one item"):
-        count_phrases(index, ["a", " "], grams, "lower")
-
-
 def test_a_query_is_counted_and_read_back() -> None:
     row = count_query(index_texts(["a b, a c", "b a"]), '"a" []')
     assert tuple(row) == COUNT_COLUMNS
@@ -295,11 +285,6 @@ def test_the_most_frequent_are_those_of_a_plain_count(
 def test_where_places_are_not_sorted_there_are_no_examples() -> None:
     (row,) = list_frequent(index_texts(["a a"]), 2, 5, "word")
     assert (row["items"], row["example"]) == (["a", "a"], None)
-
-
-def test_of_nothing_there_is_no_share() -> None:
-    assert per_million(0, 0) is None
-    assert per_million(1, 4) == 250_000
 
 
 # -- groups ----------------------------------------------------------------------------------

@@ -105,14 +105,6 @@ def test_a_word_that_begins_in_the_context_starts_at_0() -> None:
     assert parted.logprobs.tolist() == whole.logprobs.tolist()[1:]
 
 
-def test_what_holds_no_word_has_no_score() -> None:
-    found = IndexLanguageModel(index_texts(PARABLE), "lower", "parable").score(
-        [Continuation("Some", "  ")]
-    )[0]
-    assert len(found.logprobs) == len(found.starts) == len(found.spread) == 0
-    assert found.total == 0
-
-
 def test_scores_are_those_of_the_back_off_model_but_for_the_start() -> None:
     index = index_texts(PARABLE)
     speaker = IndexLanguageModel(index, "lower", "parable")

@@ -22,8 +22,6 @@ from rote.core.progress import Silent
 from rote.core.result import Result
 from rote.corpus.items import Item, ItemRecord, read_records
 from rote.models.backends.fake import Fake
-from rote.models.options import ModelOptions
-from rote.search.open_models import open_models
 from rote.studies import _evaluation
 from rote.studies._evaluation import (
     ItemQuestion,
@@ -186,13 +184,6 @@ def test_golden_log_likelihoods_of_all_five(tmp_path: Path) -> None:
     assert last.loglikelihoods == pytest.approx([math.log(0.4)])
     assert (last.acc, last.chosen, last.acc_norm) == (0, None, None)
     assert answered({**LAST, "target": "dog"}, tmp_path).acc == 1
-
-
-def test_of_equal_options_the_first_is_chosen(tmp_path: Path) -> None:
-    same = {"context": "x ", "options": ["y", "y"]}
-    assert answered({**same, "answer": 0}, tmp_path).acc == 1
-    assert answered({**same, "answer": 1}, tmp_path).acc == 0
-    assert answered(same, tmp_path).acc is None
 
 
 def test_bytes_and_characters_are_told_apart(tmp_path: Path) -> None:
@@ -370,30 +361,6 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         evaluate(records, {"m": Fake(NEXT)}, interval=1)
     with pytest.raises(OptionError, match="at least one field"):
         evaluate(records, {"m": Fake(NEXT)}, by=())
-
-
-def test_models_may_be_given_short_names(tmp_path: Path) -> None:
-    table = tmp_path / "next.json"
-    table.write_text(json.dumps(NEXT))
-    named = (f"small=fake:{table}", f"fake:{table}")
-    assert list(open_models(named, ModelOptions(), Silent())) == ["small", "next.json"]
-    with pytest.raises(OptionError, match="names a model twice"):
-        open_models((f"a=fake:{table}", f"a=fake:{table}"), ModelOptions(), Silent())
-
-
-def test_chance_is_undefined_where_last_words_are_among_the_items(tmp_path: Path) -> None:
-    records = [*many(tmp_path), record(LAST, tmp_path)]
-    (found,) = evaluate(records, {"m": Fake(NEXT)}, by="source").by_source.values()
-    assert found.values["accuracy"] == pytest.approx(2 / 5)
-    assert math.isnan(found.values["chance"])
-    assert any("by lot" in note for note in found.notes)
-
-
-def test_a_backend_that_says_greedy_elsewhere_is_not_doubted(tmp_path: Path) -> None:
-    records = [*[record(LAST, tmp_path)] * 20, *many(tmp_path)]
-    found = evaluate(records, {"m": Fake(NEXT)})
-    assert any(any(row["greedy"]) for row in found.records)
-    assert not found.notes
 
 
 def test_mirrored_twins_are_no_two_items_in_intervals_and_tests() -> None:

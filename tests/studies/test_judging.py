@@ -52,13 +52,6 @@ def test_the_page_holds_all_summaries_and_does_not_say_whose_they_are(tmp_path: 
     assert len({tuple(key[s["key"]] for s in item["summaries"]) for item in data["items"]}) <= 2
 
 
-def test_documents_are_drawn_by_the_seed(tmp_path: Path) -> None:
-    _, _, data = page(tmp_path, sample=2)
-    _, _, again = page(tmp_path, sample=2)
-    assert len(data["items"]) == 2
-    assert data == again
-
-
 def test_summaries_without_a_document_are_refused(tmp_path: Path) -> None:
     some = [{**one, "document": " "} for one in texts()]
     with pytest.raises(InputError, match="A summary needs its document"):

@@ -29,12 +29,6 @@ def test_sources_with_the_same_name_are_joined() -> None:
     assert math.isnan(unique.errors["b"])
 
 
-def test_text_and_tags_of_a_panel_are_two_columns() -> None:
-    tags = made({"b": {"gzip_pos": 5.0}}, measure="compression")
-    names = [column.name for column in select_columns(table(COMPRESSION, tags), ()).columns]
-    assert names == ["compression.gzip", "compression.gzip_pos"]
-
-
 def test_two_files_that_agree_are_one_and_that_disagree_are_refused() -> None:
     assert table(LEXICAL, LEXICAL).columns == table(LEXICAL).columns
     other = made({"a": {"unique": 0.7}})
@@ -67,12 +61,6 @@ def test_other_settings_and_other_texts_are_said() -> None:
     )
 
 
-def test_two_references_are_refused() -> None:
-    one, two = (made({"a": {"unique": 0.5}}, reference=name) for name in ("a", "b"))
-    with pytest.raises(OptionError, match=r"'a' in 1\.json, 'b' in 2\.json"):
-        table(one, two)
-
-
 @pytest.mark.parametrize(
     ("values", "names"),
     [
@@ -85,11 +73,6 @@ def test_two_references_are_refused() -> None:
 def test_values_are_chosen_by_name(values: tuple[str, ...], names: list[str]) -> None:
     found = select_columns(table(LEXICAL, COMPRESSION), values)
     assert [column.name for column in found.columns] == names
-
-
-def test_a_wrong_value_gets_a_suggestion() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'unique'"):
-        select_columns(table(LEXICAL), ("uniqe",))
 
 
 def test_a_measure_without_a_known_headline_shows_its_first_value() -> None:

@@ -16,9 +16,6 @@ from rote.core.document import Document
 from rote.core.errors import InputError, OptionError
 from rote.core.model import Decoding, Generated, Prompt
 from rote.core.result import Result
-from rote.report.charts import draw_figures
-from rote.report.export import results_csv
-from rote.report.result_tables import results_text
 from rote.studies._memorization_style import cut_texts
 from tests.kit import write_jsonl
 
@@ -149,17 +146,6 @@ def test_texts_that_are_all_too_short_are_an_error() -> None:
         style_memorization([Document("a", "short")], {"m": Scripted({})})
     with pytest.raises(OptionError, match="must be at least 1"):
         study(EXACT, options={"suffix": 0})
-
-
-def test_results_survive_json_and_are_drawn_and_printed() -> None:
-    options = {"frequency": "repeats"}
-    result = study(OTHER, STYLE, EXACT, EXACT, options=options, repeats=[1, 8, 8, 64])
-    again = Result.from_json(result.to_json())
-    assert "seen" in draw_figures(again)
-    printed = results_text([again], 140)
-    assert "By how often a text was seen" in printed
-    assert "large" in printed
-    assert results_csv([again]).count("\n") > 5
 
 
 def test_the_command_asks_an_index_that_speaks(tmp_path: Path) -> None:

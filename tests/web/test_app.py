@@ -55,10 +55,6 @@ def test_every_page_has_one_field_to_search_by(client: TestClient, place: str) -
     assert ('<form class="find"' in page) == (place != "/search")
 
 
-def test_the_current_page_is_marked(client: TestClient) -> None:
-    assert '<a href="/history" aria-current="page">' in client.get("/history").text
-
-
 def test_static_files_are_cached_by_their_hash(client: TestClient) -> None:
     page = client.get("/history").text
     for place in re.findall(r'(?:src|href)="(/static/[^"]+)"', page):
@@ -93,12 +89,6 @@ def test_errors_are_pages_or_json(client: TestClient) -> None:
     assert "page" in client.get("/history?page=x").text
     assert client.get("/api/results?limit=x").status_code == 400
     assert client.put("/history").status_code == 405
-
-
-def test_what_is_open_is_told(client: TestClient) -> None:
-    told = client.get("/api/opened").json()
-    assert told["indexes"] == []
-    assert told["files"]["texts.jsonl"]["values"]["source"] == ["human", "model"]
 
 
 def test_an_app_without_anything_still_answers(opened: Workspace, calling: Calling) -> None:

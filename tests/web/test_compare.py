@@ -17,7 +17,7 @@ from rote.core.progress import Silent
 from rote.web import form_fields
 from rote.web import job_worker as work
 from rote.web.app import make_app, start_first_job
-from rote.web.compare_form import DEFAULT_MEASURES, CompareForm, guess_settings, offered_measures
+from rote.web.compare_form import CompareForm, offered_measures
 from rote.web.database import prepare_store
 from rote.web.form_fields import form_from_json, form_to_json
 from rote.web.history import History
@@ -61,25 +61,12 @@ def test_a_wrong_value_is_named(pair: tuple[str, str]) -> None:
         CompareForm.read([("measure", "lexical"), pair])
 
 
-def test_an_unknown_measure_is_refused() -> None:
-    with pytest.raises(UnknownName, match="lexical"):
-        CompareForm.read([("measure", "lexicall")])
-
-
 @pytest.mark.parametrize("name", offered_measures())
 def test_every_measure_has_a_form_that_gives_its_defaults(name: str) -> None:
     options = plugins.load("measure", name).METRIC.options
     fields = form_fields.options_fields(options)
     assert all(field.help and field.label for field in fields)
     assert form_fields.read_values(fields, {field.name: field.default for field in fields}) == {}
-
-
-def test_the_usual_measures_come_first() -> None:
-    assert offered_measures()[: len(DEFAULT_MEASURES)] == DEFAULT_MEASURES
-
-
-def test_sources_are_guessed_from_the_records(opened: Workspace) -> None:
-    assert guess_settings(["texts.jsonl"], opened) == {"by": ("source",), "reference": "human"}
 
 
 class TestPage:

@@ -66,11 +66,6 @@ def test_the_place_that_was_asked_for_is_marked(app: TestClient, word: str) -> N
     assert around in page
 
 
-def test_a_place_outside_of_the_text_marks_nothing(app: TestClient) -> None:
-    for start, end in ((10**9, 10**9 + 5), (5, 5), (9, 3)):
-        assert "<mark" not in opened(app, document_link("made", "one", start, end))
-
-
 def test_a_document_that_is_not_there_is_named(app: TestClient) -> None:
     missing = app.get("/document/made", params={"id": "four"})
     assert missing.status_code == 404

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
@@ -115,14 +115,6 @@ def test_the_same_id_twice_is_mended_by_another_field_and_by_skipping(
     (by_number,) = chosen(client.post(place, data={"id": "nr"}).headers["location"]).files
     held = read_jsonl(opened.file(by_number))
     assert held[1] == {"id": "1", "text": "Text 1.", "given_id": "same"}
-
-
-def test_a_usual_file_is_used_as_it_is(client: TestClient, opened: Workspace) -> None:
-    place = f"/files/{quote('texts.jsonl')}"
-    assert "6 texts at its beginning." in client.get(place).text
-    used = client.post(place, data={"text": "", "bad": "stop", "source": "source"})
-    assert chosen(used.headers["location"]).files == ("texts.jsonl",)
-    assert list(opened.all_files()) == ["texts.jsonl"]
 
 
 def test_programs_read_a_file_in_another_way(client: TestClient) -> None:

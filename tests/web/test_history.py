@@ -56,11 +56,6 @@ def test_a_study_comes_back_whole(history: History) -> None:
     assert history.study(id).to_dict() == study.to_dict()
 
 
-def test_results_alone_can_be_shown_as_a_study(history: History) -> None:
-    study = history.study(history.add([made()], title="Alone"))
-    assert (study.title, study.reference, study.version) == ("Alone", "human", "0.1.0")
-
-
 def test_the_same_again_takes_the_place_of_the_old(history: History) -> None:
     first = history.add([made(ttr=0.5)], title="old")
     assert history.add([made(ttr=0.5)], title="new") == first

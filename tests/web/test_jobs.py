@@ -175,24 +175,6 @@ def test_all_is_cancelled_and_what_has_ended_is_cleared(client: TestClient, tmp_
     assert start(jobs, "finish").id == done.id, "what it made is found again"
 
 
-def test_rows_say_what_is_measured(client: TestClient) -> None:
-    asked = {"files": ["texts.jsonl"], "measures": ["lexical", "templates"]}
-    job = client.post("/api/compare", json=asked).json()
-    for page in ("/jobs", f"/jobs/{job['id']}?stay=true"):
-        assert "Words, Templates" in client.get(page).text
-
-
-def test_a_job_ends_with_the_app_that_started_it(
-    opened: Workspace, jobs: JobQueue, tmp_path: Path
-) -> None:
-    start(jobs, "sleep", here=str(tmp_path / "pid"))
-    pid = int(appears(tmp_path / "pid"))
-    (process,) = jobs._processes.values()
-    assert process.stdin is not None
-    process.stdin.close()  # as the kernel does for an app that was killed
-    wait_until(lambda: not alive(pid))
-
-
 def test_an_unknown_job_is_an_error(jobs: JobQueue) -> None:
     with pytest.raises(UnknownName):
         jobs.get("no-such-job")

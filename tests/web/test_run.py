@@ -6,7 +6,6 @@ import ast
 import difflib
 import html
 import json
-import os
 import re
 import shlex
 import sys
@@ -41,7 +40,8 @@ from rote.web.workspace import Workspace
 from tests.cli.calls import HUMAN, World, commands
 from tests.kit import ended_job, option_names, write_jsonl
 from tests.web.asked import made_index
-from tests.web.conftest import HERE, PYTHONPATH, Calling
+from tests.web.conftest import HERE, Calling
+from tests.web.job_here import work_here
 from tests.web.test_history import made
 
 NAMES = list_commands()
@@ -249,16 +249,6 @@ def test_a_wrong_value_and_an_unknown_name_are_said(app: TestClient) -> None:
     assert app.post("/api/run/lexical", json=asked).status_code == 404
 
 
-def test_a_job_is_started_once_for_the_same(app: TestClient) -> None:
-    asked = {"inputs": ["texts.jsonl"], "options": {"by": "source"}}
-    job = app.post("/api/run/lexical", json=asked).json()
-    assert (job["kind"], job["settings"]["name"]) == ("run", "lexical")
-    assert app.post("/api/run/lexical", json=asked).json()["id"] == job["id"]
-    app.post(f"/jobs/{job['id']}/cancel")
-    page = app.get(f"/jobs/{job['id']}?stay=true").text
-    assert "/run/lexical?input=texts.jsonl&amp;by=source" in page
-
-
 def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
     app: TestClient, held: Workspace
 ) -> None:
@@ -270,13 +260,6 @@ def test_the_work_keeps_its_result_and_the_page_of_results_shows_it(
     assert form.address.replace("&", "&amp;") in page.text
     entry = History(held.store).get(address[-12:])
     assert (entry.kind, entry.measures) == ("run", ["lexical"])
-
-
-def test_texts_are_held_against_an_index_of_the_app(held: Workspace, index: Path) -> None:
-    form = RunForm("novelty", ("texts.jsonl",), {"corpus": "index:idx", "by": ("source",)})
-    assert form.places() == (["texts.jsonl"], ["idx"])
-    (result,) = form.perform(held, Silent())
-    assert set(result.by_source) == {"human", "model"}
 
 
 def test_models_are_those_of_the_start_and_the_indexes(held: Workspace, index: Path) -> None:
@@ -341,21 +324,12 @@ def test_results_that_are_kept_can_go_in(held: Workspace) -> None:
             RunForm(name, ("abcdefabcdef",), given).check(held)
 
 
-def test_nothing_goes_in_by_another_key(held: Workspace) -> None:
-    for key in ("/etc/passwd", "../texts.jsonl", ""):
-        with pytest.raises((UnknownName, OptionError)):
-            RunForm("lexical", (key,) if key else ()).check(held)
-
-
-# -- as a click does: the queue, its process, the page that shows what came out -----------------
+# -- as a click does: the queue, its work, the page that shows what came out -----------------
 
 
 @pytest.fixture(scope="module")
 def served(world: World) -> Iterator[TestClient]:
-    """An app whose work is done by one process, in which torch is not installed."""
-    hidden = world.path / "hidden"
-    hidden.mkdir()
-    (hidden / "torch.py").write_text("raise ModuleNotFoundError('not here', name='torch')")
+    """An app whose work is done here."""
     files = {name: Path(getattr(world, name)) for name in ("texts", "items", "sampled")}
     moods = [{"doc_id": n, "mood": "odd" if n % 2 else "even"} for n in range(5)]
     files["scores"] = Path(world.lines("scores.jsonl", moods))
@@ -363,11 +337,10 @@ def served(world: World) -> Iterator[TestClient]:
     opened = Workspace(
         {"idx": Path(world.index)}, files, world.path / "store", at_once=1, models=models
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", f"{hidden}{os.pathsep}{PYTHONPATH}")
-        app = make_app(opened)
-        yield TestClient(app, **HERE, follow_redirects=False)
-        app.state.jobs.stop()
+    app = make_app(opened)
+    work_here(app.state.jobs)
+    yield TestClient(app, **HERE, follow_redirects=False)
+    app.state.jobs.stop()
 
 
 FAST = {"by": "source", "reference": HUMAN, "permutations": "9", "matched": "no"}
@@ -496,7 +469,7 @@ def leading(page: str, part: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_command_runs_in_a_worker_and_its_result_is_shown(
+def test_every_command_runs_as_a_job_and_its_result_is_shown(
     served: TestClient, kept: str, name: str
 ) -> None:
     job = ended(served, name, asked(name, kept))
@@ -533,8 +506,15 @@ ENDPOINTS = [name for name in ASKING if name in ("perplexity", "evaluate")]
     + [(name, "endpoint", "http://[::1]:9/v1") for name in ENDPOINTS],
 )
 def test_a_model_that_cannot_be_asked_is_named(
-    served: TestClient, kept: str, name: str, model: str, says: str
+    served: TestClient,
+    kept: str,
+    name: str,
+    model: str,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if model == "torch":
+        monkeypatch.setitem(sys.modules, "torch", None)
     job = ended(served, name, asked(name, kept, model) | {"model": model})
     assert job["state"] == "failed"
     assert says in job["error"]

@@ -154,12 +154,6 @@ def test_too_much_is_refused_by_its_length(client: TestClient) -> None:
     assert "default-src 'none'" in response.headers["content-security-policy"]
 
 
-def test_a_limit_of_millions_is_said_in_megabytes(opened: Workspace, calling: Calling) -> None:
-    client = calling(replace(opened, upload_limit=2 * 2**20))
-    response = client.post("/api/uploads", files={"upload": ("a.txt", b"a" * 3_000_000)})
-    assert response.json()["error"]["message"].startswith("more than 2 MB: ")
-
-
 @pytest.mark.parametrize("place", ["/uploads", "/compare", "/api/compare", "/api/uploads"])
 def test_too_much_is_refused_while_it_comes(
     client: TestClient, opened: Workspace, place: str

@@ -248,15 +248,6 @@ def test_expressions_that_would_take_long_are_refused_in_sum(app: TestClient) ->
 # -- pages -----------------------------------------------------------------------------------
 
 
-def test_the_page_shows_lines_that_lead_to_their_documents(app: TestClient) -> None:
-    page = app.get("/search", params={"q": "old cat"})
-    assert "1 match in 1 document" in page.text
-    assert '<mark class="hit">old cat</mark>' in page.text
-    (address,) = set(re.findall(r'href="(/document/[^"]*)"', page.text))
-    document = app.get(address.replace("&amp;", "&").partition("#")[0])
-    assert 'tabindex="-1">old cat</mark>' in document.text
-
-
 @pytest.mark.parametrize("view", ["lines", "forms", "by", "before", "after", "collocates"])
 @pytest.mark.parametrize("q", ["dog", "[]", '"x.*"', "<script>alert(1)</script> dog"])
 def test_no_text_acts_on_a_page(app: TestClient, view: str, q: str) -> None:
@@ -317,28 +308,6 @@ def test_the_first_page_suggests_phrases_of_these_texts(
         assert "Nothing matches" not in found.text
 
 
-def test_a_link_holds_all_settings(app: TestClient) -> None:
-    given = {"q": '"the" []', "layer": "word", "sort": "right", "context": 20}
-    page = app.get("/search", params=given).text
-    assert re.search(r'<option value="right" selected>', page)
-    assert 'value="20"' in page
-    forms_link = next(a for a in re.findall(r'href="([^"]*)"', page) if "view=forms" in a)
-    for part in ("sort=right", "context=20", "layer=word"):
-        assert part in forms_link
-
-
-def test_frequent_ngrams_lead_to_their_places(app: TestClient) -> None:
-    page = app.get("/search/top", params={"layer": "pos", "n": 3}).text
-    first = re.findall(r'<td><a href="(/search\?[^"]*)"', page)[0].replace("&amp;", "&")
-    count = int(re.findall(r'</a></td><td class="number">(\d+)', page)[0])
-    assert f"{count} matches" in app.get(first).text
-
-
-def test_the_page_names_its_index(app: TestClient) -> None:
-    for query in ("", "?q=the"):
-        assert "In the index <b><bdi>made</bdi></b>." in app.get(f"/search{query}").text
-
-
 def test_without_an_index_the_page_says_how_to_make_one(tmp_path: Path) -> None:
     page = client(tmp_path / "store").get("/search")
     assert page.status_code == 200
@@ -373,16 +342,6 @@ def test_lines_are_sorted_by_the_second_and_the_third_word(app: TestClient, ask:
         assert keys[-1] > [""]
         page = app.get("/search", params={"q": "the", "sort": sort}).text
         assert f'<option value="{sort}" selected>' in page
-
-
-def test_a_random_order_is_the_same_for_a_seed_and_another_for_the_next(ask: Asking) -> None:
-    def drawn(seed: int) -> list[tuple[str, int]]:
-        lines = ask("search", q='"the" []', sort="random", seed=seed, per=1000)["lines"]
-        return [(line["document"], line["start"]) for line in lines]
-
-    in_order = ask("search", q='"the" []', per=1000)["lines"]
-    assert drawn(1) == drawn(1) != drawn(2)
-    assert sorted(drawn(1)) == sorted((line["document"], line["start"]) for line in in_order)
 
 
 @pytest.mark.parametrize(
@@ -538,12 +497,6 @@ def test_the_export_holds_every_match(app: TestClient, ask: Asking) -> None:
     read = list(csv.DictReader(io.StringIO(table.text, newline="")))
     assert [row["match"] for row in read] == [line["match"] for line in lines]
     assert [row["start"] for row in read] == [str(line["start"]) for line in lines]
-
-
-def test_an_export_of_a_mistake_is_an_error_and_no_file(app: TestClient) -> None:
-    answer = app.get("/search/export.csv", params={"index": "made", "q": '"a'})
-    assert answer.status_code == 400
-    assert "closing quote" in answer.text
 
 
 @pytest.mark.parametrize(

@@ -216,15 +216,6 @@ def test_a_wrong_setting_is_named_on_the_page(
         assert says in page.text
 
 
-@pytest.mark.parametrize("given", [{"template": "NN NN NN"}, {"source": "nobody"}])
-def test_a_template_or_source_that_is_not_there_is_named(
-    app: TestClient, given: dict[str, str]
-) -> None:
-    page = app.get(measured(app, file="texts.jsonl", n=5), params=given)
-    assert page.status_code == 404
-    assert f"unknown {next(iter(given))}" in page.text
-
-
 def test_an_address_holds_what_differs_from_the_usual() -> None:
     asked = TemplatesForm(("a b.jsonl", "c"), n=4, reference="plain")
     assert asked.address == "/templates?file=a+b.jsonl&file=c&n=4&by=&reference=plain"

@@ -94,14 +94,6 @@ def test_the_colour_of_a_span_says_how_unlikely_it_is(app: TestClient) -> None:
         }
 
 
-def test_a_colour_begins_where_the_legend_says() -> None:
-    begin = [re.findall(r"\d+", said)[0] for _, said in UNLIKELY[1:]]
-    for number, edge in enumerate(map(float, begin), 1):
-        assert bits_class(edge) == UNLIKELY[number][0]
-        assert bits_class(edge - 0.01) == UNLIKELY[number - 1][0]
-    assert (bits_class(-3.0), bits_class(900.0)) == ("u0", "u3")
-
-
 SHORT_AND_LONG = (
     "Seven sailors sang loudly again. Nobody heard. The quick fox jumped over nine lazy dogs."
 )
@@ -158,14 +150,6 @@ def test_what_is_to_be_cited_leads_to_its_document(app: TestClient) -> None:
     address = re.findall(r'<p class="whose"><a href="(/document/[^"]*)"', page)[0]
     document = app.get(address.replace("&amp;", "&").partition("#")[0])
     assert "fox jumped over nine lazy dogs</mark>" in document.text
-
-
-def test_the_longest_matches_are_shown_with_their_documents(app: TestClient) -> None:
-    page = app.get(pasted(app, NEW) + "&view=matches").text
-    assert "9 words, verbatim" in page
-    assert re.search(
-        r'<a href="/document/made\?id=first[^"]*"><bdi>first</bdi></a>, <bdi>Ada', page
-    )
 
 
 def test_the_page_offers_the_settings_that_it_was_made_with(app: TestClient) -> None:
