@@ -1,4 +1,4 @@
-"""Commands of another package, those that CONTRIBUTING shows, are everywhere by themselves."""
+"""Commands of another package, those that docs/extending.md shows, are everywhere by themselves."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SOURCES = {"human": "A cat sat there.", "model": "An elephant remembered everyth
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package with the three modules of CONTRIBUTING, installed as any package is."""
-    written = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """A package with the three modules of docs/extending.md, installed as any package is."""
+    written = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     modules = re.findall(r"```python\n(.*?)```", written, re.S)
     assert len(modules) == len(ROOMS)
     home = tmp_path / "site"
