@@ -2,7 +2,7 @@
 FROM python:3.12-slim AS build
 WORKDIR /build
 COPY . .
-# Kernels are compiled here, so that no first call waits for them.
+# This compiles the kernels, so that no first call waits for them.
 RUN python -m venv /opt/rote && /opt/rote/bin/pip install --no-cache-dir '.[demo,semantic,web]'
 
 FROM python:3.12-slim
@@ -12,5 +12,5 @@ USER rote
 ENV PATH=/opt/rote/bin:$PATH ROTE_STORE=/store HOME=/home/rote
 VOLUME /store
 EXPOSE 8765
-# ROTE_TOKEN names the token; without one the app makes one up and prints it.
+# Set ROTE_TOKEN; otherwise the app generates a token and prints it.
 ENTRYPOINT ["rote", "serve", "--host", "0.0.0.0", "--port", "8765", "--no-open"]

@@ -12,6 +12,7 @@ BUILD := editables hatchling numba numpy scipy 'setuptools>=70.1' zstandard
 INSTALL := ROTE_KERNELS=later $(PIP) --no-build-isolation -e
 DEMO := $(VENV)/.demo
 READY := $(VENV)/.ready
+SITE := $(VENV)/.site
 
 .PHONY: demo test fuzz check check-types check-rest check-tests bench setup docs findings wheel clean
 
@@ -70,9 +71,13 @@ check-rest: setup
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate.py --check
 
-# The generated pages, then the site: made in build/docs, built and checked in build/site.
-docs: $(DEMO)
+$(SITE): pyproject.toml | $(DEMO)
 	$(INSTALL) '.[docs]'
+	@touch $@
+
+# The generated pages, then the site: made in build/docs, built and checked in build/site. The gallery
+# runs again only if the code has changed.
+docs: $(DEMO) $(SITE)
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/build_site.py build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -13,6 +13,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from pathlib import Path
 
 import api_reference
@@ -33,6 +34,15 @@ OUTSIDE = {
 }
 """Files of the project that the site has, and what they are called there."""
 COPIED = {".css", ".ipynb", ".png", ".svg"}
+RUN_FROM = (
+    "src/rote",
+    "docs/gallery",
+    "docs/notebook_page.py",
+    "docs/notebooks",
+    "docs/papers/ruzzetti-2026.md",
+    "training/open-model/bible",
+)
+"""What the gallery and the notebooks depend on; they run again when it changes."""
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:|#)([^)#\s]+)(#[^)\s]*)?\)")
 COMMENT = re.compile(r"^<!--.*?-->\n|<!--.*?-->", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
@@ -111,10 +121,33 @@ def gather(folder: Path) -> None:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(path, copy)
     write(folder, pages())
-    work = folder.parent / "gallery"
-    write(folder, gallery.pages(work))
-    shutil.copytree(work / "figures", folder / "gallery" / "figures")
-    write(folder, notebooks(folder))
+    shutil.copytree(run_examples(folder.parent / "examples"), folder, dirs_exist_ok=True)
+
+
+def run_examples(folder: Path) -> Path:
+    """The gallery and the notebooks, which take most of the time: run only if an earlier build did
+    not run the same."""
+    pages, marker = folder / "pages", folder / "digest"
+    digest = digest_of_examples()
+    if not marker.is_file() or marker.read_text() != digest:
+        shutil.rmtree(folder, ignore_errors=True)
+        work = folder / "work"
+        write(pages, gallery.pages(work))
+        shutil.copytree(work / "figures", pages / "gallery" / "figures")
+        write(pages, notebooks(pages))
+        marker.write_text(digest)
+    return pages
+
+
+def digest_of_examples() -> str:
+    """Of all files that the gallery and the notebooks depend on."""
+    digest = blake2b(digest_size=16)
+    for place in RUN_FROM:
+        path = ROOT / place
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file() and not {"compiled", "__pycache__"} & set(file.parts):
+                digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def notebooks(folder: Path) -> Iterator[tuple[str, str]]:

@@ -363,18 +363,20 @@ LIMITS = {
     "docs/findings/*.md": 1000,
     "docs/comparing.md": 1500,
     "docs/design.md": 1500,
+    "docs/curate.md": 1500,
+    "docs/training.md": 1500,
+    "CONTRIBUTING.md": 1500,
+    "CHANGELOG.md": 2500,
 }
-"""Words, code and tables included, that people finish reading."""
+"""Words that people finish reading, as `wc -w` counts: code, tables and comments included."""
 
 
 @pytest.mark.parametrize(("pattern", "limit"), LIMITS.items())
 def test_pages_are_short(pattern: str, limit: int) -> None:
-    """The comments that docs/check_findings.py reads and the bars of tables are no words."""
     pages = list(ROOT.glob(pattern))
     assert pages
     for page in pages:
-        text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"), flags=re.S)
-        words = [word for word in text.split() if re.search(r"\w", word)]
+        words = page.read_text(encoding="utf-8").split()
         assert len(words) <= limit, (page.name, len(words))
 
 

@@ -1,4 +1,4 @@
-"""Commands of another package, those that CONTRIBUTING shows, are everywhere by themselves."""
+"""Commands of another package, those that docs/extending.md shows, are everywhere by themselves."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ SOURCES = {"human": "A cat sat there.", "model": "An elephant remembered everyth
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package with the three modules of CONTRIBUTING, installed as any package is."""
-    written = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """A package with the three modules of docs/extending.md, installed as any package is."""
+    written = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
     modules = re.findall(r"```python\n(.*?)```", written, re.S)
     assert len(modules) == len(ROOMS)
     home = tmp_path / "site"
@@ -114,7 +114,7 @@ def test_a_measure_against_a_corpus_names_what_it_lacks(texts: Path, index: str)
     words = [row["word"] for row in result.tables["unknown"] if row["source"] == "model"]
     assert "elephant" in words
     shown = call("known-words", texts, "--corpus", index, "--by", "source", "-q").output
-    assert "Words that the corpus lacks" in shown
+    assert "Words that are not in the corpus" in shown
     assert "elephant" in shown
     lacking = invoke("known-words", str(texts))
     assert "--corpus" in str(lacking.exception)
@@ -126,7 +126,7 @@ def test_a_study_is_in_the_shell_and_in_python(items: Path, package: Path) -> No
     told = json.loads(call("option-length", items, "--words", "--json", "-q").output)
     assert told == result.to_dict()
     shown = call("option-length", items, "-q").output
-    assert "length of the right option" in shown
+    assert "length of the correct option" in shown
     assert "Items" in shown
     call("option-length", items, "--figures", package / "figures", "-q")
     assert (package / "figures" / "lengths.png").stat().st_size > 1000
