@@ -123,8 +123,8 @@ def test_many_sources_share_a_sentence_and_five_open_the_report() -> None:
     found = summarize(study(results))
     (whole,) = of_kind(list(found.statements), "overall")
     assert whole.text == (
-        "Of 4 aspects, model-0 is more repetitive than human in 4, model-1 in 4, model-2 in 4, "
-        "model-3 in 4, model-4 in 4, model-5 in 4 and model-6 in 4; model-7 shows no difference."
+        "Of 4 aspects, model-0, model-1, model-2, model-3, model-4, model-5 and model-6 are more "
+        "repetitive than human in 4; model-7 shows no difference."
     )
     opening = found.opening()
     assert len(opening) == 5

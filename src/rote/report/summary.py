@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -163,12 +163,16 @@ def _describe_sources(facet: Verdicts, judged: dict[str, list[VerdictComparison]
     counts = {source: _count_directions(values) for source, values in judged.items()}
     parts: list[str] = []
     for way in ("more repetitive", "more diverse"):
-        by_count = sorted((-values[way], s) for s, values in counts.items() if way in values)
+        by_count: dict[int, list[str]] = {}
+        for source, values in counts.items():
+            by_count.setdefault(values.get(way, 0), []).append(source)
+        by_count.pop(0, None)
         if by_count:
-            (most, first), *others = by_count
+            (most, first), *others = sorted(by_count.items(), reverse=True)
+            verb = "is" if len(first) == 1 else "are"
             than = f" than {facet.reference}" if not parts else ""
-            names = [f"in {-most}", *(f"{source} in {-count}" for count, source in others)]
-            parts.append(f"{first} is {way}{than} {join_names(names)}")
+            fewer = "".join(f", {_name_group(judged, names)} in {n}" for n, names in others)
+            parts.append(f"{_name_group(judged, first)} {verb} {way}{than} in {most}{fewer}")
     borderline = [s for s, values in judged.items() if any(c.state == "borderline" for c in values)]
     if undecided := [source for source in borderline if not counts[source]]:
         verb = "is" if len(undecided) == 1 else "are"
@@ -182,6 +186,11 @@ def _describe_sources(facet: Verdicts, judged: dict[str, list[VerdictComparison]
     if not parts:
         parts.append(f"some differ from {facet.reference}, none in diversity")
     return f"Of {several(total, 'aspect')}, {'; '.join(parts)}."
+
+
+def _name_group(judged: Collection[str], names: Sequence[str]) -> str:
+    """Their names, or `all 5` where no source is left."""
+    return f"all {len(names)}" if 2 < len(names) == len(judged) else join_names(names)
 
 
 def _describe_pairs(facet: Verdicts) -> Statement:
