@@ -385,15 +385,16 @@ def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Repo
 def sample_notes(
     limits: Limits, sizes: dict[str, SourceSize], measures: Sequence[tuple[str, str]]
 ) -> list[str]:
-    """Which measures (name, effort) get a part of the texts, in words."""
+    """Measures (name, effort) that get a part of the texts, in words."""
     notes = []
     most = max(size.texts for size in sizes.values())
     for effort, count in limits.texts.items():
         names = dict.fromkeys(name for name, of in measures if of == effort)
         if count is not None and count < most and names:
+            listed = ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} measures"
             notes.append(
-                f"{', '.join(names)}: at most {several(count, 'text')} of each source, drawn at "
-                f"random; the largest source has {most:,}"
+                f"{listed}: at most {several(count, 'text')} of each source, drawn at random "
+                f"(the largest has {most:,}; --all-texts measures all)"
             )
     return notes
 
