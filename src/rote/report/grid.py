@@ -265,14 +265,10 @@ def _make_cell(
     numbers = {k: math.nan if value is None else float(value) for k, value in fields.items()}
     # Where only the values at equal size are tested, nothing is missing.
     at_equal_size = math.isnan(numbers["p"]) and not math.isnan(numbers["matched_difference"])
-    return GridCell(
-        **numbers,
-        tested=bool(test.get("tested")),
-        compared=bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size,
-        matched_tested=bool(test.get("matched_tested")),
-        borderline=bool(test.get("borderline")),
-        matched_borderline=bool(test.get("matched_borderline")),
-    )
+    compared = bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size
+    names = ("tested", "matched_tested", "borderline", "matched_borderline")
+    judged: Any = {name: bool(test.get(name)) for name in names}
+    return GridCell(**numbers, **judged, compared=compared)
 
 
 def _decide(tested: bool, p: float, borderline: bool) -> Verdict:

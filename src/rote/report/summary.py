@@ -107,7 +107,8 @@ def _overall_statements(facet: Verdicts) -> Iterator[Statement]:
     if facet.reference is None:
         yield _describe_pairs(facet)
         return
-    judged = {source: _judged_comparisons(facet, source) for source in facet.sources}
+    with_verdict = [c for c in facet.comparisons if c.state not in ("circular", "not tested")]
+    judged = {source: [c for c in with_verdict if c.source == source] for source in facet.sources}
     judged = {source: comparisons for source, comparisons in judged.items() if comparisons}
     if len(judged) > _MAX_SEPARATE:
         yield Statement(_describe_sources(facet, judged), "overall")
@@ -122,12 +123,6 @@ def _overall_statements(facet: Verdicts) -> Iterator[Statement]:
             direction=directions[0] if len(directions) == 1 else "",
             state="differs" if directions else "not found",
         )
-
-
-def _judged_comparisons(facet: Verdicts, source: str) -> list[VerdictComparison]:
-    """The comparisons of a source that have a verdict."""
-    no_verdict = ("circular", "not tested")
-    return [c for c in facet.comparisons if c.source == source and c.state not in no_verdict]
 
 
 def _count_directions(comparisons: Sequence[VerdictComparison]) -> dict[str, int]:

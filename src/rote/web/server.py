@@ -115,7 +115,8 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     if options.port and port != options.port:
         reporter.say(f"port {options.port} is taken: {port} is used")
     app = make_app(opened)
-    address = f"http://{_host_name(options.host)}:{port}/" + (f"?token={token}" if token else "")
+    name = socket.gethostname() if options.host in _ANY else host
+    address = f"http://{name}:{port}/" + (f"?token={token}" if token else "")
     for line in _start_lines(opened, address, options.host):
         reporter.say(line)
     if options.open:
@@ -196,12 +197,6 @@ def _default_inputs() -> list[str]:
 
     folders = sorted(_DEMO.iterdir()) if _DEMO.is_dir() else []
     return [_EXAMPLE, *(str(path) for path in folders if path.is_dir() and is_index(path))]
-
-
-def _host_name(host: str) -> str:
-    if host in _ANY:
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
 
 
 def _start_lines(opened: Workspace, address: str, host: str) -> list[str]:

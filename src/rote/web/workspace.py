@@ -20,6 +20,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
 from rote.core.result import RESULT_FILE
@@ -227,7 +228,9 @@ def _input_kind(name: str) -> str:
         raise InputError("standard input cannot be served", remedy="Write it to a file first")
     # A pattern is looked up now, and again at every use.
     open_corpus([path])
-    return "file" if path.exists() or not _is_corpus_name(name) else "named"
+    reader, colon, _ = name.partition(":")
+    is_named = bool(colon) and reader in plugins.members("corpus")
+    return "named" if is_named and not path.exists() else "file"
 
 
 def _is_result_file(path: Path) -> bool:
@@ -237,13 +240,6 @@ def _is_result_file(path: Path) -> bool:
     except InputError:
         return False
     return isinstance(data, dict) and "schema" in data and ("panel" in data or "measure" in data)
-
-
-def _is_corpus_name(name: str) -> bool:
-    from rote.core import plugins
-
-    reader, colon, _ = name.partition(":")
-    return bool(colon) and reader in plugins.members("corpus")
 
 
 def _key_paths(paths: Sequence[Path]) -> dict[str, Path]:

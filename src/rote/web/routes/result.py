@@ -463,16 +463,8 @@ def _neighbours(
             return None, None
         order = TextOrder(place, source, at=at)
     assert order.place is not None
-    listed, first = order.of or None, max(0, order.at - 1)
-    rows, _ = history.texts(
-        id,
-        order.place,
-        source=listed,
-        sort=order.sort,
-        descending=order.down,
-        limit=3,
-        offset=first,
-    )
+    listed: Any = {"source": order.of or None, "sort": order.sort, "descending": order.down}
+    rows, _ = history.texts(id, order.place, **listed, limit=3, offset=max(0, order.at - 1))
     here = min(order.at, 1)
     # The address may be of another time: a place that holds another text now leads nowhere.
     if here >= len(rows) or (rows[here]["source"], rows[here]["id"]) != (source, text):
