@@ -25,6 +25,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 
 from rote.core import plugins
+from rote.core.distribution import version
 from rote.core.errors import RoteError
 from rote.web import database, errors, files
 from rote.web.compare_form import CompareForm, guess_settings
@@ -301,8 +302,6 @@ _PERMUTATIONS = 99
 
 def make_app(opened: Workspace) -> FastAPI:
     """An ASGI app over what was opened."""
-    from rote.core.distribution import version
-
     database.prepare_store(opened.store)
     files.remove_partial(opened.store)
     opened.known.sweep()

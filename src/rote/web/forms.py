@@ -24,7 +24,7 @@ from rote.core.registry import find, names, words_of
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
-from rote.measure.driver.compute import open_texts
+from rote.measure.driver.compute import compute, open_texts
 from rote.report.report import Report
 from rote.studies.dispatch.driver import build_options, option_kinds, run_command
 from rote.web import form_fields
@@ -301,7 +301,7 @@ class IndexForm:
 
     def perform(self, opened: Workspace, reporter: Reporter) -> str:
         from rote.annotate.store import is_store, open_store
-        from rote.corpus import ReadOptions, open_corpus
+        from rote.corpus import open_corpus
         from rote.index.folders.build import add_to_index, build_index
         from rote.index.folders.options import BuildOptions
 
@@ -407,7 +407,6 @@ class TemplatesForm:
             return [replace(result, notes=(*result.notes, note))]
 
     def _measured(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
-        from rote.measure.driver.compute import compute
         from rote.measure.templates import METRIC
 
         paths = list(self.paths(opened).values())

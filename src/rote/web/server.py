@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
+from rote.core.result import RESULT_FILE
 
 if TYPE_CHECKING:
     from rote.web.workspace import Workspace
@@ -77,7 +78,6 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     check_installed()
     import uvicorn
 
-    from rote.core.result import RESULT_FILE
     from rote.search.open_models import name_models
     from rote.web.app import make_app
     from rote.web.database import prepare_store

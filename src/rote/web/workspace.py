@@ -23,9 +23,10 @@ from typing import Any, TypeVar
 from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
+from rote.core.locked_folder import is_abandoned
 from rote.core.result import RESULT_FILE
 from rote.index.factory import open_index
-from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
+from rote.index.folders.manifest import MANIFEST, Manifest, is_index, read_manifest
 from rote.index.index import Index
 from rote.web.files import list_uploads
 
@@ -45,8 +46,6 @@ class KnownIndexes(Mapping[str, Path]):
     @property
     def built(self) -> dict[str, Path]:
         """Those that were built here."""
-        from rote.index.folders.manifest import is_index
-
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return {
             folder.name: folder
@@ -69,9 +68,6 @@ class KnownIndexes(Mapping[str, Path]):
 
     def sweep(self) -> None:
         """Remove what an ended process had begun to build."""
-        from rote.core.locked_folder import is_abandoned
-        from rote.index.folders.manifest import is_index
-
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
             if not is_index(folder) and is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -212,7 +208,6 @@ def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
 def _input_kind(name: str) -> str:
     from rote.annotate.store import is_store
     from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index
     from rote.report.texts.ledger import find_ledger
 
     path = Path(name)
