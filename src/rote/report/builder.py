@@ -314,14 +314,11 @@ def is_large(texts: Corpus | Store, sample: int | None) -> bool:
 
 def count_words(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> CollectedTexts:
     """All texts, words alone."""
-    words = WordSettings(settings.tokenizer, settings.annotator)
+    words = replace(WordSettings(settings.tokenizer, settings.annotator), annotator="rote")
+    fields = FieldSettings(settings.by, None, settings.within, settings.cluster)
+    engine = run.get(settings.engine, settings.jobs)
     return collect_texts(
-        texts,
-        [_WORD],
-        words=replace(words, annotator="rote"),
-        fields=FieldSettings(settings.by, None, settings.within, settings.cluster),
-        engine=run.get(settings.engine, settings.jobs),
-        reporter=reporter,
+        texts, [_WORD], words=words, fields=fields, engine=engine, reporter=reporter
     )
 
 

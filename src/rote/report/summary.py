@@ -115,14 +115,10 @@ def _overall_statements(facet: Verdicts) -> Iterator[Statement]:
         return
     counts = {source: _count_directions(comparisons) for source, comparisons in judged.items()}
     for source in sorted(judged, key=lambda source: -sum(counts[source].values())):
-        directions = list(counts[source])
-        yield Statement(
-            f"{source} {_describe_source(judged[source], facet.reference)}.",
-            "overall",
-            source=source,
-            direction=directions[0] if len(directions) == 1 else "",
-            state="differs" if directions else "not found",
-        )
+        directions, state = list(counts[source]), "differs" if counts[source] else "not found"
+        direction = directions[0] if len(directions) == 1 else ""
+        text = f"{source} {_describe_source(judged[source], facet.reference)}."
+        yield Statement(text, "overall", source=source, direction=direction, state=state)
 
 
 def _count_directions(comparisons: Sequence[VerdictComparison]) -> dict[str, int]:

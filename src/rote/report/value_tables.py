@@ -189,18 +189,8 @@ def sources_sheet(
     note = _describe_signs(results, list(grid_rows.values()), data)
     if len(grid_rows) > _MAX_ACROSS:
         return _transposed_sheet(id, heading, grid_rows, data, note, titles or {})
-    return Sheet(
-        id,
-        heading,
-        columns,
-        data,
-        make,
-        note=note,
-        by="source",
-        reference=next((name for name in names if name), None),
-        limit=_MAX_SHOWN,
-        wide=True,
-    )
+    sheet = Sheet(id, heading, columns, data, make, note=note, limit=_MAX_SHOWN, wide=True)
+    return replace(sheet, by="source", reference=next((name for name in names if name), None))
 
 
 def _transposed_sheet(
@@ -386,17 +376,11 @@ def comparisons_sheet(
     if margins:
         columns.append(Column("margin", kind="number"))
         columns.append(Column("p of equivalence", kind="p", note="corrected"))
-    return Sheet(
-        id,
-        "Differences and p-values",
-        columns,
-        data,
-        make,
-        note=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
-        + f" {EQUIVALENT} the difference is within the margin." * margins
-        + _untested_note([row["value"] for row in data]),
-        limit=_MAX_SHOWN,
-    )
+    note = f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
+    note += f" {EQUIVALENT} the difference is within the margin." * margins
+    note += _untested_note([row["value"] for row in data])
+    title = "Differences and p-values"
+    return Sheet(id, title, columns, data, make, note=note, limit=_MAX_SHOWN)
 
 
 def _test_rows(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
