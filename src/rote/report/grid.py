@@ -165,9 +165,9 @@ def make_grid(result: Result) -> list[GridRow]:
         name = value["value"]
         cells = {}
         for source, measured in result.by_source.items():
-            value, interval = measured.values.get(name, math.nan), measured.intervals.get(name)
+            estimate, interval = measured.values.get(name, math.nan), measured.intervals.get(name)
             test, at_equal_size = tests.get((source, name), {}), matched.get((source, name), {})
-            cells[source] = _make_cell(value, interval, test, at_equal_size)
+            cells[source] = _make_cell(estimate, interval, test, at_equal_size)
         sizes = [matched[key] for key in matched if key[1] == name]
         rows.append(_make_row(result, value, cells, _describe_size(sizes[0]) if sizes else ""))
     return rows
@@ -253,12 +253,14 @@ def _make_cell(
     fields |= {"matched": matched.get("mean")}
     fields |= {f"matched_{end}": matched.get(end) for end in ("low", "high")}
     fields |= {name: test.get(name) for name in _TESTED}
-    numbers = {k: math.nan if value is None else float(value) for k, value in fields.items()}
+    numbers: dict[str, Any] = {
+        k: math.nan if value is None else float(value) for k, value in fields.items()
+    }
     # Where only the values at equal size are tested, nothing is missing.
     at_equal_size = math.isnan(numbers["p"]) and not math.isnan(numbers["matched_difference"])
     compared = bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size
     names = ("tested", "matched_tested", "borderline", "matched_borderline")
-    judged: Any = {name: bool(test.get(name)) for name in names}
+    judged = {name: bool(test.get(name)) for name in names}
     return GridCell(**numbers, **judged, compared=compared)
 
 

@@ -205,7 +205,7 @@ def provenance_section(study: Report) -> Section | None:
             (result_key(r) if counts[r.measure] > 1 else r.measure, str(r.signature))
             for r in study.results
         ]
-        signatures = [Paragraph(note, quiet=True), Facts(names, code=True)]
+        signatures: list[Block] = [Paragraph(note, quiet=True), Facts(names, code=True)]
         blocks.append(BlockGroup("Signatures", signatures, closed=True))
     return Section("provenance", "Data, tools and settings", blocks) if blocks else None
 

@@ -301,7 +301,8 @@ def _extreme_statements(
     high = result.by_source[most].ends(headline.value)[0]
     order = ""
     if not (math.isnan(low) or math.isnan(high)):
-        order = f"; their intervals {'do not ' * (low < high)}overlap"
+        apart = "; their intervals do not overlap"
+        order = apart if low < high else "; their intervals overlap"
     lowest = format_value(defined[least], headline)
     text = f"{aspect}: from {lowest} ({least}) to {highest} ({most}){unit}{order}."
     return [Statement(text, "found", result.measure, headline.value)]
@@ -343,8 +344,8 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
             yield "Few texts", f"fewer than {FEW} texts: {sizes}: {words}."
     means = {name: facet.words[name] / facet.texts[name] for name in names if facet.texts[name]}
     if short := [name for name, mean in means.items() if mean < _SHORT_TEXT]:
-        words = [f"{name} ({format_number(means[name], '.0f')})" for name in short]
-        sizes = name_some(words, _MAX_LISTED)
+        lengths = [f"{name} ({format_number(means[name], '.0f')})" for name in short]
+        sizes = name_some(lengths, _MAX_LISTED)
         yield "Short texts", f"fewer than {_SHORT_TEXT} words on average: {sizes}."
     if facet.reference in means:
         base = means[str(facet.reference)]
