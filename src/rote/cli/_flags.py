@@ -270,8 +270,10 @@ def command_of(
         def call(**parsed: Any) -> None:
             options: dict[str, Any] = {}
             for name, kind in kinds.items():
-                given = {key: value for key, value in parsed.items() if key not in left_out(kind)}
-                options[name] = build(kind, given)
+                settings = {
+                    key: value for key, value in parsed.items() if key not in left_out(kind)
+                }
+                options[name] = build(kind, settings)
             for setting in options.values():
                 if isinstance(setting, Output):
                     setting.form()  # a contradiction is noticed before the work, not after

@@ -207,5 +207,5 @@ def _refuse_half(metric: Metric, parsed: Mapping[str, Any]) -> None:
             "file of texts"
         )
     if not (metric.tested or metric.alone or parsed.get("reference")):
-        named = "--reference names one of the sources that --by tells apart"
-        raise OptionError(f"{metric.name} compares with a reference: {named}")
+        hint = "--reference names one of the sources that --by tells apart"
+        raise OptionError(f"{metric.name} compares with a reference: {hint}")

@@ -413,7 +413,7 @@ def _meanings(about: Mapping[str, Any] | None) -> dict[str, str]:
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
     sources = [f"{name} ({documents:,})" for name, documents in facts["sources"].items()]
     more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
-    named = f"{len(sources):,}: {', '.join(sources[:_NAMED])}{more}"
+    listed = f"{len(sources):,}: {', '.join(sources[:_NAMED])}{more}"
     return {
         "index": facts["index"],
         "format": f"{facts['format']}, {facts['form']}, generation {facts['generation']}",
@@ -423,7 +423,7 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
         "documents": f"{facts['documents']:,}",
         "words": f"{facts['words']:,}",
         "authors": f"{facts['authors']:,} (field '{facts['author_field']}')",
-        "sources": named if sources else "none",
+        "sources": listed if sources else "none",
         "texts": f"{size(facts['text_bytes'])}, compressed, with ids, metadata and places",
         "on disk": f"{size(facts['bytes'])} in {several(len(facts['segments']), 'segment')}",
     }

@@ -385,8 +385,8 @@ def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Sect
         if result.measure == name:
             blocks += _chapter_blocks(study, result, _chapter(name))
         else:
-            shown = [*figure_blocks(result).values(), *page_sheets(result)]
-            section_blocks = [*_explanation(result), *shown, *_notes_block(result)]
+            figures = [*figure_blocks(result).values(), *page_sheets(result)]
+            section_blocks = [*_explanation(result), *figures, *_notes_block(result)]
             blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section(name, _chapter(name).heading, blocks)
 

@@ -424,9 +424,9 @@ def encode_names(
     drawn |= {name: _NAMED_COLOURS[colour] for name, colour in (colours or {}).items()}
     chosen = shapes if channel == "shape" else drawn
     scale = {"domain": list(names), "range": [chosen[name] for name in names]}
-    whole = {"labelLimit": NAME_WIDTH, "symbolLimit": 0, "symbolOpacity": 1, "title": None}
+    look = {"labelLimit": NAME_WIDTH, "symbolLimit": 0, "symbolOpacity": 1, "title": None}
     encode = getattr(alt, channel.capitalize())
-    return encode(f"{field}:N", scale=scale, legend=whole if legend else None)
+    return encode(f"{field}:N", scale=scale, legend=look if legend else None)
 
 
 def encode_constant(channel: str, value: str) -> Any:

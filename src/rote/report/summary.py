@@ -293,8 +293,8 @@ def _extreme_statements(
         only = most if len(defined) == 1 else "all sources alike"
         ends = result.by_source[most].ends(headline.value)
         level = result.interval.level if result.interval else None
-        shown = [format_percent] if headline.percent else []
-        interval = format_interval(level, ends, *shown)
+        formats = [format_percent] if headline.percent else []
+        interval = format_interval(level, ends, *formats)
         text = f"{aspect}: {highest}{unit}, {only}{interval}."
         return [Statement(text, "found", result.measure, headline.value)]
     low = result.by_source[least].ends(headline.value)[1]

@@ -348,8 +348,8 @@ class Verdicts:
 
     def name_pair(self, comparison: VerdictComparison) -> str:
         """The source; where all pairs are compared, both."""
-        source, other = comparison.source, comparison.reference
-        return source if self.reference else f"{source} − {other}"
+        source, reference = comparison.source, comparison.reference
+        return source if self.reference else f"{source} − {reference}"
 
     @property
     def power_note(self) -> str:
