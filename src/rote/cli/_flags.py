@@ -260,7 +260,7 @@ def command_of(
 
     def made(run: Callable[..., None]) -> click.Command:
         hints = typing.get_type_hints(run)
-        kinds = {name: hint for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+        kinds: dict[str, Any] = {n: h for n, h in hints.items() if dataclasses.is_dataclass(h)}
         argument_names = [argument.name or "" for argument in arguments]
 
         def left_out(kind: Any) -> list[str]:
@@ -270,8 +270,10 @@ def command_of(
         def call(**parsed: Any) -> None:
             options: dict[str, Any] = {}
             for name, kind in kinds.items():
-                given = {key: value for key, value in parsed.items() if key not in left_out(kind)}
-                options[name] = build(typing.cast(type, kind), given)
+                settings = {
+                    key: value for key, value in parsed.items() if key not in left_out(kind)
+                }
+                options[name] = build(kind, settings)
             for setting in options.values():
                 if isinstance(setting, Output):
                     setting.form()  # a contradiction is noticed before the work, not after
@@ -279,18 +281,15 @@ def command_of(
                 options["reporter"] = TerminalReporter(parsed.get("quiet", False))
             run(**{name: parsed[name] for name in argument_names}, **options)
 
-        params = [
-            option
-            for kind in kinds.values()
-            for option in flags(typing.cast(type, kind), section(kind), left_out(kind))
-        ]
+        groups = [flags(kind, section(kind), left_out(kind)) for kind in kinds.values()]
+        params = [*arguments, *(option for group in groups for option in group)]
         name = run.__module__.rpartition(".")[2] if doc else run.__name__
         return SectionedCommand(
             name.replace("_", "-"),
             callback=call,
             help=(doc or inspect.getdoc(run) or "").strip(),
-            params=[*arguments, *params],
-            glance=at_a_glance([typing.cast(type, kind) for kind in kinds.values()]),
+            params=params,
+            glance=at_a_glance(list(kinds.values())),
         )
 
     return made

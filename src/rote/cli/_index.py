@@ -18,6 +18,7 @@ from rote.core.errors import InputError, OptionError, UnknownName
 from rote.core.metric import engine_option, option
 from rote.core.progress import Reporter
 from rote.core.progress import several as several
+from rote.core.signature import option_settings
 from rote.index.folders.options import BuildOptions
 
 if TYPE_CHECKING:
@@ -120,7 +121,6 @@ def about(index: Index) -> dict[str, Any]:
 
 def signed(index: Index, options: Any) -> dict[str, Any]:
     """What an answer of the index depends on, for its signature."""
-    from rote.core.signature import option_settings
     from rote.search.backends.rote import index_signature
 
     return {**option_settings(options), "corpus": index_signature(index)}

@@ -26,6 +26,7 @@ import click
 from rote.core.errors import OptionError, UnknownName
 from rote.core.files import check_parent, write_atomically
 from rote.core.metric import option
+from rote.core.numbers import format_number
 from rote.core.record import LINES as LINES
 from rote.core.result import Result, panel_to_json
 from rote.core.signature import Signature
@@ -248,8 +249,6 @@ class Gate:
 
     def check(self, results: Sequence[Result]) -> None:
         """Say which values are larger than they may be, and exit with status 1."""
-        from rote.core.numbers import format_number
-
         failed = []
         for name, most in self.limits().items():
             for source, value in _numbers(results, name):

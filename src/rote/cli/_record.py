@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -144,8 +144,11 @@ def _command(
         gate.limits()
         invocation = Invocation(files, options, output, TerminalReporter(output.quiet))
         options = {**options, **further.prepare(invocation)}
-        with _data(options, further) as place:
-            results = call(replace(invocation, options={**options, **place}))
+        # The data set that a command makes goes to a file first, if it is for standard output.
+        is_piped = further.output is SummaryOptions and options.get("output") == STDOUT
+        with written(STDOUT) if is_piped else nullcontext() as place:
+            options = {**options, "output": place} if place else options
+            results = call(replace(invocation, options=options))
             if further.finish:
                 further.finish(results[0], invocation)
             else:
@@ -171,16 +174,6 @@ def _with_lines(options: dict[str, Any]) -> dict[str, Any]:
     if write_target is not None:
         raise OptionError(f"records go to one file, {write_target} or {target}")
     return {**options, "output": None, "write": target}
-
-
-@contextmanager
-def _data(options: Mapping[str, Any], further: Further) -> Iterator[dict[str, Any]]:
-    """A file for the data set that a command makes, where it goes to standard output."""
-    if further.output is SummaryOptions and options.get("output") == STDOUT:
-        with written(STDOUT) as place:
-            yield {"output": place}
-    else:
-        yield {}
 
 
 def _account(record: Study, result: Result, invocation: Invocation) -> None:
@@ -214,5 +207,5 @@ def _refuse_half(metric: Metric, parsed: Mapping[str, Any]) -> None:
             "file of texts"
         )
     if not (metric.tested or metric.alone or parsed.get("reference")):
-        named = "--reference names one of the sources that --by tells apart"
-        raise OptionError(f"{metric.name} compares with a reference: {named}")
+        hint = "--reference names one of the sources that --by tells apart"
+        raise OptionError(f"{metric.name} compares with a reference: {hint}")

@@ -411,6 +411,9 @@ def _meanings(about: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    sources = [f"{name} ({documents:,})" for name, documents in facts["sources"].items()]
+    more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
+    listed = f"{len(sources):,}: {', '.join(sources[:_NAMED])}{more}"
     return {
         "index": facts["index"],
         "format": f"{facts['format']}, {facts['form']}, generation {facts['generation']}",
@@ -420,16 +423,10 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
         "documents": f"{facts['documents']:,}",
         "words": f"{facts['words']:,}",
         "authors": f"{facts['authors']:,} (field '{facts['author_field']}')",
-        "sources": _sources(facts["sources"]),
+        "sources": listed if sources else "none",
         "texts": f"{size(facts['text_bytes'])}, compressed, with ids, metadata and places",
         "on disk": f"{size(facts['bytes'])} in {several(len(facts['segments']), 'segment')}",
     }
-
-
-def _sources(sources: Mapping[str, int]) -> str:
-    largest = [f"{name} ({documents:,})" for name, documents in list(sources.items())[:_NAMED]]
-    more = f", and {len(sources) - _NAMED:,} more" if len(sources) > _NAMED else ""
-    return f"{len(sources):,}: {', '.join(largest)}{more}" if sources else "none"
 
 
 def _layer(layer: Mapping[str, Any]) -> tuple[str, ...]:

@@ -314,14 +314,11 @@ def is_large(texts: Corpus | Store, sample: int | None) -> bool:
 
 def count_words(texts: Corpus | Store, settings: Settings, reporter: Reporter) -> CollectedTexts:
     """All texts, words alone."""
-    words = WordSettings(settings.tokenizer, settings.annotator)
+    words = replace(WordSettings(settings.tokenizer, settings.annotator), annotator="rote")
+    fields = FieldSettings(settings.by, None, settings.within, settings.cluster)
+    engine = run.get(settings.engine, settings.jobs)
     return collect_texts(
-        texts,
-        [_WORD],
-        words=replace(words, annotator="rote"),
-        fields=FieldSettings(settings.by, None, settings.within, settings.cluster),
-        engine=run.get(settings.engine, settings.jobs),
-        reporter=reporter,
+        texts, [_WORD], words=words, fields=fields, engine=engine, reporter=reporter
     )
 
 
@@ -339,11 +336,11 @@ def draw_texts(
         for shard in texts.shards():
             batch = duplicates.check(shard.read())
             file = batch.file if sample.files else ""
-            documents.setdefault((batch.file, batch.label), []).extend(
-                document
-                for document in batch.documents
-                if (_source_name(document, settings.by, batch.label), file, document.id) in wanted
-            )
+            of_file = documents.setdefault((batch.file, batch.label), [])
+            for document in batch.documents:
+                fields = [str(document.meta.get(name)) for name in settings.by]
+                if (JOINT.join(fields) if fields else batch.label, file, document.id) in wanted:
+                    of_file.append(document)
             advance(shard.size)
     return Corpus(list(_as_parts(documents, texts.options, settings.by)), texts.options)
 
@@ -357,10 +354,6 @@ def _as_parts(
         inputs: Input = texts if by else {label: texts}
         for part in open_corpus(inputs, options).parts if texts else ():
             yield replace(part, origin=replace(part.origin, file=file))
-
-
-def _source_name(document: Document, by: Sequence[str], label: str) -> str:
-    return JOINT.join(str(document.meta.get(name)) for name in by) if by else label
 
 
 def describe_texts(collected: CollectedTexts, settings: Settings, reporter: Reporter) -> Overview:
@@ -440,13 +433,8 @@ def corpus_material(role: str, source: Any) -> Material:
         name, _, fingerprint = str(reference_signature(corpus)).partition("=")
         return Material(role, name, fingerprint, {"kind": "index in memory"})
     manifest = read_manifest(path)
-    facts = {
-        "kind": "index",
-        "documents": manifest.documents,
-        "words": manifest.words,
-        "layers": ", ".join(manifest.layers),
-        "made by": manifest.signature,
-    }
+    facts = {"kind": "index", "documents": manifest.documents, "words": manifest.words}
+    facts |= {"layers": ", ".join(manifest.layers), "made by": manifest.signature}
     return Material(role, path.resolve().name, manifest.fingerprint, facts)
 
 

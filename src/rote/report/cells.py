@@ -167,17 +167,8 @@ def _make_sheet(table: Table, rows: Rows, result: Result, id: str) -> Sheet:
     )
     # Where the reference has many lines, a mark at each would say nothing.
     single = sum(row.get(table.by) == result.reference for row in data) < 2
-    return rows_sheet(
-        id,
-        title,
-        columns,
-        data,
-        note=note,
-        by=table.by,
-        reference=result.reference if single else None,
-        terminal=table.limit,
-        chosen=table.first,
-    )
+    sheet = rows_sheet(id, title, columns, data, note=note, by=table.by, terminal=table.limit)
+    return replace(sheet, reference=result.reference if single else None, chosen=table.first)
 
 
 def _pivot_rows(table: Table, columns: Sequence[Column], rows: Rows) -> tuple[Rows, list[Column]]:

@@ -377,16 +377,11 @@ def _verdict_row(comparison: VerdictComparison, facet: Verdicts) -> dict[str, An
     side = "none" if comparison.state != "differs" else "right" if comparison.effect > 0 else "left"
     if side != "none" and comparison.row.higher == "neither":
         side = "neither"
-    known = not math.isnan(comparison.effect)
-    return {
-        "source": strip_controls(comparison.source),
-        "at": comparison.effect if known else None,
-        "low": first if known else None,
-        "high": last if known else None,
-        "size": comparison.size,
-        "look": side,
-        "state": comparison.state,
-    }
+    place: dict[str, Any] = {"at": comparison.effect, "low": first, "high": last}
+    if math.isnan(comparison.effect):
+        place = dict.fromkeys(place)
+    name, look = strip_controls(comparison.source), {"look": side, "state": comparison.state}
+    return {"source": name, **place, "size": comparison.size, **look}
 
 
 def _aspect_panel(

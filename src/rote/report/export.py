@@ -123,16 +123,13 @@ def _aspect_name(measure: str, value: str) -> str:
 
 def sheet_csv(sheet: Sheet) -> str:
     """All rows of one table, unrounded, under the names of their fields."""
-    return rows_csv([[f for c in sheet.columns for f in c.fields], *map(list, _sheet_lines(sheet))])
-
-
-def _sheet_lines(sheet: Sheet) -> Iterator[list[Any]]:
+    lines: list[list[Any]] = [[field for column in sheet.columns for field in column.fields]]
     for _, cells in sheet.rows():
-        line: list[Any] = []
+        lines.append([])
         for column, cell in zip(sheet.columns, cells, strict=True):
             values = [to_csv_cell(value) for value in cell.values] or [cell.full or cell.text]
-            line += values + [""] * (len(column.fields) - len(values))
-        yield line
+            lines[-1] += values + [""] * (len(column.fields) - len(values))
+    return rows_csv(lines)
 
 
 def list_tables(result: Result) -> Iterator[tuple[str, Rows]]:
@@ -207,12 +204,11 @@ def named_frame(result: Result, name: str) -> Any:
 
 def sources_frame(sources: Mapping[str, SourceResult]) -> Any:
     """A row for each source, with its values, as a polars frame."""
-    return rows_frame(
-        [
-            {"source": name, "texts": source.texts, "words": source.words, **source.values}
-            for name, source in sources.items()
-        ]
-    )
+    rows = []
+    for name, source in sources.items():
+        size = {"texts": source.texts, "words": source.words}
+        rows.append({"source": name, **size, **source.values})
+    return rows_frame(rows)
 
 
 def as_pandas(result: Result, table: str = VALUES) -> Any:
@@ -456,10 +452,11 @@ def sheet_markdown(sheet: Sheet, level: int) -> Iterator[str]:
     yield "| " + " | ".join(map(escape_markdown, heads)) + " |"
     yield "|" + "|".join(" ---: " if c.side == "right" else " --- " for c in sheet.columns) + "|"
     for reference, cells in sheet.rows(sheet.limit):
-        rows_shown = [
-            markdown_code(cell.text) if column.kind == "code" else escape_markdown(_cell_text(cell))
-            for column, cell in zip(sheet.columns, cells, strict=True)
-        ]
+        rows_shown = []
+        for column, cell in zip(sheet.columns, cells, strict=True):
+            text = " ".join(filter(None, (cell.text + cell.mark, *cell.below)))
+            is_code = column.kind == "code"
+            rows_shown.append(markdown_code(cell.text) if is_code else escape_markdown(text))
         if reference:
             rows_shown[0] = f"**{rows_shown[0]}**"
         yield "| " + " | ".join(rows_shown) + " |"
@@ -494,8 +491,3 @@ def _one_line(text: object) -> str:
     """In one line, and not longer than a reader could want."""
     full = str(text)
     return strip_controls(full[:_MAX_MARKDOWN]) + ("…" if len(full) > _MAX_MARKDOWN else "")
-
-
-def _cell_text(cell: Cell) -> str:
-    """The value, its sign, and what stands below it."""
-    return " ".join(part for part in (cell.text + cell.mark, *cell.below) if part)

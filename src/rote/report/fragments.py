@@ -186,18 +186,13 @@ def _mark_paragraphs(
     numbered = [replace(mark, label=str(number)) for number, mark in enumerate(marks)]
 
     def shown(piece: MarkedPiece, first: bool) -> dict[str, Any]:
-        return {
-            "places": [
-                {
-                    "number": numbers.get(int(place.mark.label)),
-                    "look": _mark_classes(place.mark.kind, numbers.get(int(place.mark.label), 0)),
-                    "lane": min(place.lane, _LANES - 1),
-                    "kind": place.mark.kind,
-                    "first": place.first and first,
-                }
-                for place in piece.places
-            ]
-        }
+        places = []
+        for place in piece.places:
+            number, kind = numbers.get(int(place.mark.label)), place.mark.kind
+            look = {"look": _mark_classes(kind, number or 0), "lane": min(place.lane, _LANES - 1)}
+            first_part = place.first and first
+            places.append({"number": number, **look, "kind": kind, "first": first_part})
+        return {"places": places}
 
     return mark_paragraphs(text, numbered, shown, lanes=_LANES)
 

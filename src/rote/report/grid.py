@@ -106,14 +106,9 @@ class GridCell:
         return _decide(self.matched_tested, self.matched_p_corrected, self.matched_borderline)
 
     @property
-    def matched_reach(self) -> float:
-        """Half the width of the interval at equal size."""
-        return (self.matched_high - self.matched_low) / 2
-
-    @property
     def matched_text(self) -> str:
-        """The value at equal size with its interval, rounded."""
-        spread = round_like(self.matched_reach, self.matched)
+        """The value at equal size with half the width of its interval, rounded."""
+        spread = round_like((self.matched_high - self.matched_low) / 2, self.matched)
         return round_number(self.matched) + (f" ±{spread}" if spread else "")
 
     @property
@@ -168,15 +163,11 @@ def make_grid(result: Result) -> list[GridRow]:
     rows = []
     for value in result.tables["values"]:
         name = value["value"]
-        cells = {
-            source: _make_cell(
-                source_result.values.get(name, math.nan),
-                source_result.intervals.get(name),
-                tests.get((source, name), {}),
-                matched.get((source, name), {}),
-            )
-            for source, source_result in result.by_source.items()
-        }
+        cells = {}
+        for source, measured in result.by_source.items():
+            estimate, interval = measured.values.get(name, math.nan), measured.intervals.get(name)
+            test, at_equal_size = tests.get((source, name), {}), matched.get((source, name), {})
+            cells[source] = _make_cell(estimate, interval, test, at_equal_size)
         sizes = [matched[key] for key in matched if key[1] == name]
         rows.append(_make_row(result, value, cells, _describe_size(sizes[0]) if sizes else ""))
     return rows
@@ -262,17 +253,15 @@ def _make_cell(
     fields |= {"matched": matched.get("mean")}
     fields |= {f"matched_{end}": matched.get(end) for end in ("low", "high")}
     fields |= {name: test.get(name) for name in _TESTED}
-    numbers = {k: math.nan if value is None else float(value) for k, value in fields.items()}
+    numbers: dict[str, Any] = {
+        k: math.nan if value is None else float(value) for k, value in fields.items()
+    }
     # Where only the values at equal size are tested, nothing is missing.
     at_equal_size = math.isnan(numbers["p"]) and not math.isnan(numbers["matched_difference"])
-    return GridCell(
-        **numbers,
-        tested=bool(test.get("tested")),
-        compared=bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size,
-        matched_tested=bool(test.get("matched_tested")),
-        borderline=bool(test.get("borderline")),
-        matched_borderline=bool(test.get("matched_borderline")),
-    )
+    compared = bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size
+    names = ("tested", "matched_tested", "borderline", "matched_borderline")
+    judged = {name: bool(test.get(name)) for name in names}
+    return GridCell(**numbers, **judged, compared=compared)
 
 
 def _decide(tested: bool, p: float, borderline: bool) -> Verdict:

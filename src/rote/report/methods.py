@@ -48,15 +48,10 @@ def write_methods(study: Report) -> Methods:
     citations = [cited_works(result) for result in study.results]
     tested = any(result.comparisons for result in study.results)
     books = Bibliography([*citations, *(_statistics_works(study.results) if tested else [])])
-    paragraphs = [
-        _describe_texts(study),
-        _describe_tools(study),
-        *(
-            " ".join(_describe_measure(result, books) for result in part)
-            for part in _group_results(study.results)
-        ),
-        _describe_uncertainty(study, books),
-    ]
+    paragraphs = [_describe_texts(study), _describe_tools(study)]
+    for part in _group_results(study.results):
+        paragraphs.append(" ".join(_describe_measure(result, books) for result in part))
+    paragraphs.append(_describe_uncertainty(study, books))
     filled = [text for text in paragraphs if text]
     return Methods(filled, books.entries(), books.addresses(), books.bibtex())
 
@@ -67,11 +62,8 @@ def cited_works(result: Result) -> str:
     if record is None:
         return ""
     settings = _settings_of(result)
-    unused = [
-        words
-        for name, words in record.cited_with.items()
-        if settings.get(name, "None") in ("None", "0")
-    ]
+    off = [name for name in record.cited_with if settings.get(name, "None") in ("None", "0")]
+    unused = [record.cited_with[name] for name in off]
     parts = record.citation.split("; ")
     return "; ".join(part for part in parts if not any(words in part for words in unused))
 
@@ -231,8 +223,7 @@ def _describe_tests(results: Sequence[Result], books: Bibliography) -> Iterator[
     whom = "Every two sources are" if pairs else "Each source is"
     yield (
         f"{whom} tested{'' if pairs else ' against the reference'} by permuting the labels of "
-        "their texts "
-        f"({number} permutations, two-sided{where}); p-values are corrected {how} "
+        f"their texts ({number} permutations, two-sided{where}); p-values are corrected {how} "
         f"({describe_correction(results)})."
     )
     if margin := next(filter(None, (_settings_of(r).get("equivalent") for r in results)), None):

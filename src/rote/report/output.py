@@ -72,8 +72,8 @@ def render_page(study: Report, sections: Sequence[Section]) -> str:
 
 def content_policy(style: str, script: str) -> str:
     """What the page may do."""
-    own = f"style-src 'sha256-{content_hash(style)}'; script-src 'sha256-{content_hash(script)}'"
-    return f"default-src 'none'; {own}; img-src data:; base-uri 'none'; form-action 'none'"
+    hashes = f"style-src 'sha256-{content_hash(style)}'; script-src 'sha256-{content_hash(script)}'"
+    return f"default-src 'none'; {hashes}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 PAGE = "report.html"

@@ -210,11 +210,9 @@ def read_report(data: Any, file: str) -> Report:
     try:
         return Report.from_dict(data)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise InputError(
-            f"is no whole study ({type(problem).__name__}: {problem})",
-            file=file,
-            remedy="Make it again with `rote report ... -o FILE.json`",
-        ) from None
+        what = f"is no whole study ({type(problem).__name__}: {problem})"
+        remedy = "Make it again with `rote report ... -o FILE.json`"
+        raise InputError(what, file=file, remedy=remedy) from None
 
 
 def output_form(path: Path) -> Form:

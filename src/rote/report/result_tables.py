@@ -231,13 +231,11 @@ def _value_lines(
     first = parts[0]
     # With --within, what is counted are sets of texts.
     texts = "sets" if "within" in dict(first.signature.settings) else "texts"
-    yield (
-        "",
-        [
-            TableLine([name, *(f"{getattr(first.by_source[s], what):,} " for s in sources)], "dim")
-            for name, what in ((texts, "texts"), ("words", "words"))
-        ],
-    )
+    sizes = []
+    for name, what in ((texts, "texts"), ("words", "words")):
+        numbers = (f"{getattr(first.by_source[s], what):,} " for s in sources)
+        sizes.append(TableLine([name, *numbers], "dim"))
+    yield "", sizes
     lines_by_aspect: dict[str, list[TableLine]] = {}
     for row in (row for part in parts for row in make_grid(part)):
         lines = lines_by_aspect.setdefault(row.aspect, [])
@@ -497,7 +495,8 @@ def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     whose: dict[tuple[str, str, int, int], list[str]] = {}
     for row in result.tables["citations"]:
         key = (row["source"], row["id"], row["start"], row["end"])
-        whose.setdefault(key, []).append(_source_text(row))
+        document, author = strip_controls(row["document"]), strip_controls(row["author"] or "")
+        whose.setdefault(key, []).append(f"{author} ({document})" if row["author"] else document)
     rows = [row for row in result.tables["sentences"] if row["fails"]]
     if not rows:
         return
@@ -505,7 +504,10 @@ def _failing_lines(result: Result, title: str, width: int) -> Iterator[Text]:
         f"{title}What fails", "the longest fragments that need a citation, and whose they are"
     )
     for source in _order_by_reference(rows, result):
-        failing = [(_longest_fragment(row), row) for row in rows if row["source"] == source]
+        of_source = [row for row in rows if row["source"] == source]
+        failing = [
+            (max(row["cited_fragments"], key=lambda f: f["words"]), row) for row in of_source
+        ]
         failing.sort(key=lambda pair: (-pair[0]["words"], pair[1]["id"], pair[1]["sentence"]))
         yield Text(f" {strip_controls(source)}", style="bold")
         for span, row in failing[:_MAX_FAILING]:
@@ -542,11 +544,8 @@ def describe_ground_truth(result: Result) -> dict[str, str]:
         f"{several(size['documents_without_author'], 'document')} without one",
     }
     unseen = {row["length"]: row["unseen"] for row in result.tables.get("incompleteness", ())}
-    rows_shown = [
-        f"{unseen[n]:.0%} of those of {name} words"
-        for n, name in _NUMBERS.items()
-        if defined(unseen.get(n))
-    ]
+    known = [(unseen[n], name) for n, name in _NUMBERS.items() if defined(unseen.get(n))]
+    rows_shown = [f"{share:.0%} of those of {name} words" for share, name in known]
     if rows_shown:
         facts["missing"] = (
             f"of the fragments of further texts like it {', '.join(rows_shown)} (Good-Turing)"
@@ -580,11 +579,6 @@ def _order_by_reference(rows: Rows, result: Result) -> list[str]:
     return sorted(sources, key=lambda name: name != result.reference)
 
 
-def _longest_fragment(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    longest: Mapping[str, Any] = max(row["cited_fragments"], key=lambda span: span["words"])
-    return longest
-
-
 def _mark_fragment(row: Mapping[str, Any], span: Mapping[str, Any], width: int) -> Text:
     """The sentence in one line with the fragment in brackets; cut on both sides if it must be."""
     from rich.text import Text
@@ -600,8 +594,3 @@ def _mark_fragment(row: Mapping[str, Any], span: Mapping[str, Any], width: int) 
     return Text.assemble(
         f"  {before}{gap}", (f"[{middle}]", "bold"), f"{behind}{after}", no_wrap=True
     )
-
-
-def _source_text(row: Mapping[str, Any]) -> str:
-    document = strip_controls(row["document"])
-    return f"{strip_controls(row['author'])} ({document})" if row["author"] else document

@@ -75,8 +75,8 @@ def print_sheet(sheet: Sheet, console: Any) -> None:
     choose = sheet.chosen or (lambda rows, count: rows[:count])
     if place is None or len(groups) == len(sheet.data):
         # One line for each group is never cut; rows without groups are.
-        whole = sheet.by and len(groups) == len(sheet.data)
-        rows = sheet.data if whole else choose(sheet.data, sheet.terminal)
+        is_full = sheet.by and len(groups) == len(sheet.data)
+        rows = sheet.data if is_full else choose(sheet.data, sheet.terminal)
         blocks = {"": [TableLine(_cell_texts(sheet, row)) for row in rows]}
         columns = list(sheet.columns)
     else:

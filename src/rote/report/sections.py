@@ -109,11 +109,8 @@ def lead_lines(study: Report) -> list[str]:
         reference = "each other" if study.reference == EACH else shorten_name(study.reference)
         compared = f"compared with {reference}"
     measures = len({title_of(result) for result in study.results})
-    corpora = [
-        f"held against {_ROLES.get(material.role, material.role)} {shorten_name(material.name)}"
-        for material in study.materials
-        if material.role != "texts"
-    ]
+    grounds = [material for material in study.materials if material.role != "texts"]
+    corpora = [f"held against {_ROLES.get(m.role, m.role)} {shorten_name(m.name)}" for m in grounds]
     second = "; ".join([several(measures, "measure"), *corpora])
     return [f"{size}{sources}, {compared}.", f"{second}."]
 
@@ -202,16 +199,15 @@ def provenance_section(study: Report) -> Section | None:
         blocks.append(rows_sheet("tools", "Tools and models", _TOOL_COLUMNS, rows))
     if study.results:
         note = "Two results with the same signature on the same texts are the same numbers."
-        names = [(_signature_name(study, r), str(r.signature)) for r in study.results]
-        signatures = [Paragraph(note, quiet=True), Facts(names, code=True)]
+        # A measure by name; where there are two of a kind, with what is different about it.
+        counts = Counter(r.measure for r in study.results)
+        names = [
+            (result_key(r) if counts[r.measure] > 1 else r.measure, str(r.signature))
+            for r in study.results
+        ]
+        signatures: list[Block] = [Paragraph(note, quiet=True), Facts(names, code=True)]
         blocks.append(BlockGroup("Signatures", signatures, closed=True))
     return Section("provenance", "Data, tools and settings", blocks) if blocks else None
-
-
-def _signature_name(study: Report, result: Result) -> str:
-    """A measure by name; where there are two of a kind, with what is different about it."""
-    same = [each for each in study.results if each.measure == result.measure]
-    return result_key(result) if len(same) > 1 else result.measure
 
 
 def _data_sheet(study: Report) -> Sheet:
@@ -281,7 +277,7 @@ def _tests_group(
     tests = comparisons_sheet(results, id, title_by_key)
     pairs = any(result.reference == EACH for result in results)
     heading = "Tests of pairs" if pairs else "Tests against the reference"
-    return [BlockGroup(heading, [tests], closed=True)] if tests else []
+    return _fold(heading, [tests] if tests else [])
 
 
 def _result_tests(result: Result) -> list[Block]:
@@ -323,10 +319,7 @@ def panel_section(results: Sequence[Result]) -> Section | None:
 
     blocks: list[Block] = [
         sources_sheet(panel_results, "panel-values", "The panel in numbers", chosen, titles),
-        *(
-            BlockGroup("How values move with length", [figure], closed=True)
-            for figure in curve_figures(panel_results)
-        ),
+        *_fold("How values move with length", curve_figures(panel_results)),
     ]
     for result in panel_results:
         section_blocks = [*_explanation(result), _values_sheet(result), *_notes_block(result)]
@@ -392,8 +385,8 @@ def chapter_section(study: Report, name: str, results: Sequence[Result]) -> Sect
         if result.measure == name:
             blocks += _chapter_blocks(study, result, _chapter(name))
         else:
-            shown = [*figure_blocks(result).values(), *page_sheets(result)]
-            section_blocks = [*_explanation(result), *shown, *_notes_block(result)]
+            figures = [*figure_blocks(result).values(), *page_sheets(result)]
+            section_blocks = [*_explanation(result), *figures, *_notes_block(result)]
             blocks.append(BlockGroup(title_of(result), section_blocks, closed=True))
     return Section(name, _chapter(name).heading, blocks)
 
@@ -405,12 +398,9 @@ def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Blo
     open_tables = [table for table in tables if table.id in first]
     rest = [table for table in tables if table.id not in first]
     texts = [text for text in study.evidence if text.section == result.measure]
-    marked: list[Block] = [
-        MarkedTexts(
-            f"texts-{result.measure}", "" if folds else chapter.texts, texts, chapter.legend
-        )
-    ]
-    marked = marked if texts else []
+    title, marked = "" if folds else chapter.texts, list[Block]()
+    if texts:
+        marked = [MarkedTexts(f"texts-{result.measure}", title, texts, chapter.legend)]
     if folds:
         apart = {name: block for name, block in drawn.items() if name not in chapter.first}
         table_ids = {table.id for table in rest}

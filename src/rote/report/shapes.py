@@ -126,12 +126,8 @@ def draw_dots(panel: ChartPanel) -> Any:
     base = {"y": panel.named("y", chart.y), "color": panel.look("color", legend=beside)}
     if beside:
         base["yOffset"] = alt.YOffset(f"{chart.colour}:N", sort=list(panel.names))
-    layers = [
-        rule.encode(**{k: v for k, v in base.items() if k != "color"})
-        if rule.mark["type"] == "tick"
-        else rule
-        for rule in panel.rules("x", chart.x)
-    ]
+    place, rules = {k: v for k, v in base.items() if k != "color"}, panel.rules("x", chart.x)
+    layers = [rule.encode(**place) if rule.mark["type"] == "tick" else rule for rule in rules]
     drawn = panel.base()
     if chart.ends:
         reach = add_marks(drawn, "rule", strokeWidth=2, opacity=0.6 if chart.hollow else 1)
@@ -427,13 +423,10 @@ def encode_names(
         shapes[name] = _SHAPES[place // len(_COLOURS) % len(_SHAPES)]
     drawn |= {name: _NAMED_COLOURS[colour] for name, colour in (colours or {}).items()}
     chosen = shapes if channel == "shape" else drawn
-    return getattr(alt, channel.capitalize())(
-        f"{field}:N",
-        scale={"domain": list(names), "range": [chosen[name] for name in names]},
-        legend={"labelLimit": NAME_WIDTH, "symbolLimit": 0, "symbolOpacity": 1, "title": None}
-        if legend
-        else None,
-    )
+    scale = {"domain": list(names), "range": [chosen[name] for name in names]}
+    look = {"labelLimit": NAME_WIDTH, "symbolLimit": 0, "symbolOpacity": 1, "title": None}
+    encode = getattr(alt, channel.capitalize())
+    return encode(f"{field}:N", scale=scale, legend=look if legend else None)
 
 
 def encode_constant(channel: str, value: str) -> Any:

@@ -24,6 +24,7 @@ from rote.core.registry import find, of_result
 from rote.core.result import Result
 from rote.measure.driver.multiple_testing import UNTESTED
 from rote.report.report import Alert, Report, Statement
+from rote.report.terminal import strip_controls
 from rote.report.verdicts import FEW, TOO_FEW, Aspect, VerdictComparison, Verdicts, judge_facets
 from rote.report.wording import capitalize, describe_pair, format_value, share_range
 
@@ -89,7 +90,6 @@ def summarize(study: Report) -> Summary:
 def print_summary(study: Report, console: Any) -> None:
     """The verdicts and the first statements on a rich console; the report has the rest."""
     from rote.report.result_tables import print_verdicts
-    from rote.report.terminal import strip_controls
 
     summarized = summarize(study)
     for facet in summarized.verdicts:
@@ -107,27 +107,18 @@ def _overall_statements(facet: Verdicts) -> Iterator[Statement]:
     if facet.reference is None:
         yield _describe_pairs(facet)
         return
-    judged = {source: _judged_comparisons(facet, source) for source in facet.sources}
+    with_verdict = [c for c in facet.comparisons if c.state not in ("circular", "not tested")]
+    judged = {source: [c for c in with_verdict if c.source == source] for source in facet.sources}
     judged = {source: comparisons for source, comparisons in judged.items() if comparisons}
     if len(judged) > _MAX_SEPARATE:
         yield Statement(_describe_sources(facet, judged), "overall")
         return
     counts = {source: _count_directions(comparisons) for source, comparisons in judged.items()}
     for source in sorted(judged, key=lambda source: -sum(counts[source].values())):
-        directions = list(counts[source])
-        yield Statement(
-            f"{source} {_describe_source(judged[source], facet.reference)}.",
-            "overall",
-            source=source,
-            direction=directions[0] if len(directions) == 1 else "",
-            state="differs" if directions else "not found",
-        )
-
-
-def _judged_comparisons(facet: Verdicts, source: str) -> list[VerdictComparison]:
-    """The comparisons of a source that have a verdict."""
-    no_verdict = ("circular", "not tested")
-    return [c for c in facet.comparisons if c.source == source and c.state not in no_verdict]
+        directions, state = list(counts[source]), "differs" if counts[source] else "not found"
+        direction = directions[0] if len(directions) == 1 else ""
+        text = f"{source} {_describe_source(judged[source], facet.reference)}."
+        yield Statement(text, "overall", source=source, direction=direction, state=state)
 
 
 def _count_directions(comparisons: Sequence[VerdictComparison]) -> dict[str, int]:
@@ -311,15 +302,16 @@ def _extreme_statements(
         only = most if len(defined) == 1 else "all sources alike"
         ends = result.by_source[most].ends(headline.value)
         level = result.interval.level if result.interval else None
-        shown = [format_percent] if headline.percent else []
-        interval = format_interval(level, ends, *shown)
+        formats = [format_percent] if headline.percent else []
+        interval = format_interval(level, ends, *formats)
         text = f"{aspect}: {highest}{unit}, {only}{interval}."
         return [Statement(text, "found", result.measure, headline.value)]
     low = result.by_source[least].ends(headline.value)[1]
     high = result.by_source[most].ends(headline.value)[0]
     order = ""
     if not (math.isnan(low) or math.isnan(high)):
-        order = f"; their intervals {'do not ' * (low < high)}overlap"
+        apart = "; their intervals do not overlap"
+        order = apart if low < high else "; their intervals overlap"
     lowest = format_value(defined[least], headline)
     text = f"{aspect}: from {lowest} ({least}) to {highest} ({most}){unit}{order}."
     return [Statement(text, "found", result.measure, headline.value)]
@@ -361,8 +353,8 @@ def _facet_alerts(facet: Verdicts) -> Iterator[tuple[str, str]]:
             yield "Few texts", f"fewer than {FEW} texts: {sizes}: {words}."
     means = {name: facet.words[name] / facet.texts[name] for name in names if facet.texts[name]}
     if short := [name for name, mean in means.items() if mean < _SHORT_TEXT]:
-        words = [f"{name} ({format_number(means[name], '.0f')})" for name in short]
-        sizes = name_some(words, _MAX_LISTED)
+        lengths = [f"{name} ({format_number(means[name], '.0f')})" for name in short]
+        sizes = name_some(lengths, _MAX_LISTED)
         yield "Short texts", f"fewer than {_SHORT_TEXT} words on average: {sizes}."
     if facet.reference in means:
         base = means[str(facet.reference)]

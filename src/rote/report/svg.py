@@ -148,8 +148,8 @@ def _tooltip(element: ElementTree.Element) -> str:
     if element.get("aria-roledescription") not in _WITH_TOOLTIP:
         return ""
     parts = (element.get("aria-label") or "").split("; ")
-    shown = "\n".join(part for part in parts if part != "role: source")
-    short = _NUMBER.sub(lambda number: format_number(float(number[0]), ".4g"), shown)
+    lines = "\n".join(part for part in parts if part != "role: source")
+    short = _NUMBER.sub(lambda number: format_number(float(number[0]), ".4g"), lines)
     return f"<title>{_escape_text(short)}</title>"
 
 

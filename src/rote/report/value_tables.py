@@ -81,12 +81,7 @@ def values_table_layout(result: Result) -> Table | None:
 
 def undeclared_table(name: str) -> Table:
     """A table with a column for each field of its rows."""
-    return Table(
-        name,
-        name.replace("_", " ").capitalize(),
-        lambda rows, result: infer_columns(rows),
-        by="source",
-    )
+    return Table(name, name.replace("_", " ").capitalize(), (), by="source")
 
 
 def page_sheets(result: Result) -> list[Sheet]:
@@ -166,16 +161,9 @@ def sources_sheet(
             sizes.setdefault(name, []).append(row.matched_at)
         for source in order_sources(parts):
             size = next(part.by_source[source] for part in parts if source in part.by_source)
-            data.append(
-                {
-                    "facet": facet,
-                    "source": source,
-                    "reference": source == parts[0].reference,
-                    "texts": size.texts,
-                    "words": size.words,
-                    "values": {name: row.cells.get(source) for name, row in rows.items()},
-                }
-            )
+            about = {"facet": facet, "source": source, "reference": source == parts[0].reference}
+            cells = {name: row.cells.get(source) for name, row in rows.items()}
+            data.append({**about, "texts": size.texts, "words": size.words, "values": cells})
     faceted = len(facets) > 1 or bool(facets and facets[0][0])
     within = bool(results) and "within" in dict(results[0].signature.settings)
     columns = [
@@ -201,18 +189,8 @@ def sources_sheet(
     note = _describe_signs(results, list(grid_rows.values()), data)
     if len(grid_rows) > _MAX_ACROSS:
         return _transposed_sheet(id, heading, grid_rows, data, note, titles or {})
-    return Sheet(
-        id,
-        heading,
-        columns,
-        data,
-        make,
-        note=note,
-        by="source",
-        reference=next((name for name in names if name), None),
-        limit=_MAX_SHOWN,
-        wide=True,
-    )
+    sheet = Sheet(id, heading, columns, data, make, note=note, limit=_MAX_SHOWN, wide=True)
+    return replace(sheet, by="source", reference=next((name for name in names if name), None))
 
 
 def _transposed_sheet(
@@ -398,17 +376,11 @@ def comparisons_sheet(
     if margins:
         columns.append(Column("margin", kind="number"))
         columns.append(Column("p of equivalence", kind="p", note="corrected"))
-    return Sheet(
-        id,
-        "Differences and p-values",
-        columns,
-        data,
-        make,
-        note=f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
-        + f" {EQUIVALENT} the difference is within the margin." * margins
-        + _untested_note([row["value"] for row in data]),
-        limit=_MAX_SHOWN,
-    )
+    note = f"Permutation tests; ▲ ▼ p < {SIGNIFICANT}, corrected: {describe_correction(results)}."
+    note += f" {EQUIVALENT} the difference is within the margin." * margins
+    note += _untested_note([row["value"] for row in data])
+    title = "Differences and p-values"
+    return Sheet(id, title, columns, data, make, note=note, limit=_MAX_SHOWN)
 
 
 def _test_rows(results: Sequence[Result], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -433,15 +405,9 @@ def _value_column(name: tuple[str, str], row: GridRow, above: str, at: Collectio
         lines.append(f"= at {sizes[0]}" if len(set(sizes)) == 1 else "= at equal size")
     name_of_column = f"{name[0]}_{row.value}" if above else row.value
     further = Column(f"{name_of_column}_p_corrected", also=Column(f"{name_of_column}_equal"))
-    sign = " ~" if row.length_sensitive else ""
-    return Column(
-        name_of_column,
-        (above or row.title) + sign,
-        "number",
-        ends=(f"{name_of_column}_low", f"{name_of_column}_high"),
-        also=further,
-        note="\n".join(lines),
-    )
+    heading = (above or row.title) + (" ~" if row.length_sensitive else "")
+    ends, note = (f"{name_of_column}_low", f"{name_of_column}_high"), "\n".join(lines)
+    return Column(name_of_column, heading, "number", ends=ends, also=further, note=note)
 
 
 def _value_cell(value: Value | None) -> Cell:

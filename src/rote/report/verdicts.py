@@ -348,8 +348,8 @@ class Verdicts:
 
     def name_pair(self, comparison: VerdictComparison) -> str:
         """The source; where all pairs are compared, both."""
-        source, other = comparison.source, comparison.reference
-        return source if self.reference else f"{source} − {other}"
+        source, reference = comparison.source, comparison.reference
+        return source if self.reference else f"{source} − {reference}"
 
     @property
     def power_note(self) -> str:
@@ -562,18 +562,13 @@ def _test_cells(result: Result, row: GridRow) -> dict[tuple[str, str], GridCell]
     reference = row.cells.get(str(result.reference))
     if reference is None:
         return {}
-    return {
-        (source, str(result.reference)): _add_difference(cell, reference)
-        for source, cell in row.cells.items()
-        if source != result.reference and not is_input(source)
-    }
-
-
-def _add_difference(cell: GridCell, reference: GridCell) -> GridCell:
-    """A value that was not tested differs all the same."""
-    if math.isnan(cell.difference):
-        return replace(cell, difference=cell.estimate - reference.estimate)
-    return cell
+    tests = {}
+    for source, cell in row.cells.items():
+        if math.isnan(cell.difference):  # a value that was not tested differs all the same
+            cell = replace(cell, difference=cell.estimate - reference.estimate)
+        if source != result.reference and not is_input(source):
+            tests[source, str(result.reference)] = cell
+    return tests
 
 
 def _judge_comparison(

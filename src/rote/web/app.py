@@ -12,11 +12,10 @@ import logging
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from threading import Lock
 from typing import Any, Protocol, TypeVar, cast
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
@@ -25,6 +24,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import BaseRoute
 
 from rote.core import plugins
+from rote.core.distribution import version
 from rote.core.errors import RoteError
 from rote.web import database, errors, files
 from rote.web.compare_form import CompareForm, guess_settings
@@ -230,36 +230,24 @@ MAX_QUEUED = 200
 
 @dataclass(slots=True)
 class WorkPool:
-    """A few threads, and how many pieces of work they have or wait for."""
+    """A few threads, and the pieces of work that they have or that wait for them."""
 
     threads: ThreadPoolExecutor = field(
         # As many as there are cores.
         default_factory=lambda: ThreadPoolExecutor(max(2, os.cpu_count() or 1), "rote-web")
     )
-    lock: Lock = field(default_factory=Lock)
-    queued: int = 0
-
-    def left(self, *_: Any) -> None:
-        with self.lock:
-            self.queued -= 1
-
-    def taken(self) -> bool:
-        """Take a place in the row; False if it is full."""
-        with self.lock:
-            if self.queued >= MAX_QUEUED:
-                return False
-            self.queued += 1
-            return True
+    queued: set[Future[Any]] = field(default_factory=set)
 
 
 async def run_in_pool(request: Request, work: Callable[..., T], *arguments: Any) -> T:
     """What `work(*arguments)` gives, from one of the app's threads."""
     pool: WorkPool = request.app.state.pool
-    if not pool.taken():
+    if len(pool.queued) >= MAX_QUEUED:
         raise HTTPException(503, "too many questions wait for an answer: ask again in a minute")
     future = pool.threads.submit(work, *arguments)
+    pool.queued.add(future)
     # Called once, when the work has ended or was taken back before it began.
-    future.add_done_callback(pool.left)
+    future.add_done_callback(pool.queued.discard)
     try:
         return await asyncio.wait_for(asyncio.wrap_future(future), ANSWER_SECONDS)
     except asyncio.TimeoutError:
@@ -301,8 +289,6 @@ _PERMUTATIONS = 99
 
 def make_app(opened: Workspace) -> FastAPI:
     """An ASGI app over what was opened."""
-    from rote.core.distribution import version
-
     database.prepare_store(opened.store)
     files.remove_partial(opened.store)
     opened.known.sweep()

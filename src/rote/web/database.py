@@ -67,7 +67,7 @@ def _free_bytes(folder: Path) -> int:
 FILE = "rote.sqlite"
 _OWN_FILES = (
     *(f"{FILE}{ending}" for ending in ("", "-wal", "-shm", "-journal")),
-    *("servers", "uploads", "traced", "indexes", "made"),
+    *"servers uploads traced indexes made".split(),
 )
 """What the app writes to, or removes things from."""
 MAX_OFFSET = 10**12

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
@@ -133,8 +133,6 @@ def list_sources(paths: Sequence[Path], by: Sequence[str] = ()) -> dict[str, lis
 
 def list_fields(path: Path, read: ReadOptions) -> list[str]:
     """The fields of the first records as the file has them, whichever of them holds the text."""
-    from dataclasses import replace
-
     from rote.corpus import open_corpus
 
     names: dict[str, None] = {}

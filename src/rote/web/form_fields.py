@@ -154,12 +154,8 @@ def join_values(pairs: Iterable[tuple[str, str]], fields: Sequence[FormField]) -
     values_by_name: dict[str, list[str]] = {}
     for name, value in pairs:
         values_by_name.setdefault(name, []).append(value)
-    return {
-        name: list(filter(None, values))
-        if name in apart
-        else ",".join(dict.fromkeys(filter(None, values)))
-        for name, values in values_by_name.items()
-    }
+    filled = {name: list(filter(None, values)) for name, values in values_by_name.items()}
+    return {n: v if n in apart else ",".join(dict.fromkeys(v)) for n, v in filled.items()}
 
 
 def describe_fields(fields: Iterable[FormField]) -> list[dict[str, Any]]:

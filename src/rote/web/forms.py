@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeAlias
 from urllib.parse import quote, urlencode
 
 from rote.core.errors import OptionError, RoteError, UnknownName
@@ -24,8 +24,7 @@ from rote.core.registry import find, names, words_of
 from rote.core.result import Result
 from rote.corpus import ReadOptions
 from rote.measure import Settings
-from rote.measure.driver.compute import open_texts
-from rote.report.report import Report
+from rote.measure.driver.compute import compute, open_texts
 from rote.studies.dispatch.driver import build_options, option_kinds, run_command
 from rote.web import form_fields
 from rote.web.compare_form import CompareForm, list_keys, resolve_keys, stores_texts
@@ -301,7 +300,7 @@ class IndexForm:
 
     def perform(self, opened: Workspace, reporter: Reporter) -> str:
         from rote.annotate.store import is_store, open_store
-        from rote.corpus import ReadOptions, open_corpus
+        from rote.corpus import open_corpus
         from rote.index.folders.build import add_to_index, build_index
         from rote.index.folders.options import BuildOptions
 
@@ -407,7 +406,6 @@ class TemplatesForm:
             return [replace(result, notes=(*result.notes, note))]
 
     def _measured(self, opened: Workspace, reporter: Reporter) -> Sequence[Result]:
-        from rote.measure.driver.compute import compute
         from rote.measure.templates import METRIC
 
         paths = list(self.paths(opened).values())
@@ -422,35 +420,13 @@ class TemplatesForm:
         return compute([(METRIC.name, wanted)], paths, settings=settings, reporter=reporter)
 
 
-class WorkForm(Protocol):
-    """What was asked for: settings that are in an address, in a job, and beside its result."""
+WorkForm: TypeAlias = CompareForm | RunForm | TemplatesForm | IndexForm
+"""What was asked for: settings that are in an address, in a job, and beside its result.
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-    kind: ClassVar[str]
-    page: ClassVar[str]
-    """Where the result is shown."""
-
-    @property
-    def files(self) -> Sequence[str]:
-        """Keys of the files whose texts are measured."""
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def address(self) -> str:
-        """The form with these settings."""
-
-    def check(self, opened: Workspace) -> None:
-        """Refuse what could not work, before a process is started for it."""
-
-    def places(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Keys of all files and of all indexes that are read."""
-
-    def perform(self, opened: Workspace, reporter: Reporter) -> Report | Sequence[Result] | str:
-        """Do it; what came out, or the address of the page that shows it."""
-
-
+Each has a `kind`, a `title`, the `address` of the form with these settings, the `page` that shows
+the result, the keys of the `files` whose texts are measured, and the `places`: keys of all files
+and of all indexes that are read. `check` refuses what could not work, before a process is started
+for it; `perform` gives what came out, or the address of the page that shows it."""
 _FORMS: tuple[type[WorkForm], ...] = (CompareForm, RunForm, TemplatesForm, IndexForm)
 _KINDS = {form.kind: form for form in _FORMS}
 

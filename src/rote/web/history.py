@@ -196,14 +196,9 @@ class History:
         results = [Result.from_dict(part) for part in data["panel"]]
         entry = self.get(id)
         settings = dict(results[0].signature.settings)
+        version, reference = settings.get("rote", ""), results[0].reference
         return Report(
-            title=entry.title,
-            created=entry.created,
-            version=settings.get("rote", ""),
-            reference=results[0].reference,
-            materials=(),
-            tools=(),
-            results=results,
+            entry.title, entry.created, version, reference, materials=(), tools=(), results=results
         )
 
     def text_places(self, id: str) -> dict[int, list[str]]:

@@ -421,14 +421,13 @@ def example_queries(opened: OpenIndex) -> list[dict[str, str]]:
 
 
 def _form_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
-    return [
-        {
-            "form": form[:_LONGEST_MATCH],
-            "count": count,
-            "link": make_link("/search", index=view.key, q=_form_query(form)),
-        }
-        for form, count in count_forms(result.matches)
-    ]
+    rows = []
+    for form, count in count_forms(result.matches):
+        # None where a form would be read as something else than a query for it.
+        plain = len(form) <= _LONGEST_MATCH and not any(sign in form for sign in '"[')
+        link = make_link("/search", index=view.key, q=form if plain else None)
+        rows.append({"form": form[:_LONGEST_MATCH], "count": count, "link": link})
+    return rows
 
 
 def _group_rows(opened: OpenIndex, view: SearchView, result: SearchResult) -> Rows:
@@ -502,11 +501,6 @@ def _explain_nothing(
         for part, query, count in missing.longest[:_MAX_PARTS]
     ]
     return {"elsewhere": 0, "link": "", "unknown": missing.unknown[:_MAX_PARTS], "longest": longest}
-
-
-def _form_query(form: str) -> str | None:
-    """A form as a query for it; none if it would be read as something else."""
-    return None if len(form) > _LONGEST_MATCH or any(sign in form for sign in '"[') else form
 
 
 def _count_pages(rows: int, question: SearchQuestion) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rote.core.errors import MissingExtra, OptionError
 from rote.core.metric import check_options, option
 from rote.core.progress import Reporter
+from rote.core.result import RESULT_FILE
 
 if TYPE_CHECKING:
     from rote.web.workspace import Workspace
@@ -77,7 +78,6 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     check_installed()
     import uvicorn
 
-    from rote.core.result import RESULT_FILE
     from rote.search.open_models import name_models
     from rote.web.app import make_app
     from rote.web.database import prepare_store
@@ -115,7 +115,8 @@ def serve(names: Sequence[str], options: ServeOptions, reporter: Reporter) -> No
     if options.port and port != options.port:
         reporter.say(f"port {options.port} is taken: {port} is used")
     app = make_app(opened)
-    address = f"http://{_host_name(options.host)}:{port}/" + (f"?token={token}" if token else "")
+    name = socket.gethostname() if options.host in _ANY else host
+    address = f"http://{name}:{port}/" + (f"?token={token}" if token else "")
     for line in _start_lines(opened, address, options.host):
         reporter.say(line)
     if options.open:
@@ -196,12 +197,6 @@ def _default_inputs() -> list[str]:
 
     folders = sorted(_DEMO.iterdir()) if _DEMO.is_dir() else []
     return [_EXAMPLE, *(str(path) for path in folders if path.is_dir() and is_index(path))]
-
-
-def _host_name(host: str) -> str:
-    if host in _ANY:
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
 
 
 def _start_lines(opened: Workspace, address: str, host: str) -> list[str]:

@@ -20,11 +20,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
+from rote.core import plugins
 from rote.core.errors import InputError, UnknownName
 from rote.core.json_reader import read_json
+from rote.core.locked_folder import is_abandoned
 from rote.core.result import RESULT_FILE
 from rote.index.factory import open_index
-from rote.index.folders.manifest import MANIFEST, Manifest, read_manifest
+from rote.index.folders.manifest import MANIFEST, Manifest, is_index, read_manifest
 from rote.index.index import Index
 from rote.web.files import list_uploads
 
@@ -44,8 +46,6 @@ class KnownIndexes(Mapping[str, Path]):
     @property
     def built(self) -> dict[str, Path]:
         """Those that were built here."""
-        from rote.index.folders.manifest import is_index
-
         folders = sorted(self._folder.iterdir()) if self._folder.is_dir() else []
         return {
             folder.name: folder
@@ -68,9 +68,6 @@ class KnownIndexes(Mapping[str, Path]):
 
     def sweep(self) -> None:
         """Remove what an ended process had begun to build."""
-        from rote.core.locked_folder import is_abandoned
-        from rote.index.folders.manifest import is_index
-
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
             if not is_index(folder) and is_abandoned(folder):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -211,7 +208,6 @@ def recognize_inputs(names: Sequence[str]) -> RecognizedInputs:
 def _input_kind(name: str) -> str:
     from rote.annotate.store import is_store
     from rote.corpus import open_corpus
-    from rote.index.folders.manifest import is_index
     from rote.report.texts.ledger import find_ledger
 
     path = Path(name)
@@ -227,7 +223,9 @@ def _input_kind(name: str) -> str:
         raise InputError("standard input cannot be served", remedy="Write it to a file first")
     # A pattern is looked up now, and again at every use.
     open_corpus([path])
-    return "file" if path.exists() or not _is_corpus_name(name) else "named"
+    reader, colon, _ = name.partition(":")
+    is_named = bool(colon) and reader in plugins.members("corpus")
+    return "named" if is_named and not path.exists() else "file"
 
 
 def _is_result_file(path: Path) -> bool:
@@ -237,13 +235,6 @@ def _is_result_file(path: Path) -> bool:
     except InputError:
         return False
     return isinstance(data, dict) and "schema" in data and ("panel" in data or "measure" in data)
-
-
-def _is_corpus_name(name: str) -> bool:
-    from rote.core import plugins
-
-    reader, colon, _ = name.partition(":")
-    return bool(colon) and reader in plugins.members("corpus")
 
 
 def _key_paths(paths: Sequence[Path]) -> dict[str, Path]:

@@ -22,7 +22,7 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._index import paths_of, places_of
-from rote.cli._output import Listing
+from rote.cli._output import Listing, printing_console
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import OptionError
 from rote.core.metric import engine_option, option
@@ -116,8 +116,6 @@ def _store(
 def _list_annotators() -> None:
     from rich import box
     from rich.table import Table
-
-    from rote.cli._output import printing_console
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=True)
     rows = _annotators()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rote.cli._flags import command_of
 from rote.cli._progress import TerminalReporter
+from rote.core.files import write_atomically
 from rote.core.locked_folder import refuse_links
 from rote.core.metric import OptionSet, option
 from rote.core.progress import Reporter, Silent, several
@@ -212,7 +215,6 @@ def _answered(writer: str, reporter: Reporter) -> list[Document]:
 
 def _write(study: Report, output: Path, name: str) -> None:
     """The page and the folder of a study."""
-    from rote.core.files import write_atomically
     from rote.report.output import PAGE, write_folder
 
     write_folder(study, output / name)
@@ -261,9 +263,6 @@ def _index_original(path: Path, jobs: int, reporter: TerminalReporter) -> None:
 
 def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str:
     """How much of the revision is in its original, word for word or nearly."""
-    from itertools import islice
-
-    from rote.core.files import write_atomically
     from rote.corpus import open_corpus
     from rote.index.factory import open_index
     from rote.report.texts import trace as shown
@@ -281,8 +280,6 @@ def _trace(path: Path, page: Path, jobs: int, reporter: TerminalReporter) -> str
 
 def _recall(model: str, passages: Path) -> tuple[Sequence[Mapping[str, Any]], list[str]]:
     """How many passages a model completes word for word, by how often it saw them."""
-    from collections import Counter
-
     from rote.corpus import open_corpus
     from rote.studies.dispatch.driver import run_command
 

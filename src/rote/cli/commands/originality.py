@@ -14,6 +14,7 @@ from rote.cli._output import LINES, deliver
 from rote.cli._record import Further, Invocation, record_command
 from rote.core.document import Document
 from rote.core.errors import OptionError
+from rote.core.files import write_atomically
 from rote.core.metric import option
 from rote.core.result import Result, Row
 
@@ -90,8 +91,6 @@ def finish(result: Result, invocation: Invocation) -> None:
 
 def _write_passing(verdicts: Iterable[Row], path: Path) -> None:
     """One record per sentence, each with an id of its own, so that it can be read as texts."""
-    from rote.core.files import write_atomically
-
     lines = []
     for row in (row for row in verdicts if not row["fails"]):
         record = {"id": f"{row['id']}#{row['sentence']}", "text": row["text"]}

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 from rote.cli._flags import command_of, files_argument
 from rote.cli._index import paths_of
-from rote.cli._output import STDOUT, Gate
+from rote.cli._output import STDOUT, Gate, printing_console, send
 from rote.cli._progress import TerminalReporter
 from rote.core.errors import InputError, OptionError
 from rote.core.json_reader import read_json
@@ -155,8 +155,6 @@ def _may_be_saved(path: Path) -> bool:
 
 def write(report: Report, path: Path, form: Form) -> None:
     if path == STDOUT:
-        from rote.cli._output import send
-
         send(report.written(form), None)
     else:
         report.save(path, form)
@@ -164,7 +162,6 @@ def write(report: Report, path: Path, form: Form) -> None:
 
 def _tell(study: Report, path: Path) -> None:
     """The summary, and where the rest is."""
-    from rote.cli._output import printing_console
     from rote.report.summary import print_summary
 
     # What was asked for stands on standard output alone.

@@ -21,12 +21,10 @@ import click
 
 from rote.cli._flags import command_of
 from rote.cli._output import Listing, OutputOptions, deliver, deliver_rows
-from rote.core.result import PanelResults, Result
+from rote.core.result import PanelResults, Result, read_results
 
 
 def table(result: str | Path) -> PanelResults:
-    from rote.core.result import read_results
-
     return PanelResults(read_results(Path(result), tables=True))
 
 

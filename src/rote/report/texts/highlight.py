@@ -156,9 +156,11 @@ def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Te
                 continue
             number = numbers[span.label]
             style = _COLOURS[(number - 1) % len(_COLOURS)]
+            label = strip_controls(span.label[:_LABEL_WIDTH])
+            label += "…" * (len(span.label) > _LABEL_WIDTH)
             cells = _draw_bracket(
                 last - first,
-                (f" {number} {_short_label(span.label)} ", f" {number} ", f"{number}"),
+                (f" {number} {label} ", f" {number} ", f"{number}"),
                 (span.start >= row.start, span.end <= end),
             )
             below = lanes.setdefault(lane, Text(no_wrap=True))
@@ -166,10 +168,6 @@ def highlight_lines(text: str, spans: Sequence[Mark], width: int) -> Iterator[Te
             line_text.stylize("bold", row.letters[start], row.letters[stop])
         yield line_text
         yield from (lanes[lane] for lane in sorted(lanes))
-
-
-def _short_label(label: str) -> str:
-    return strip_controls(label[:_LABEL_WIDTH]) + "…" * (len(label) > _LABEL_WIDTH)
 
 
 def _trim_mark(text: str, span: Mark) -> Mark | None:

@@ -157,8 +157,11 @@ def make_entry(row: Mapping[str, Any]) -> dict[str, Any]:
         before, after = (mask_controls(side.get(end, "")) for end in ("before", "after"))
         around = {"before": before, "after": "" if cut else after}
         sides.append({"name": name, "place": place, **around, "parts": list(parts)})
-    said = mask_controls(", ".join(sure))
-    return {"heading": mask_controls(heading), "said": said, "sides": sides}
+    return {
+        "heading": mask_controls(heading),
+        "said": mask_controls(", ".join(sure)),
+        "sides": sides,
+    }
 
 
 def _describe_place(row: Mapping[str, Any]) -> str:

@@ -209,12 +209,8 @@ def list_documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, 
 def _span_entry(span: Span) -> dict[str, Any]:
     """A span in a list: its words and kind, and how it begins."""
     text = strip_controls(span.text)
-    return {
-        "words": span.words,
-        "kind": span.kind,
-        "style": _STYLES[span.kind],
-        "text": text if len(text) <= _SHORT else text[:_SHORT].rstrip() + "…",
-    }
+    text = text if len(text) <= _SHORT else text[:_SHORT].rstrip() + "…"
+    return {"words": span.words, "kind": span.kind, "style": _STYLES[span.kind], "text": text}
 
 
 def span_data(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -252,28 +248,18 @@ def trace_paragraphs(
 ) -> list[dict[str, Any]]:
     """The text cut wherever a run begins or ends, by paragraphs; each part with its spans."""
     known = {str(numbers[id(span)]): span for span in spans}
-    marks = [
-        Mark(start, end, number, span.kind)
-        for number, span in known.items()
-        for start, end in span.runs
-    ]
+    marks = [Mark(*run, number, span.kind) for number, span in known.items() for run in span.runs]
     begun: set[str] = set()
 
     def shown(piece: MarkedPiece, first: bool) -> dict[str, Any]:
         numbers = [place.mark.label for place in piece.places]
         new = [number for number in numbers if number not in begun]
         begun.update(new)
-        return {
-            "lanes": [
-                {
-                    "number": p.mark.label,
-                    "lane": p.lane,
-                    "style": " ".join((_STYLES[p.mark.kind], bits_class(known[p.mark.label].bits))),
-                }
-                for p in piece.places
-            ],
-            "new": new,
-            "best": min(map(int, numbers), default=0),
-        }
+        lanes = []
+        for place in piece.places:
+            number = place.mark.label
+            style = f"{_STYLES[place.mark.kind]} {bits_class(known[number].bits)}"
+            lanes.append({"number": number, "lane": place.lane, "style": style})
+        return {"lanes": lanes, "new": new, "best": min(map(int, numbers), default=0)}
 
     return mark_paragraphs(text, marks, shown, between=BLANK_LINES)

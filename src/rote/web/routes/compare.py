@@ -156,8 +156,8 @@ def _shown_fields(
     fields: Sequence[form_fields.FormField], values: Mapping[str, Any]
 ) -> list[tuple[form_fields.FormField, Any]]:
     """The usual fields, and others that are set, with what is in them."""
-    shown = [field for field in fields if not field.further or field.name in values]
-    return form_fields.fill_fields(shown, values)
+    chosen = [field for field in fields if not field.further or field.name in values]
+    return form_fields.fill_fields(chosen, values)
 
 
 def _measure_data(name: str, comparison: CompareForm) -> dict[str, Any]:

@@ -218,11 +218,8 @@ Most = Annotated[int, Query(ge=0, description="So many documents, drawn at rando
 @router.get("/judge/{key}", include_in_schema=False)
 async def judge_page(request: Request, key: str, sample: Most = 0) -> Response:
     judging = await run_in_pool(request, _make_page, request, key, sample)
-    return Response(
-        judging.html,
-        media_type="text/html; charset=utf-8",
-        headers={"content-security-policy": _page_policy(judging.html)},
-    )
+    headers = {"content-security-policy": _page_policy(judging.html)}
+    return Response(judging.html, media_type="text/html; charset=utf-8", headers=headers)
 
 
 @router.get("/api/judge/{key}", tags=["judge"], summary="Whose the summaries of a judging page are")

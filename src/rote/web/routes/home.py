@@ -120,13 +120,8 @@ def api_page(request: Request) -> Response:
                 "summary": operation.get("summary", ""),
                 "description": operation.get("description", ""),
                 "parameters": [
-                    {
-                        "name": parameter["name"],
-                        "required": parameter.get("required", False),
-                        "default": parameter["schema"].get("default"),
-                        "said": parameter.get("description", ""),
-                    }
-                    for parameter in operation.get("parameters", ())
+                    _field_data(p["name"], p, p["schema"], p.get("required", False))
+                    for p in operation.get("parameters", ())
                 ],
                 "body": _body_fields(operation, described["components"]["schemas"]),
             }
@@ -139,16 +134,17 @@ def _body_fields(operation: dict[str, Any], schemas: dict[str, Any]) -> list[dic
     """What is sent as JSON, or as a form, in the order in which it is described."""
     for content in operation.get("requestBody", {}).get("content", {}).values():
         shape = schemas[content["schema"]["$ref"].rpartition("/")[2]]
-        return [
-            {
-                "name": name,
-                "required": name in shape.get("required", ()),
-                "default": about.get("default"),
-                "said": about.get("description", ""),
-            }
-            for name, about in shape["properties"].items()
-        ]
+        needed = shape.get("required", ())
+        fields = shape["properties"].items()
+        return [_field_data(name, about, about, name in needed) for name, about in fields]
     return []
+
+
+def _field_data(
+    name: str, about: dict[str, Any], schema: dict[str, Any], required: bool
+) -> dict[str, object]:
+    data = {"name": name, "required": required, "default": schema.get("default")}
+    return {**data, "said": about.get("description", "")}
 
 
 _FOR_EVER = "public, max-age=31536000, immutable"

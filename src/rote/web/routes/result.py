@@ -143,15 +143,11 @@ def answer_columns(
             numbers.setdefault(run, len(numbers) + 1)
             sharing[run] = sorted({place, *(int(source["place"]) for source in mark.sources)})
         links.append(marks)
-    listed = [
-        {
-            "number": numbers[run],
-            "text": " ".join(run),
-            "words": len(run),
-            "sources": list(dict.fromkeys(answers[source].source for source in sharing[run])),
-        }
-        for run in sorted(numbers, key=lambda run: (-len(run), numbers[run]))
-    ]
+    listed = []
+    for run in sorted(numbers, key=lambda run: (-len(run), numbers[run])):
+        sources = list(dict.fromkeys(answers[source].source for source in sharing[run]))
+        about = {"number": numbers[run], "text": " ".join(run), "words": len(run)}
+        listed.append({**about, "sources": sources})
     shown_columns = []
     for answer, document, text, marks in zip(answers, documents, texts, links):
         run_numbers = {(m.start, m.end): numbers[run] for run, m in marks}
@@ -463,16 +459,8 @@ def _neighbours(
             return None, None
         order = TextOrder(place, source, at=at)
     assert order.place is not None
-    listed, first = order.of or None, max(0, order.at - 1)
-    rows, _ = history.texts(
-        id,
-        order.place,
-        source=listed,
-        sort=order.sort,
-        descending=order.down,
-        limit=3,
-        offset=first,
-    )
+    listed: Any = {"source": order.of or None, "sort": order.sort, "descending": order.down}
+    rows, _ = history.texts(id, order.place, **listed, limit=3, offset=max(0, order.at - 1))
     here = min(order.at, 1)
     # The address may be of another time: a place that holds another text now leads nowhere.
     if here >= len(rows) or (rows[here]["source"], rows[here]["id"]) != (source, text):
@@ -517,11 +505,8 @@ async def download_result(request: Request, id: str, name: str) -> Response:
     """The result as a file: result.json, values.csv or report.html."""
     content, kind = await run_in_pool(request, _result_file, app_state(request).history, id, name)
     stem, _, ending = name.partition(".")
-    return Response(
-        content.encode("utf-8", "replace"),
-        media_type=kind,
-        headers={"Content-Disposition": f'attachment; filename="rote-{stem}-{id}.{ending}"'},
-    )
+    headers = {"Content-Disposition": f'attachment; filename="rote-{stem}-{id}.{ending}"'}
+    return Response(content.encode("utf-8", "replace"), media_type=kind, headers=headers)
 
 
 def _result_file(history: History, id: str, name: str) -> tuple[str, str]:
@@ -548,11 +533,9 @@ def download_texts(request: Request, id: str, place: int, source: str | None = N
     """The values of all texts, as they come: there may be many."""
     history = app_state(request).history
     _result_at(history.results(id), place)
-    return StreamingResponse(
-        _csv_lines(history, id, place, source),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="rote-texts-{id}.csv"'},
-    )
+    lines, kind = _csv_lines(history, id, place, source), "text/csv; charset=utf-8"
+    headers = {"Content-Disposition": f'attachment; filename="rote-texts-{id}.csv"'}
+    return StreamingResponse(lines, media_type=kind, headers=headers)
 
 
 def _csv_lines(history: History, id: str, place: int, source: str | None) -> Iterator[str]:

@@ -145,15 +145,11 @@ def list_cited(fragments: Sequence[Fragment]) -> list[Fragment]:
 
 def citation_rows(text: str, fragments: Sequence[Fragment], key: str) -> list[dict[str, Any]]:
     """What is to be cited, with its sources, as far as it is listed; the longest first."""
-    rows = [
-        {
-            "number": number,
-            "text": text[fragment.start : fragment.end],
-            "words": fragment.words,
-            "places": [link_place(place, key) for place in fragment.places],
-        }
-        for number, fragment in enumerate(list_cited(fragments)[:MOST_CITED], 1)
-    ]
+    rows = []
+    for number, fragment in enumerate(list_cited(fragments)[:MOST_CITED], 1):
+        about = {"number": number, "text": text[fragment.start : fragment.end]}
+        places = [link_place(place, key) for place in fragment.places]
+        rows.append({**about, "words": fragment.words, "places": places})
     return sorted(rows, key=lambda row: -row["words"])
 
 
@@ -367,11 +363,9 @@ async def trace_saved(request: Request, identity: str, index: str) -> Response:
         possible, _ = _possible_kinds(opened, options)
         return saved_page(_trace_text(request, opened, text, possible), f"A text against {index}")
 
-    return Response(
-        (await run_in_pool(request, work)).encode("utf-8", "replace"),
-        media_type="text/html; charset=utf-8",
-        headers={"Content-Disposition": 'attachment; filename="trace.html"'},
-    )
+    page = (await run_in_pool(request, work)).encode("utf-8", "replace")
+    headers = {"Content-Disposition": 'attachment; filename="trace.html"'}
+    return Response(page, media_type="text/html; charset=utf-8", headers=headers)
 
 
 @router.post(
