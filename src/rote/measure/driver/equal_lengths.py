@@ -205,7 +205,8 @@ class EqualLengths:
             scale = values.scale(source)
             drawn = draw_half_samples(
                 lambda take, rng: {},
-                *(take, keys(source, take)),
+                take,
+                keys(source, take),
                 seed=work.seed,
                 jobs=work.jobs,
                 advance=advance,

@@ -757,11 +757,11 @@ class _MeasureRun:
             for name, take in zip((source, reference), pair)
             if sum(map(len, pair)) < sum(map(len, all_texts))
         ]
-        tests = values.tests(
-            *(source, reference, drawn_first, pair, strata, drawn),
-            more=lambda numbers, name: permuted(numbers, {name})[name],
-        )
-        return tests, pair
+
+        def more(numbers: range, name: str) -> Floats:
+            return permuted(numbers, {name})[name]
+
+        return values.tests(source, reference, drawn_first, pair, strata, drawn, more), pair
 
     # Equal sizes
 
