@@ -385,14 +385,6 @@ def _rate(row: Row, side: str) -> float | None:
     return 1000 * row[f"{side}_count"] / total if total else None
 
 
-def _of_each_length(rows: Sequence[Row], count: int) -> list[Row]:
-    return [
-        row
-        for n in sorted({row["n"] for row in rows})
-        for row in [row for row in rows if row["n"] == n][:_EACH_LENGTH]
-    ]
-
-
 LAYOUT = (
     Table(
         "grammar",
@@ -412,7 +404,11 @@ LAYOUT = (
         "that lie in no ball of the source; p by permuting texts, over all patterns",
         rows=_shown,
         by="whose",
-        first=_of_each_length,
+        first=lambda rows, count: [
+            row
+            for n in sorted({row["n"] for row in rows})
+            for row in [row for row in rows if row["n"] == n][:_EACH_LENGTH]
+        ],
     ),
 )
 

@@ -187,17 +187,14 @@ def texts_in_corpus(index: Index, word: Layer, raw: RawText, ids: Sequence[str])
     """The numbers of the texts that occur in the corpus, and how that was seen."""
     by_text = _by_words(index, derive(word, WORDS)) if can_look_up(index) else {}
     for text, identity in enumerate(ids):
-        if _same_document(index, identity, raw.text(text)):
+        content = raw.text(text)
+        if content and any(
+            segment.documents.text(number).encode("utf-8", "surrogatepass") == content
+            for segment in index.segments
+            if (number := segment.documents.find(identity)) is not None
+        ):
             by_text[text] = "a document of the same id has the same text"
     return dict(sorted(by_text.items()))
-
-
-def _same_document(index: Index, identity: str, text: bytes) -> bool:
-    return bool(text) and any(
-        segment.documents.text(number).encode("utf-8", "surrogatepass") == text
-        for segment in index.segments
-        if (number := segment.documents.find(identity)) is not None
-    )
 
 
 def _by_words(index: Index, lower: Layer) -> dict[int, str]:
@@ -403,19 +400,11 @@ def _shares(counts: _FoundGrams, level: float) -> dict[str, Any]:
 
 
 def _test(templates: _FoundGrams, others: _FoundGrams) -> dict[str, Any]:
-    u, p = mann_whitney(templates.ranks, others.ranks)
-    return {
-        "n_grams": len(templates.ranks),
-        "others": len(others.ranks),
-        "median": _median(templates.ranks),
-        "median_others": _median(others.ranks),
-        "u": u,
-        "p": p,
-    }
-
-
-def _median(ranks: Integers) -> float:
-    return float(np.median(ranks)) if len(ranks) else math.nan
+    ours, theirs = templates.ranks, others.ranks
+    u, p = mann_whitney(ours, theirs)
+    middle, other = (float(np.median(r)) if len(r) else math.nan for r in (ours, theirs))
+    counts = {"n_grams": len(ours), "others": len(theirs)}
+    return {**counts, "median": middle, "median_others": other, "u": u, "p": p}
 
 
 def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> Table:

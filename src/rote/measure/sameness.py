@@ -412,7 +412,7 @@ def rows(sample: Sample, options: Options, work: Work) -> ScoredPairs:
     prompts = len(work.strata) == count and bool((work.strata >= 0).any())
     sets = work.strata if prompts else np.zeros(count, np.int64)
     source = owners(work.sources(count), count)
-    left_out = _too_many(sets, source, options.max_texts)
+    left_out = rank_in_groups(np.lexsort((source, sets)), sets, source) >= options.max_texts
     texts = np.flatnonzero(~left_out & (source >= 0) & (sample.words > 0))
     pairs = within_sets(sets, texts)
     others = between_sets(sets, texts, work, most=_SETS, times=_TIMES)
@@ -487,12 +487,6 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
     every = paired(np.ones(len(pairs), np.bool_))
     flags = {name: every & ~paired(~np.isnan(scores)) for name, scores in rows.scores.items()}
     return {f"{name}{whom}": column for name, column in flags.items() for whom in ("", _OWN)}
-
-
-def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
-    """The texts after the first so many of their set and source."""
-    is_crowded: Flags = rank_in_groups(np.lexsort((source, sets)), sets, source) >= most
-    return is_crowded
 
 
 def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:

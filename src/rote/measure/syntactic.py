@@ -257,16 +257,13 @@ def _of_groups(
 ) -> dict[str, Floats]:
     counts = rows.sums.counts[every] @ membership
     words = rows.words[every] @ membership
+    squares = partial(rows.sums.squares_of_groups, every, membership)
     columns: dict[str, Callable[[], Floats]] = {
-        "wl": lambda: 1 - _similarities(rows.sums.squares_of_groups(every, membership), counts),
+        "wl": lambda: 1 - np.array(list(map(mean_similarity, squares().tolist(), counts.tolist()))),
         "wl_matched": lambda: rows.equal_lengths.diversities(every, membership),
         "sentence_length": lambda: shares(words, counts),
     }
     return {name: compute() for name, compute in columns.items() if name in names}
-
-
-def _similarities(squares: Floats, counts: Floats) -> Floats:
-    return np.array([mean_similarity(*of) for of in zip(squares.tolist(), counts.tolist())])
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:

@@ -79,8 +79,11 @@ def check(options: Options, signature: str) -> None:
         from rote.measure._template_corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
-    if options.write is not None:
-        check_target(options.write)
+    if (path := options.write) is not None:
+        # A file that is there is never written over: it may be an input.
+        check_parent(path)
+        if path.exists():
+            raise OptionError(f"{path} is there already: name another file for --write")
     if options.model:
         check_models(options.model)
 
@@ -510,13 +513,6 @@ def _standing(
     places, which = rows.windows.places(rows.layer, take, chosen)
     starts, ends = (ends.tolist() for ends in spans(rows.layer, places, rows.windows.n))
     return places, [(a, b, names[rank], rank) for a, b, rank in zip(starts, ends, which.tolist())]
-
-
-def check_target(path: Path) -> None:
-    """A file that is there is never written over: it may be an input."""
-    check_parent(path)
-    if path.exists():
-        raise OptionError(f"{path} is there already: name another file for --write")
 
 
 def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Path) -> None:

@@ -394,9 +394,8 @@ def _variances_of_means(values: Floats, takes: Sequence[Take]) -> Floats:
     every, membership = members(takes)
     column = values[every]
     membership[np.isnan(column)] = 0.0
-    column = (
-        np.nan_to_num(column - np.nanmean(column)) if membership.any() else np.zeros(len(every))
-    )
+    middle = np.nanmean(column) if membership.any() else np.nan
+    column = np.nan_to_num(column - middle)
     counts, sums, squares = membership.sum(axis=0), column @ membership, column**2 @ membership
     scatter = np.maximum(squares - sums**2 / np.maximum(counts, 1), 0.0)
     return np.where(counts > 1, scatter / np.maximum(counts * (counts - 1), 1), 0.0)

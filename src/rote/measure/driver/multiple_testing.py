@@ -195,12 +195,11 @@ def _fill_rows(
 
 def _join_facets(families: Sequence[_Family]) -> list[_Family]:
     """Verdicts and details of a facet as one."""
-    families_by_facet: dict[str, _Family] = {}
+    joined: dict[str, _Family] = {}
     for family in families:
-        before = families_by_facet.get(family.facet)
-        members = [*(before.members if before else ()), *family.members]
-        families_by_facet[family.facet] = replace(family, members=members)
-    return list(families_by_facet.values())
+        before = joined[family.facet].members if family.facet in joined else ()
+        joined[family.facet] = replace(family, members=[*before, *family.members])
+    return list(joined.values())
 
 
 def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]:
