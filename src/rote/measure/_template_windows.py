@@ -141,18 +141,18 @@ def sentence_ends(layer: Layer) -> Offsets:
     return layer.sentence_ends
 
 
-def windows(layer: Layer, n: int, *, singles: bool, within: Offsets | None = None) -> Windows:
-    """Number the n-grams of a layer; `singles`: also those that stand once.
-
-    `within`: where the stretches end that hold whole n-grams, if these are smaller than texts.
-    """
-    return next(windows_by_length(layer, (n,), singles=singles, within=within))
+def windows(layer: Layer, n: int, *, singles: bool) -> Windows:
+    """Number the n-grams of a layer; `singles`: also those that stand once."""
+    return next(windows_by_length(layer, (n,), singles=singles))
 
 
 def windows_by_length(
     layer: Layer, lengths: Sequence[int], *, singles: bool, within: Offsets | None = None
 ) -> Iterator[Windows]:
-    """The same for several lengths, shortest first: longer n-grams are made from shorter ones."""
+    """The same for several lengths, shortest first: longer n-grams are made from shorter ones.
+
+    `within`: where the stretches end that hold whole n-grams, if these are smaller than texts.
+    """
     ends = layer.text_ends if within is None else within
     starts = starts_of(ends)
     last = max(lengths, default=0)
