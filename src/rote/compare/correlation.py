@@ -108,9 +108,8 @@ def partial_estimate(
     influence = influence - change[:, 0, 1] / under
     # What is held constant takes a degree of freedom each.
     free = least - len(controls)
-    return ClusterEstimate(
-        float(-p01 / under), influence * math.sqrt((least - 1) / (free - 1)), free
-    )
+    influence *= math.sqrt((least - 1) / (free - 1))
+    return ClusterEstimate(float(-p01 / under), influence, free)
 
 
 MIN_SOURCES = 3

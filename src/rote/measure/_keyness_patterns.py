@@ -144,9 +144,8 @@ class _Counting:
     def z(self, run: int) -> Floats:
         """Of every tested pattern: the reference's side, then the source's. 0: as it is."""
         ours, outside = self.sentences(self.runs[1 + run][0]), self.outside[1 + run]
-        inside, beyond = (
-            (self.listing.counts(part), self.places_in(part)) for part in (ours, outside)
-        )
+        counted = [(self.listing.counts(part), self.places_in(part)) for part in (ours, outside)]
+        inside, beyond = counted
         rest = self.both - inside[0], self.both_places - inside[1]
         return np.concatenate(
             [

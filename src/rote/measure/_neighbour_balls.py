@@ -257,9 +257,8 @@ def members_of(sentences: Sentences, number: Integers, work: Work) -> dict[str, 
         of_source = sentences.of(take)
         if len(of_source):
             points, which = np.unique(number[of_source], return_inverse=True)
-            by_source[source] = Members(
-                points, which.astype(np.int64), sentences.texts[of_source], of_source
-            )
+            which, texts = which.astype(np.int64), sentences.texts[of_source]
+            by_source[source] = Members(points, which, texts, of_source)
     return by_source
 
 
@@ -298,9 +297,8 @@ def among_vectors(
     first, number = different(vectors)
     samples = members_of(sentences, number, work)
     reference = samples[str(work.reference)]
-    total = sum(
-        len(s.points) + len(reference.points) for s in samples.values() if s is not reference
-    )
+    others = [sample for sample in samples.values() if sample is not reference]
+    total = sum(len(sample.points) + len(reference.points) for sample in others)
     effort = effort_of(work.jobs, work.progress, 2 * (total + len(reference.points)))
     pairs, dimensions = {}, {}
     for source, sample in samples.items():

@@ -49,9 +49,7 @@ class Sentences:
         return self.ends - self.starts
 
     def chosen(self, flags: Flags) -> Sentences:
-        return replace(
-            self, starts=self.starts[flags], ends=self.ends[flags], texts=self.texts[flags]
-        )
+        return Sentences(self.starts[flags], self.ends[flags], self.texts[flags])
 
     def of(self, take: Take) -> Integers:
         """Numbers of the sentences of the chosen texts, text after text."""

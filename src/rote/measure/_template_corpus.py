@@ -299,9 +299,8 @@ def check_corpora(options: Options, *, signature: str) -> dict[str, Path | Index
 def tables_of(
     corpora: Mapping[str, Index], rows: Rows, comparison: Comparison, options: Options
 ) -> Tables:
-    tables: Tables = {
-        name: [] for name in ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
-    }
+    names = ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
+    tables: Tables = {name: [] for name in names}
     by_name = dict(corpora)
     if len(corpora) > 1:
         # Counts over the segments of all are the sums, so an index of them all is the union.
@@ -453,9 +452,8 @@ class Stretches:
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
     models = open_models(options.model, how_to_run(options), comparison.reporter)
-    stretches = {
-        source: list(_stretches(rows, source, comparison, options)) for source in comparison.groups
-    }
+    sources = comparison.groups
+    stretches = {name: list(_stretches(rows, name, comparison, options)) for name in sources}
     return [
         row
         for name, model in models.items()

@@ -195,9 +195,8 @@ def _listing(
     rank = np.full(kinds + 1, ONCE, np.int32)  # the last is that of ONCE
     rank[chosen] = np.arange(len(chosen), dtype=np.int32)
     grams = empty(_size(numbers, starts, ends, wanted, rank), np.int32)
-    return WindowListing(
-        grams, _list_chosen(numbers, starts, ends, wanted, rank, grams), len(chosen)
-    )
+    ends_of_texts = _list_chosen(numbers, starts, ends, wanted, rank, grams)
+    return WindowListing(grams, ends_of_texts, len(chosen))
 
 
 def _last_of_largest(counts: Integers, top: int) -> np.int64:
@@ -497,9 +496,8 @@ class MatchReader:
         for index, number, text in self.decoded(every):
             start, end = int(starts[index]), int(ends[index])
             sentence_start, right = self._sentence(int(every[index]), text, start, end)
-            examples[index] = Example(
-                number, start, end, text[sentence_start:right], sentence_start
-            )
+            sentence = text[sentence_start:right]
+            examples[index] = Example(number, start, end, sentence, sentence_start)
         in_order = iter(range(len(every)))
         return [[examples[next(in_order)] for _ in places] for places in sentences]
 

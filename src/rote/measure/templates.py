@@ -199,9 +199,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         if not templates:
             continue
         known = np.array([[numbers[item] for item in template] for template in templates])
-        places = {
-            text: _find_templates(layer.ids[layer.slice(text)], known) for text in numbers_of_source
-        }
+        items = {text: layer.ids[layer.slice(text)] for text in numbers_of_source}
+        places = {text: _find_templates(ids, known) for text, ids in items.items()}
         for text in _select_texts(places, layer, known.shape[1], texts):
             marks = _template_marks(layer, text, places[text], templates)
             whole = Evidence("templates", source, texts.ids[text], texts.read(text), marks)

@@ -370,10 +370,8 @@ class EqualLengths:
             return metric.many(rows, drawn, names, options)
         reduce, rng = metric.resample or metric.reduce, generator(self.source.work.seed, "match")
         by_group = [reduce(rows, take, options, rng) for take in drawn]
-        return {
-            name: np.array([values[name] for values in by_group])
-            for name in names & by_group[0].keys()
-        }
+        there = names & by_group[0].keys()
+        return {name: np.array([values[name] for values in by_group]) for name in there}
 
 
 def _studentized(name: str, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Floats:

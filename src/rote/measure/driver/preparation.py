@@ -61,9 +61,8 @@ class WordSettings:
     annotator: str
 
     def annotates(self, needs: Sequence[Need]) -> bool:
-        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(
-            annotated_layers(needs)
-        )
+        layers = annotated_layers(needs)
+        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(layers)
 
 
 def annotated_layers(needs: Sequence[Need]) -> list[str]:
