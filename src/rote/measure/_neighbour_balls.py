@@ -453,8 +453,10 @@ def _missed(
         ours, theirs = (number[np.searchsorted(pool, sample)] for sample in samples)
         if len(ours) <= rule.k:
             return samples[1][:0]
-        counts = (np.bincount(side, minlength=len(points)) for side in (ours, theirs))
-        times, _ = around.count_held(*counts, rule.k)
+        count, other_count = (
+            np.bincount(side, minlength=len(points)).astype(np.int64) for side in (ours, theirs)
+        )
+        times, _ = around.count_held(count, other_count, rule.k)
         return np.asarray(samples[1][times[theirs] == 0])
 
     return list(side_by_side(missed, drawn, effort.jobs))

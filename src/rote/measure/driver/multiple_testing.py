@@ -105,11 +105,11 @@ def correct_results(
     families = _families(results, correction)
     outcomes: dict[tuple[int, Test], Outcome] = {}
     for family in families:
-        tests = [results[number][1][key] for number, key in family.members]
+        members = [results[number][1][key] for number, key in family.members]
         if family.verdicts and most is not None:
-            judged = decide(tests, correction, most, reporter)
+            judged = decide(members, correction, most, reporter)
         else:
-            judged = correct(tests, correction)
+            judged = correct(members, correction)
         outcomes |= dict(zip(family.members, judged))
     verdicts = {member for family in families if family.verdicts for member in family.members}
     alike = _correct_equivalence(results, families, correction)
