@@ -164,8 +164,8 @@ class _Paired:
         return self.ours - self.theirs
 
     def within(self, bin: int | None) -> _Paired:
-        columns = (self.ours, self.theirs, self.overlap, self.bin)
-        return _Paired(*(column[_is_in(self.bin, bin)] for column in columns))
+        is_in = _is_in(self.bin, bin)
+        return _Paired(self.ours[is_in], self.theirs[is_in], self.overlap[is_in], self.bin[is_in])
 
 
 def partition_rows(table: TableInput) -> list[dict[str, Any]]:

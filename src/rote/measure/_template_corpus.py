@@ -148,12 +148,14 @@ def draw_others(
     chosen: list[int] = []
     if not total or not len(templates):
         return np.empty(0, np.int64)
-    # First some with replacement, then every one once. What was drawn before counts no more, so the
-    # chances of what comes next are the same in both; the second, which takes longer, is seldom
-    # needed.
-    tries = _TRIES * len(templates)
-    for draw in (lambda: rng.integers(0, total, tries), lambda: rng.permutation(total)):
-        drawn = draw()
+
+    def rounds() -> Iterator[Integers]:
+        """First some with replacement, then every one once. What was drawn before counts no more,
+        so the chances of what comes next are the same in both; the second is seldom needed."""
+        yield rng.integers(0, total, _TRIES * len(templates))
+        yield rng.permutation(total)
+
+    for drawn in rounds():
         rank = np.searchsorted(ends, drawn, side="right")
         places = layer.text_starts[take][rank] + drawn - (ends - lengths)[rank]
         if numbered:

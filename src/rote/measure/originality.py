@@ -208,8 +208,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
     work.progress(0.2)
-    limits = {"relax": options.relax, "min_words": options.min_words}
-    exact = judge(ground, layer, edges, **limits, chance=options.chance)
+    relax, least, chance = options.relax, options.min_words, options.chance
+    exact = judge(ground, layer, edges, relax=relax, min_words=least, chance=chance)
     assert exact.reach is not None
     verdicts = exact
     if options.variant == "paper":

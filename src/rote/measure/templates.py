@@ -227,7 +227,7 @@ def _select_texts(
     from rote.measure.driver.preparation import hash_id
 
     def share(text: int) -> float:
-        words = layer.slice(text).stop - layer.slice(text).start
+        words = int(layer.slice(text).stop - layer.slice(text).start)
         inside: set[int] = {place + step for place, _ in places[text] for step in range(n)}
         # Of a short text a single template fills much.
         return len(inside) / max(words, _MIN_WORDS)
