@@ -434,7 +434,7 @@ def rows_of(
     """The rows of texts against an index in memory."""
     options, index = Options(corpus="idx", relax=relax, **ANY), twins.index_of(truth)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rote.search.reference_corpus.open_reference_index", lambda *_: index)
+        patch.setattr("rote.measure.originality.open_reference_index", lambda *_: index)
         return measure.rows(sample_of(texts), options, Work()), options
 
 

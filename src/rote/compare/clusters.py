@@ -124,9 +124,8 @@ def share_interval(right: Floats, clusters: Integers, level: float) -> tuple[flo
     if not total or not level:
         return math.nan, math.nan
     fewer = error_inflation(right, clusters) ** 2
-    return wilson(
-        float(right.sum()) / fewer, total / fewer, level, inflation_units(right, clusters)
-    )
+    count, units = float(right.sum()) / fewer, inflation_units(right, clusters)
+    return wilson(count, total / fewer, level, units)
 
 
 def error_inflation(right: Floats, clusters: Integers) -> float:

@@ -108,9 +108,8 @@ def partial_estimate(
     influence = influence - change[:, 0, 1] / under
     # What is held constant takes a degree of freedom each.
     free = least - len(controls)
-    return ClusterEstimate(
-        float(-p01 / under), influence * math.sqrt((least - 1) / (free - 1)), free
-    )
+    influence *= math.sqrt((least - 1) / (free - 1))
+    return ClusterEstimate(float(-p01 / under), influence, free)
 
 
 MIN_SOURCES = 3
@@ -233,9 +232,8 @@ def _leave_one_out(block: Floats, r: float) -> tuple[float, int | None]:
     sources = block.shape[1]
     if sources <= MIN_SOURCES:
         return math.nan, None
-    correlations = [
-        _products(_scaled(np.delete(block, gone, axis=1)))[0] for gone in range(sources)
-    ]
+    others = (np.delete(block, gone, axis=1) for gone in range(sources))
+    correlations = [_products(_scaled(rest))[0] for rest in others]
     towards = [value if r > 0 else -value for value in correlations]
     # A column that is constant without a source has no correlation left.
     place = int(np.argmin([-math.inf if math.isnan(value) else value for value in towards]))

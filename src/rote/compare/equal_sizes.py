@@ -129,9 +129,8 @@ def sources_too_short(groups: Mapping[str, Take], sizes: Integers, unit: Unit) -
 
 def _tenth(lengths: Integers) -> int:
     """The largest size that nine texts of ten have."""
-    return (
-        int(np.sort(lengths)[int(round(len(lengths) * (1 - MIN_SHARE), 9))]) if len(lengths) else 0
-    )
+    place = int(round(len(lengths) * (1 - MIN_SHARE), 9))
+    return int(np.sort(lengths)[place]) if len(lengths) else 0
 
 
 def has_unequal_sizes(groups: Mapping[str, Take], sizes: Integers, unit: Unit) -> bool:

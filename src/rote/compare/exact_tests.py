@@ -114,7 +114,7 @@ def sign_test(differences: Sequence[float]) -> float:
     return _sign_flip_p(signs) if len(signs) else math.nan
 
 
-def sign_flip(differences: Sequence[float], draws: int = 9_999, seed: int = 0) -> float:
+def sign_flip(differences: Sequence[float], draws: int = 9_999) -> float:
     """Two-sided p-value of the sum of differences: is it as far from 0 if signs fall by chance?
 
     Every choice of signs is tried where they are few, else as many as are drawn. The order of the
@@ -129,7 +129,7 @@ def sign_flip(differences: Sequence[float], draws: int = 9_999, seed: int = 0) -
     if 2 ** len(sizes) <= draws:
         signs = 1 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
         return float((np.abs(signs @ sizes) >= least).mean())
-    rng, reached = np.random.default_rng(seed), 1
+    rng, reached = np.random.default_rng(0), 1
     for first in range(0, draws, _BATCH):
         count = min(_BATCH, draws - first)
         sums = rng.choice(np.array([-1.0, 1.0]), (count, len(sizes))) @ sizes

@@ -226,9 +226,8 @@ class MixedModel:
         inner = best.factors.solve(best.scale * (self.indicators.T @ predicted))
         whitened = predicted - self.indicators @ (best.scale * inner)
         sums = np.split(self.indicators.T @ whitened, np.cumsum(self.counts)[:-1])
-        parts = [
-            (of_effect**2).sum() * ratio**2 for of_effect, ratio in zip(sums, self.ratios) if ratio
-        ]
+        by_effect = ((sums_of, ratio) for sums_of, ratio in zip(sums, self.ratios) if ratio)
+        parts = [(sums_of**2).sum() * ratio**2 for sums_of, ratio in by_effect]
         parts.append((whitened**2).sum())
         return np.array(parts) * self.unit**2 * self._variance
 

@@ -233,9 +233,8 @@ def _step_down(tests: Sequence[PermutedTest]) -> Columns:
     permuted = _standardized(tests, spreads.tolist(), count)[order]
     largest = np.maximum.accumulate(permuted[::-1], axis=0)[::-1]
     # An undefined difference of the test itself is not held against it.
-    alone = [
-        share_as_large(test.permuted[~np.isnan(test.permuted)], test.observed) for test in tests
-    ]
+    defined = [test.permuted[~np.isnan(test.permuted)] for test in tests]
+    alone = [share_as_large(column, t.observed) for column, t in zip(defined, tests)]
     least = np.array([max(test.least, 1 / (count + 1)) for test in tests])
 
     def stepped(p: Floats) -> Floats:

@@ -144,9 +144,8 @@ class _Counting:
     def z(self, run: int) -> Floats:
         """Of every tested pattern: the reference's side, then the source's. 0: as it is."""
         ours, outside = self.sentences(self.runs[1 + run][0]), self.outside[1 + run]
-        inside, beyond = (
-            (self.listing.counts(part), self.places_in(part)) for part in (ours, outside)
-        )
+        counted = [(self.listing.counts(part), self.places_in(part)) for part in (ours, outside)]
+        inside, beyond = counted
         rest = self.both - inside[0], self.both_places - inside[1]
         return np.concatenate(
             [
@@ -385,14 +384,6 @@ def _rate(row: Row, side: str) -> float | None:
     return 1000 * row[f"{side}_count"] / total if total else None
 
 
-def _of_each_length(rows: Sequence[Row], count: int) -> list[Row]:
-    return [
-        row
-        for n in sorted({row["n"] for row in rows})
-        for row in [row for row in rows if row["n"] == n][:_EACH_LENGTH]
-    ]
-
-
 LAYOUT = (
     Table(
         "grammar",
@@ -412,7 +403,11 @@ LAYOUT = (
         "that lie in no ball of the source; p by permuting texts, over all patterns",
         rows=_shown,
         by="whose",
-        first=_of_each_length,
+        first=lambda rows, count: [
+            row
+            for n in sorted({row["n"] for row in rows})
+            for row in [row for row in rows if row["n"] == n][:_EACH_LENGTH]
+        ],
     ),
 )
 

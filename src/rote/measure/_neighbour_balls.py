@@ -257,9 +257,8 @@ def members_of(sentences: Sentences, number: Integers, work: Work) -> dict[str, 
         of_source = sentences.of(take)
         if len(of_source):
             points, which = np.unique(number[of_source], return_inverse=True)
-            by_source[source] = Members(
-                points, which.astype(np.int64), sentences.texts[of_source], of_source
-            )
+            which, texts = which.astype(np.int64), sentences.texts[of_source]
+            by_source[source] = Members(points, which, texts, of_source)
     return by_source
 
 
@@ -298,9 +297,8 @@ def among_vectors(
     first, number = different(vectors)
     samples = members_of(sentences, number, work)
     reference = samples[str(work.reference)]
-    total = sum(
-        len(s.points) + len(reference.points) for s in samples.values() if s is not reference
-    )
+    others = [sample for sample in samples.values() if sample is not reference]
+    total = sum(len(sample.points) + len(reference.points) for sample in others)
     effort = effort_of(work.jobs, work.progress, 2 * (total + len(reference.points)))
     pairs, dimensions = {}, {}
     for source, sample in samples.items():
@@ -455,8 +453,10 @@ def _missed(
         ours, theirs = (number[np.searchsorted(pool, sample)] for sample in samples)
         if len(ours) <= rule.k:
             return samples[1][:0]
-        counts = (np.bincount(side, minlength=len(points)) for side in (ours, theirs))
-        times, _ = around.count_held(*counts, rule.k)
+        count, other_count = (
+            np.bincount(side, minlength=len(points)).astype(np.int64) for side in (ours, theirs)
+        )
+        times, _ = around.count_held(count, other_count, rule.k)
         return np.asarray(samples[1][times[theirs] == 0])
 
     return list(side_by_side(missed, drawn, effort.jobs))

@@ -105,13 +105,11 @@ class TreePoints:
         holder = np.repeat(np.arange(len(others), dtype=np.int32), ends - starts)[order]
         times = self.counts[entries][order]
         holder_ends = np.concatenate(([0], np.cumsum(np.bincount(labels, minlength=self.kinds))))
+        holders = (holder, times, holder_ends)
 
         def far(centres: Integers) -> Floats:
             products = self.common[centres] @ common
-            add_products(
-                *(products, centres, self.labels, self.counts, self.ends),
-                *(holder, times, holder_ends),
-            )
+            add_products(products, centres, self.labels, self.counts, self.ends, *holders)
             squares = np.square(products, dtype=np.float64)
             return np.asarray(-(squares / norms), np.float64)
 
@@ -142,10 +140,8 @@ def tree_points(histograms: Histograms, sentences: Integers) -> tuple[TreePoints
     matrix = np.zeros((len(first), len(common)), kind)
     matrix[owner[often], column[labels[often]]] = counts[often]
     ends = np.cumsum(np.bincount(owner[~often], minlength=len(first))).astype(np.int64)
-    points = TreePoints(
-        *(matrix, labels[~often], counts[~often], ends, histograms.kinds, norms.astype(np.float64))
-    )
-    return points, number
+    kinds, norms64 = histograms.kinds, norms.astype(np.float64)
+    return TreePoints(matrix, labels[~often], counts[~often], ends, kinds, norms64), number
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,9 +229,8 @@ class Placebo:
         by_side = {side: getattr(self, kind)(side, column, items, take) for side in SIDES}
         difference: ClusterEstimate = by_side["train"] - by_side["placebo"]
         spread = self._spread(kind, column, items, take)
-        return ClusterEstimate(
-            difference.value, np.append(difference.influence, spread), difference.least
-        )
+        influence = np.append(difference.influence, spread)
+        return ClusterEstimate(difference.value, influence, difference.least)
 
     def _spread(self, kind: str, column: Floats, items: Integers, take: Take) -> float:
         """The error of having drawn these texts and no others.
@@ -246,9 +245,8 @@ class Placebo:
             for side in several
             for draw in self.draws[side]
         ]
-        return float(np.std(alone, ddof=1)) * math.sqrt(
-            sum(1 / len(self.draws[side]) for side in SIDES)
-        )
+        draws = [len(self.draws[side]) for side in SIDES]
+        return float(np.std(alone, ddof=1)) * math.sqrt(sum(1 / count for count in draws))
 
 
 def placebo(

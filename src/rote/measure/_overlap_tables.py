@@ -104,9 +104,8 @@ def _numbers(sample: Sample, field: str, ids: Sequence[str]) -> Floats:
         try:
             numbers[text] = _NO_NUMBERS.get(stripped.lower(), stripped)
         except ValueError:
-            raise InputError(
-                f"the score of '{ids[text]}' is no number: {stripped!r}", field=field
-            ) from None
+            problem = f"the score of '{ids[text]}' is no number: {stripped!r}"
+            raise InputError(problem, field=field) from None
     return numbers
 
 
@@ -165,8 +164,8 @@ class _Paired:
         return self.ours - self.theirs
 
     def within(self, bin: int | None) -> _Paired:
-        columns = (self.ours, self.theirs, self.overlap, self.bin)
-        return _Paired(*(column[_is_in(self.bin, bin)] for column in columns))
+        is_in = _is_in(self.bin, bin)
+        return _Paired(self.ours[is_in], self.theirs[is_in], self.overlap[is_in], self.bin[is_in])
 
 
 def partition_rows(table: TableInput) -> list[dict[str, Any]]:
@@ -226,9 +225,8 @@ def trend_row(table: TableInput, take: Take, column: Floats, *, share: bool) -> 
     items = rows.base[take]
     logs = log_ratio(column[take], rows.bin[take], items, last) if last else _UNDEFINED
     novel, similar = (_in_bin(rows, take, column, bin) for bin in (0, last))
-    rho, p, interval, count = clustered_rank_test(
-        rows.overlap[take], column[take], items, table.level
-    )
+    overlap, scores = rows.overlap[take], column[take]
+    rho, p, interval, count = clustered_rank_test(overlap, scores, items, table.level)
     return {
         "texts": int((~np.isnan(rows.overlap[take]) & ~np.isnan(column[take])).sum()),
         "items": count,

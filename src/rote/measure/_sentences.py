@@ -49,9 +49,7 @@ class Sentences:
         return self.ends - self.starts
 
     def chosen(self, flags: Flags) -> Sentences:
-        return replace(
-            self, starts=self.starts[flags], ends=self.ends[flags], texts=self.texts[flags]
-        )
+        return Sentences(self.starts[flags], self.ends[flags], self.texts[flags])
 
     def of(self, take: Take) -> Integers:
         """Numbers of the sentences of the chosen texts, text after text."""
@@ -92,11 +90,9 @@ def complete_sentences(word: Layer, sentences: Sentences, drop: Drop) -> Flags:
 
 
 def _ends_well(word: Layer, start: int, end: int) -> bool:
-    for item in range(end - 1, start - 1, -1):
-        bare = word.vocabulary[word.ids[item]].rstrip("".join(_CLOSING))
-        if bare:
-            return bare[-1] in _FINAL
-    return False
+    items = (word.vocabulary[item] for item in word.ids[start:end][::-1])
+    bare = (item.rstrip("".join(_CLOSING)) for item in items)
+    return next((item[-1] in _FINAL for item in bare if item), False)
 
 
 def drawn(sentences: Sentences, work: Work, count: int | None) -> Flags:
@@ -112,9 +108,8 @@ def drawn(sentences: Sentences, work: Work, count: int | None) -> Flags:
     for take in work.groups.values() if work.groups else (everything,):
         of_source = sentences.of(take)
         if len(of_source) > count:
-            is_drawn[
-                of_source[np.argsort(ranks(sentences, of_source, work), kind="stable")[count:]]
-            ] = False
+            order = np.argsort(ranks(sentences, of_source, work), kind="stable")
+            is_drawn[of_source[order[count:]]] = False
     return is_drawn
 
 
@@ -266,11 +261,8 @@ def _by_text(of: Integers, texts: int) -> Integers:
 
 def _looks(texts: Sequence[str], embedder: Embedder, work: Work) -> dict[int, str]:
     """A few texts of every source, spread evenly; none where the model may know the language."""
-    if not embedder.english:
-        return {}
-    some = (
-        int(n) for take in work.sources(len(texts)) for n in take[:: max(1, len(take) // GLANCE)]
-    )
+    takes = work.sources(len(texts)) if embedder.english else []
+    some = (int(n) for take in takes for n in take[:: max(1, len(take) // GLANCE)])
     return {number: look(texts[number]) or "" for number in some}
 
 

@@ -456,22 +456,16 @@ def rates(columns: StyleColumns, block: int = _BLOCK) -> tuple[Floats, Integers]
     while first < len(ends):
         start = int(ends[first - 1]) if first else 0
         last = max(first + 1, int(np.searchsorted(ends, start + block, side="right")))
-        part, words_of_part = _rates(StyleTokens(columns, first, last))
-        tables.append(part)
-        words.append(words_of_part)
+        tokens = StyleTokens(columns, first, last)
+        is_word = tokens.its("word", "word", lambda word: any(map(str.isalnum, word)))
+        words.append(tokens.count(is_word))
+        each = np.where(words[-1] > 0, 1000 / np.maximum(words[-1], 1), np.nan)
+        by_name = {name: np.multiply(n, each) for name, n in count_features(tokens).items()}
+        by_name["type_token"] = _types(tokens, is_word, words[-1])
+        by_name["word_length"] = _lengths(tokens)
+        tables.append(np.stack([by_name[feature.name] for feature in FEATURES], axis=1))
         first = last
     return np.concatenate(tables), np.concatenate(words)
-
-
-def _rates(tokens: StyleTokens) -> tuple[Floats, Integers]:
-    is_word = tokens.its("word", "word", lambda word: any(map(str.isalnum, word)))
-    words = tokens.count(is_word)
-    counts = count_features(tokens)
-    per_thousand = np.where(words > 0, 1000 / np.maximum(words, 1), np.nan)
-    per_thousand_words = {name: np.multiply(count, per_thousand) for name, count in counts.items()}
-    per_thousand_words["type_token"] = _types(tokens, is_word, words)
-    per_thousand_words["word_length"] = _lengths(tokens)
-    return np.stack([per_thousand_words[feature.name] for feature in FEATURES], axis=1), words
 
 
 def _types(tokens: StyleTokens, is_word: Flags, words: Integers) -> Floats:

@@ -148,12 +148,14 @@ def draw_others(
     chosen: list[int] = []
     if not total or not len(templates):
         return np.empty(0, np.int64)
-    # First some with replacement, then every one once. What was drawn before counts no more, so the
-    # chances of what comes next are the same in both; the second, which takes longer, is seldom
-    # needed.
-    tries = _TRIES * len(templates)
-    for draw in (lambda: rng.integers(0, total, tries), lambda: rng.permutation(total)):
-        drawn = draw()
+
+    def rounds() -> Iterator[Integers]:
+        """First some with replacement, then every one once. What was drawn before counts no more,
+        so the chances of what comes next are the same in both; the second is seldom needed."""
+        yield rng.integers(0, total, _TRIES * len(templates))
+        yield rng.permutation(total)
+
+    for drawn in rounds():
         rank = np.searchsorted(ends, drawn, side="right")
         places = layer.text_starts[take][rank] + drawn - (ends - lengths)[rank]
         if numbered:
@@ -187,17 +189,14 @@ def texts_in_corpus(index: Index, word: Layer, raw: RawText, ids: Sequence[str])
     """The numbers of the texts that occur in the corpus, and how that was seen."""
     by_text = _by_words(index, derive(word, WORDS)) if can_look_up(index) else {}
     for text, identity in enumerate(ids):
-        if _same_document(index, identity, raw.text(text)):
+        content = raw.text(text)
+        if content and any(
+            segment.documents.text(number).encode("utf-8", "surrogatepass") == content
+            for segment in index.segments
+            if (number := segment.documents.find(identity)) is not None
+        ):
             by_text[text] = "a document of the same id has the same text"
     return dict(sorted(by_text.items()))
-
-
-def _same_document(index: Index, identity: str, text: bytes) -> bool:
-    return bool(text) and any(
-        segment.documents.text(number).encode("utf-8", "surrogatepass") == text
-        for segment in index.segments
-        if (number := segment.documents.find(identity)) is not None
-    )
 
 
 def _by_words(index: Index, lower: Layer) -> dict[int, str]:
@@ -302,9 +301,8 @@ def check_corpora(options: Options, *, signature: str) -> dict[str, Path | Index
 def tables_of(
     corpora: Mapping[str, Index], rows: Rows, comparison: Comparison, options: Options
 ) -> Tables:
-    tables: Tables = {
-        name: [] for name in ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
-    }
+    names = ("coverage", "ranks", "rank_tests", "found_in_texts", "in_corpus")
+    tables: Tables = {name: [] for name in names}
     by_name = dict(corpora)
     if len(corpora) > 1:
         # Counts over the segments of all are the sums, so an index of them all is the union.
@@ -403,19 +401,11 @@ def _shares(counts: _FoundGrams, level: float) -> dict[str, Any]:
 
 
 def _test(templates: _FoundGrams, others: _FoundGrams) -> dict[str, Any]:
-    u, p = mann_whitney(templates.ranks, others.ranks)
-    return {
-        "n_grams": len(templates.ranks),
-        "others": len(others.ranks),
-        "median": _median(templates.ranks),
-        "median_others": _median(others.ranks),
-        "u": u,
-        "p": p,
-    }
-
-
-def _median(ranks: Integers) -> float:
-    return float(np.median(ranks)) if len(ranks) else math.nan
+    ours, theirs = templates.ranks, others.ranks
+    u, p = mann_whitney(ours, theirs)
+    middle, other = (float(np.median(r)) if len(r) else math.nan for r in (ours, theirs))
+    counts = {"n_grams": len(ours), "others": len(theirs)}
+    return {**counts, "median": middle, "median_others": other, "u": u, "p": p}
 
 
 def _in_corpus(name: str, index: Index, rows: Rows, comparison: Comparison) -> Table:
@@ -464,9 +454,8 @@ class Stretches:
 def perplexity_table(rows: Rows, comparison: Comparison, options: Options) -> list[dict[str, Any]]:
     """`perplexity`: one row for each source, model and kind of stretch."""
     models = open_models(options.model, how_to_run(options), comparison.reporter)
-    stretches = {
-        source: list(_stretches(rows, source, comparison, options)) for source in comparison.groups
-    }
+    sources = comparison.groups
+    stretches = {name: list(_stretches(rows, name, comparison, options)) for name in sources}
     return [
         row
         for name, model in models.items()

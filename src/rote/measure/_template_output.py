@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,22 +25,15 @@ def arrow(row: Mapping[str, Any]) -> str:
 
 def _with_texts(rows: Rows, result: Result) -> Rows:
     """Each template with the words that occur in it most often."""
-    commonest: dict[tuple[str, str], list[str]] = {}
+    read: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for row in result.tables.get("matches", ()):
-        commonest.setdefault((row["source"], row["template"]), []).append(row["text"])
-    return [
-        {**row, "commonest": commonest.get((row["source"], row["template"]), [])[:EXAMPLES]}
-        for row in rows
-    ]
+        read[row["source"], row["template"]].append(row["text"])
+    return [{**row, "commonest": read[row["source"], row["template"]][:EXAMPLES]} for row in rows]
 
 
 def _distinctive(rows: Rows, result: Result) -> Rows:
-    table = [
-        {**row, "sign": arrow(row), "examples": row["examples"][:EXAMPLES]}
-        for row in rows
-        if defined(row["z"])
-    ]
-    return sorted(table, key=lambda row: -abs(row["z"]))
+    known = sorted((row for row in rows if defined(row["z"])), key=lambda row: -abs(row["z"]))
+    return [{**row, "sign": arrow(row), "examples": row["examples"][:EXAMPLES]} for row in known]
 
 
 def _both_ways(rows: Rows, count: int) -> Rows:

@@ -114,9 +114,8 @@ class Options:
     def __post_init__(self) -> None:
         check_options(self)
         if self.windows == "sentence" and self.variant != "exact":
-            known = (
-                "the package's are so already" if self.variant == "package" else "the paper's not"
-            )
+            of_package = self.variant == "package"
+            known = "the package's are so already" if of_package else "the paper's not"
             raise OptionError(f"--windows sentence is for the variant exact: {known}")
         if self.windows == "sentence" and is_given(self.corpus):
             raise OptionError(
@@ -322,9 +321,8 @@ def read_templates(name: str, n: int) -> list[tuple[str, ...]]:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise OptionError(
-            f"--templates-from {name}: there is no source and no file of that name"
-        ) from None
+        problem = f"--templates-from {name}: there is no source and no file of that name"
+        raise OptionError(problem) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read ({error})", file=name) from None
     lines = _from_json(text, name) if text.lstrip().startswith("{") else text.splitlines()

@@ -141,18 +141,18 @@ def sentence_ends(layer: Layer) -> Offsets:
     return layer.sentence_ends
 
 
-def windows(layer: Layer, n: int, *, singles: bool, within: Offsets | None = None) -> Windows:
-    """Number the n-grams of a layer; `singles`: also those that stand once.
-
-    `within`: where the stretches end that hold whole n-grams, if these are smaller than texts.
-    """
-    return next(windows_by_length(layer, (n,), singles=singles, within=within))
+def windows(layer: Layer, n: int, *, singles: bool) -> Windows:
+    """Number the n-grams of a layer; `singles`: also those that stand once."""
+    return next(windows_by_length(layer, (n,), singles=singles))
 
 
 def windows_by_length(
     layer: Layer, lengths: Sequence[int], *, singles: bool, within: Offsets | None = None
 ) -> Iterator[Windows]:
-    """The same for several lengths, shortest first: longer n-grams are made from shorter ones."""
+    """The same for several lengths, shortest first: longer n-grams are made from shorter ones.
+
+    `within`: where the stretches end that hold whole n-grams, if these are smaller than texts.
+    """
     ends = layer.text_ends if within is None else within
     starts = starts_of(ends)
     last = max(lengths, default=0)
@@ -195,9 +195,8 @@ def _listing(
     rank = np.full(kinds + 1, ONCE, np.int32)  # the last is that of ONCE
     rank[chosen] = np.arange(len(chosen), dtype=np.int32)
     grams = empty(_size(numbers, starts, ends, wanted, rank), np.int32)
-    return WindowListing(
-        grams, _list_chosen(numbers, starts, ends, wanted, rank, grams), len(chosen)
-    )
+    ends_of_texts = _list_chosen(numbers, starts, ends, wanted, rank, grams)
+    return WindowListing(grams, ends_of_texts, len(chosen))
 
 
 def _last_of_largest(counts: Integers, top: int) -> np.int64:
@@ -497,9 +496,8 @@ class MatchReader:
         for index, number, text in self.decoded(every):
             start, end = int(starts[index]), int(ends[index])
             sentence_start, right = self._sentence(int(every[index]), text, start, end)
-            examples[index] = Example(
-                number, start, end, text[sentence_start:right], sentence_start
-            )
+            sentence = text[sentence_start:right]
+            examples[index] = Example(number, start, end, sentence, sentence_start)
         in_order = iter(range(len(every)))
         return [[examples[next(in_order)] for _ in places] for places in sentences]
 

@@ -52,6 +52,7 @@ from rote.measure._overlap_partition import count_flagged
 from rote.measure._text_means import count_note
 from rote.search import reference_corpus
 from rote.search.part_matcher import SCORE, MatchOptions
+from rote.search.reference_corpus import describe_passage, describe_span
 
 if TYPE_CHECKING:
     from rote.index.index import Index
@@ -198,9 +199,8 @@ def check(options: Options, signature: str) -> None:
 
 
 def rows(sample: Sample, options: Options, work: Work) -> Rows:
-    parts = reference_corpus.split_parts(
-        sample.layer(Need(options.layer, spans=True)), sample.text()
-    )
+    whole = sample.layer(Need(options.layer, spans=True))
+    parts = reference_corpus.split_parts(whole, sample.text())
     layer, count = parts.layer, len(sample)
     lengths: Integers = np.diff(layer.text_ends, prepend=0)
     if not options.corpus:
@@ -222,9 +222,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     exact = np.where((longest == lengths) & (lengths > 0), _FOUND.index(reference_corpus.EXACT), 0)
     for text, passage in passages.items():
         if passage.score >= options.near:
-            exact[text] = _FOUND.index(
-                reference_corpus.FOLDED if passage.folded else reference_corpus.NEAR
-            )
+            how = reference_corpus.FOLDED if passage.folded else reference_corpus.NEAR
+            exact[text] = _FOUND.index(how)
     # The part that counts stands last of its item's own: of those that can be judged the one that
     # is held most.
     rank = np.select([short >= options.share, exact > 0, long > 0], [3, 2, 1], 0)
@@ -346,15 +345,11 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
                 rows.longest[item] >= options.n[0]
                 or _FOUND[rows.occurrence[item]] == reference_corpus.EXACT
             ):
-                evidence = reference_corpus.describe_span(
-                    rows.index, rows.layer, first, last, _CONTEXT
-                )
+                evidence = describe_span(rows.index, rows.layer, first, last, _CONTEXT)
                 evidence["text_start"] = int(rows.layer.starts[first] - parts.offset[part])
                 evidence["text_end"] = int(rows.layer.ends[last - 1] - parts.offset[part])
             elif rows.occurrence[item] and passage is not None:
-                evidence = reference_corpus.describe_passage(
-                    rows.index, rows.layer.name, passage, _CONTEXT
-                )
+                evidence = describe_passage(rows.index, rows.layer.name, passage, _CONTEXT)
             items.append(
                 {
                     "source": source,

@@ -249,8 +249,8 @@ def _squares(sets: Integers) -> tuple[Integers, Integers, Integers, int]:
 def _is_equal(sample: Sample, options: Options, first: Integers, second: Integers) -> Flags:
     """Whether two texts hold the same items."""
     layer = sample.layer(options.how.needs[0])
-    pairs = ((layer.ids[layer.slice(int(text))] for text in pair) for pair in zip(first, second))
-    return np.array([np.array_equal(*pair) for pair in pairs], np.bool_)
+    items = [[layer.ids[layer.slice(text)] for text in side.tolist()] for side in (first, second)]
+    return np.array(list(map(np.array_equal, *items)), np.bool_)
 
 
 def _numbers(raw: RawText, field: str) -> Floats:

@@ -117,9 +117,8 @@ def given(options: Options) -> tuple[str, ...]:
 
 
 def values(options: Options) -> tuple[Value, ...]:
-    return tuple(
-        Value(name, SCORES[name], "repetitive", "length", share=True) for name in given(options)
-    )
+    titles = {name: SCORES[name] for name in given(options)}
+    return tuple(Value(n, title, "repetitive", "length", share=True) for n, title in titles.items())
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -179,9 +178,8 @@ def many(
     pairs = np.where(counts > 1, counts * (counts - 1) / 2, np.nan)
     values = {}
     for name in (name for name in given(options) if name in names):
-        values[name] = (
-            kernels.pair_sums(rows.pairs[name], len(rows.sources), every, membership) / pairs
-        )
+        sums = kernels.pair_sums(rows.pairs[name], len(rows.sources), every, membership)
+        values[name] = sums / pairs
         if options.variant == "package":
             values[name][values[name] == 0] = 1.0
     return values

@@ -196,9 +196,8 @@ def _words_alone(
 def reduce(rows: Rows, take: Take, options: Options, rng: np.random.Generator) -> Values:
     if options.variant == "package":
         return {"ngram_diversity": _joined_diversity(rows, take, options.ngram_max)}
-    ttr, entropy = kernels.ttr_and_entropy(
-        rows.ids, rows.starts, rows.ends, take, rows.kinds, rows.bits
-    )
+    starts, ends = rows.starts, rows.ends
+    ttr, entropy = kernels.ttr_and_entropy(rows.ids, starts, ends, take, rows.kinds, rows.bits)
     groups = _Groups(rows, [take])
     values = _draw_unique(groups, options, rng)
     values["ttr"] = float(ttr)
@@ -379,9 +378,8 @@ def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     lines = []
     if options.ngram_max and options.variant == "package":
         if lengths.sum() < options.ngram_max:
-            lines.append(
-                f"fewer than {several(options.ngram_max, 'word')}: ngram_diversity is undefined"
-            )
+            few = several(options.ngram_max, "word")
+            lines.append(f"fewer than {few}: ngram_diversity is undefined")
         return lines
     totals = {n: int(np.maximum(lengths - n + 1, 0).sum()) for n in UNIQUE_LENGTHS}
     most = options.sample_ngrams

@@ -208,8 +208,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
     rule = rule_for(index)
     edges = edges_of_text(sample.layer(_WORDS), sample.layer(_TAGS), rule)
     work.progress(0.2)
-    limits = {"relax": options.relax, "min_words": options.min_words}
-    exact = judge(ground, layer, edges, **limits, chance=options.chance)
+    relax, least, chance = options.relax, options.min_words, options.chance
+    exact = judge(ground, layer, edges, relax=relax, min_words=least, chance=chance)
     assert exact.reach is not None
     verdicts = exact
     if options.variant == "paper":
@@ -531,23 +531,19 @@ def judged(
 
 def _sentences(layer: Layer, verdicts: SentenceVerdicts, text: str) -> list[dict[str, Any]]:
     assert layer.sentence_ends is not None
+    columns = {
+        "original": verdicts.original,
+        "fails": verdicts.fails,
+        "fragments": verdicts.fragments,
+        "original_fragments": verdicts.originals,
+        "cited_fragments": verdicts.cited,
+        "common_fragments": verdicts.commons,
+    }
     sentences, first = [], 0
     for number, end in enumerate(layer.sentence_ends.tolist()):
         start, stop = int(layer.starts[first]), int(layer.ends[end - 1])
-        sentences.append(
-            {
-                "number": number + 1,
-                "start": start,
-                "end": stop,
-                "text": text[start:stop],
-                "original": bool(verdicts.original[number]),
-                "fails": bool(verdicts.fails[number]),
-                "fragments": int(verdicts.fragments[number]),
-                "original_fragments": int(verdicts.originals[number]),
-                "cited_fragments": int(verdicts.cited[number]),
-                "common_fragments": int(verdicts.commons[number]),
-            }
-        )
+        row = {"number": number + 1, "start": start, "end": stop, "text": text[start:stop]}
+        sentences.append(row | {name: column[number].item() for name, column in columns.items()})
         first = end
     return sentences
 

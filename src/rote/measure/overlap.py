@@ -151,9 +151,8 @@ def values(options: Options) -> tuple[Value, ...]:
         heading = title(name)
         if options.placebo:
             described = f"{heading}, T_sim / T_nov, times the placebo's"
-            values.append(
-                Value(f"{name}_{OVER_PLACEBO}", described, "neither", "neither", tested=False)
-            )
+            name_over = f"{name}_{OVER_PLACEBO}"
+            values.append(Value(name_over, described, "neither", "neither", tested=False))
         titles = (f"{heading} in T_nov", f"{heading} in T_sim", "T_sim / T_nov", "rank correlation")
         for part, described in zip(_OF_A_SCORE, titles):
             described = described if heading in described else f"{heading}, {described}"
@@ -244,9 +243,8 @@ def per_text(rows: Rows, options: Options) -> Mapping[str, Floats]:
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
     if not rows.trained:
         return [WITHOUT]
-    lines = count_note(
-        rows.every[take] == 0, f"items have fewer than {several(options.n, 'word')}: no bin"
-    )
+    few = f"items have fewer than {several(options.n, 'word')}: no bin"
+    lines = count_note(rows.every[take] == 0, few)
     if rows.placebo:
         words, draws = rows.placebo.words, rows.placebo.draws
         lines.append(

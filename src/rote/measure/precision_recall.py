@@ -261,9 +261,8 @@ def tables(rows: Rows, comparison: Comparison, options: Options) -> Mapping[str,
             ours, theirs = rows.groups[source], rows.groups[reference]
             return _of_texts(rows, source, *strange_halves(ours, theirs, rows.strata, rng), rng)
 
-        drawn = draw_values(
-            one, numbers=range(DRAWS), seed=comparison.seed, purpose=f"halves {source}"
-        )
+        seed, purpose = comparison.seed, f"halves {source}"
+        drawn = draw_values(one, numbers=range(DRAWS), seed=seed, purpose=purpose)
         for name, column in drawn.items():
             spread = {"mean": float(column.mean()), "sd": float(column.std(ddof=1))}
             table.append({"source": source, "value": name, **spread, "draws": DRAWS})

@@ -166,9 +166,9 @@ def tree(means: Array, seed: int) -> list[Link]:
         again = _link_sources(likeness(weights))
         drawn += bool(again)
         counts.update(link.branch for link in again)
-    return [
-        replace(link, support=counts[link.branch] / drawn if drawn else math.nan) for link in links
-    ]
+    if not drawn:
+        return links
+    return [replace(link, support=counts[link.branch] / drawn) for link in links]
 
 
 def _link_sources(alike: Floats) -> list[Link]:
@@ -200,9 +200,8 @@ def _mirrored(rows: Rows, result: Result) -> Rows:
         links = [row for row in result.tables.get("tree", ()) if row["score"] == score]
         names = distinct(rows_of_score, "source")
         place = {name: number for number, name in enumerate(links[0]["order"] if links else names)}
-        cells = {
-            (row["source"], row["other"]): row for row in rows_of_score if defined(row["likeness"])
-        }
+        known = [row for row in rows_of_score if defined(row["likeness"])]
+        cells = {(row["source"], row["other"]): row for row in known}
         cells |= {(b, a): {**row, "source": b, "other": a} for (a, b), row in cells.items()}
         table += sorted(cells.values(), key=lambda row: (place[row["source"]], place[row["other"]]))
     return table
@@ -390,9 +389,8 @@ def values(options: Options) -> tuple[Value, ...]:
     values = []
     for name in options.scores:
         title, share = SCORES[name], name != "cosine"
-        values.append(
-            Value(name, f"{title}, with others", "neither", "length", share=share, relative=True)
-        )
+        described = f"{title}, with others"
+        values.append(Value(name, described, "neither", "length", share=share, relative=True))
         title_within = f"{title}, with itself"
         values.append(Value(name + _OWN, title_within, "repetitive", "length", share=share))
     return tuple(values)
@@ -412,7 +410,7 @@ def rows(sample: Sample, options: Options, work: Work) -> ScoredPairs:
     prompts = len(work.strata) == count and bool((work.strata >= 0).any())
     sets = work.strata if prompts else np.zeros(count, np.int64)
     source = owners(work.sources(count), count)
-    left_out = _too_many(sets, source, options.max_texts)
+    left_out = rank_in_groups(np.lexsort((source, sets)), sets, source) >= options.max_texts
     texts = np.flatnonzero(~left_out & (source >= 0) & (sample.words > 0))
     pairs = within_sets(sets, texts)
     others = between_sets(sets, texts, work, most=_SETS, times=_TIMES)
@@ -447,9 +445,8 @@ def many(
     values = {}
     for name, scores in rows.scores.items():
         if {name, name + _OWN} & set(names):
-            values[name], values[name + _OWN] = set_means(
-                first, second, sets, scores[near], is_member
-            )
+            means = set_means(first, second, sets, scores[near], is_member)
+            values[name], values[name + _OWN] = means
     return {name: column for name, column in values.items() if name in names}
 
 
@@ -489,12 +486,6 @@ def undefined(rows: ScoredPairs, options: Options) -> Mapping[str, Flags]:
     return {f"{name}{whom}": column for name, column in flags.items() for whom in ("", _OWN)}
 
 
-def _too_many(sets: Integers, source: Integers, most: int) -> Flags:
-    """The texts after the first so many of their set and source."""
-    is_crowded: Flags = rank_in_groups(np.lexsort((source, sets)), sets, source) >= most
-    return is_crowded
-
-
 def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
     lines = []
     if not rows.prompts:
@@ -502,9 +493,8 @@ def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
     elif alone := int((rows.sets[take] < 0).sum()):
         lines.append(f"left out: {several(alone, 'text')} without doc_id")
     if many := int(rows.left_out[take].sum()):
-        lines.append(
-            f"left out: {several(many, 'text')} beyond {options.max_texts} of a prompt (max_texts)"
-        )
+        beyond = f"beyond {options.max_texts} of a prompt (max_texts)"
+        lines.append(f"left out: {several(many, 'text')} {beyond}")
     is_first, is_second = _pairs_within(rows, take)
     if not (is_first != is_second).any():
         lines.append("no text of another source answers the same prompt")
@@ -512,9 +502,8 @@ def notes(rows: ScoredPairs, take: Take, options: Options) -> list[str]:
         lines.append("no prompt has two texts of this source: nothing to compare it with itself by")
     for name, scores in rows.scores.items():
         if undefined := int((np.isnan(scores) & (is_first | is_second)).sum()):
-            lines.append(
-                f"{name}: undefined for {several(undefined, 'pair')}, of texts that are too short"
-            )
+            pairs = several(undefined, "pair")
+            lines.append(f"{name}: undefined for {pairs}, of texts that are too short")
     return lines
 
 

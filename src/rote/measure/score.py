@@ -96,9 +96,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
         by_part[part] = part.rows(sample, options, replace(work, progress=progress))
         progress(1.0)
-    scores = {
-        name: column for part_rows in by_part.values() for name, column in part_rows.scores.items()
-    }
+    scores: dict[str, Floats] = {}
+    for part_rows in by_part.values():
+        scores |= part_rows.scores
     return Rows(scores, by_part)
 
 

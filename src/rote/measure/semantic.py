@@ -136,7 +136,7 @@ def arranged(embedding: Embedded, work: Work) -> Rows:
     """What any group of texts is measured from, out of the vectors of all of them."""
     counts = embedding.counts
     groups = work.sources(len(counts))
-    texts = embedding.sentences.texts
+    texts, sources = embedding.sentences.texts, owners(groups, len(counts))
     sums = sums_by_text(embedding.vectors, texts, len(counts))
     return Rows(
         embedded=embedding,
@@ -145,9 +145,7 @@ def arranged(embedding: Embedded, work: Work) -> Rows:
         sums=sums,
         products=_products(sums),
         counts=counts,
-        neighbours=NearestIndex(
-            embedding.vectors, owners(groups, len(counts))[texts], work.reporter
-        ),
+        neighbours=NearestIndex(embedding.vectors, sources[texts], work.reporter),
         few=max(int(counts[take].sum()) for take in groups) <= RESAMPLED,
         untested=("nearest",) if embedding.not_drawn.any() else (),
     )
@@ -204,9 +202,8 @@ def many(
         sums = membership.T @ rows.sums[every]
         squares = np.einsum("gd,gd->g", sums, sums)
     else:
-        squares = np.einsum(
-            "tg,tg->g", membership, rows.products[np.ix_(every, every)] @ membership
-        )
+        products = rows.products[np.ix_(every, every)] @ membership
+        squares = np.einsum("tg,tg->g", membership, products)
     apart = np.array([_distance(*of) for of in zip(squares.tolist(), counts.tolist())])
     columns: dict[str, Callable[[], Floats]] = {
         # Each text is paired with itself too, at distance 0.

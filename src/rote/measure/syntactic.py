@@ -99,9 +99,8 @@ class Options:
     def __post_init__(self) -> None:
         check_options(self)
         if self.edit_distance == 1:
-            raise OptionError(
-                f"edit_distance must be 0 or at least 2 sentences, not {self.edit_distance}"
-            )
+            problem = "edit_distance must be 0 or at least 2 sentences"
+            raise OptionError(f"{problem}, not {self.edit_distance}")
 
     def signed(self) -> dict[str, Any]:
         return {"sentences": self.most}
@@ -199,9 +198,8 @@ def cut(rows: Rows, windows: Cut, options: Options) -> Rows:
     window = np.searchsorted(windows.texts, sentences.texts[numbers])
     chosen = Sentences(sentences.starts[numbers], sentences.ends[numbers], window)
     trees = rows.histograms.chosen(numbers)
-    sources = [
-        np.searchsorted(windows.texts, np.intersect1d(take, windows.texts)) for take in rows.sources
-    ]
+    texts_of = (np.intersect1d(take, windows.texts) for take in rows.sources)
+    sources = [np.searchsorted(windows.texts, of_source) for of_source in texts_of]
     return replace(
         rows,
         sentences=chosen,
@@ -242,9 +240,8 @@ def many(
     width = (_TOGETHER - entries) // (len(every) * BANDS) if len(every) else 0
     if width < min(_FEW_GROUPS, len(takes)):
         each = [resample(rows, take, options, _NO_CHANCE) for take in takes]
-        return {
-            name: np.array([values[name] for values in each]) for name in each[0] if name in names
-        }
+        wanted = [name for name in each[0] if name in names]
+        return {name: np.array([values[name] for values in each]) for name in wanted}
     blocks = [
         _of_groups(rows, every, membership[:, first : first + width], names)
         for first in range(0, len(takes), width)
@@ -257,16 +254,13 @@ def _of_groups(
 ) -> dict[str, Floats]:
     counts = rows.sums.counts[every] @ membership
     words = rows.words[every] @ membership
+    squares = partial(rows.sums.squares_of_groups, every, membership)
     columns: dict[str, Callable[[], Floats]] = {
-        "wl": lambda: 1 - _similarities(rows.sums.squares_of_groups(every, membership), counts),
+        "wl": lambda: 1 - np.array(list(map(mean_similarity, squares().tolist(), counts.tolist()))),
         "wl_matched": lambda: rows.equal_lengths.diversities(every, membership),
         "sentence_length": lambda: shares(words, counts),
     }
     return {name: compute() for name, compute in columns.items() if name in names}
-
-
-def _similarities(squares: Floats, counts: Floats) -> Floats:
-    return np.array([mean_similarity(*of) for of in zip(squares.tolist(), counts.tolist())])
 
 
 def standard_errors(rows: Rows, take: Take, options: Options) -> Values:

@@ -79,8 +79,11 @@ def check(options: Options, signature: str) -> None:
         from rote.measure._template_corpus import check_corpora
 
         check_corpora(options, signature=annotator_signature(signature))
-    if options.write is not None:
-        check_target(options.write)
+    if (path := options.write) is not None:
+        # A file that is there is never written over: it may be an input.
+        check_parent(path)
+        if path.exists():
+            raise OptionError(f"{path} is there already: name another file for --write")
     if options.model:
         check_models(options.model)
 
@@ -196,9 +199,8 @@ def evidence(result: Result, texts: EvidenceTexts) -> Iterator[Evidence]:
         if not templates:
             continue
         known = np.array([[numbers[item] for item in template] for template in templates])
-        places = {
-            text: _find_templates(layer.ids[layer.slice(text)], known) for text in numbers_of_source
-        }
+        items = {text: layer.ids[layer.slice(text)] for text in numbers_of_source}
+        places = {text: _find_templates(ids, known) for text, ids in items.items()}
         for text in _select_texts(places, layer, known.shape[1], texts):
             marks = _template_marks(layer, text, places[text], templates)
             whole = Evidence("templates", source, texts.ids[text], texts.read(text), marks)
@@ -225,7 +227,7 @@ def _select_texts(
     from rote.measure.driver.preparation import hash_id
 
     def share(text: int) -> float:
-        words = layer.slice(text).stop - layer.slice(text).start
+        words = int(layer.slice(text).stop - layer.slice(text).start)
         inside: set[int] = {place + step for place, _ in places[text] for step in range(n)}
         # Of a short text a single template fills much.
         return len(inside) / max(words, _MIN_WORDS)
@@ -510,13 +512,6 @@ def _standing(
     places, which = rows.windows.places(rows.layer, take, chosen)
     starts, ends = (ends.tolist() for ends in spans(rows.layer, places, rows.windows.n))
     return places, [(a, b, names[rank], rank) for a, b, rank in zip(starts, ends, which.tolist())]
-
-
-def check_target(path: Path) -> None:
-    """A file that is there is never written over: it may be an input."""
-    check_parent(path)
-    if path.exists():
-        raise OptionError(f"{path} is there already: name another file for --write")
 
 
 def write_matches(rows: Rows, comparison: Comparison, options: Options, path: Path) -> None:

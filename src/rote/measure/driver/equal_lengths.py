@@ -205,7 +205,8 @@ class EqualLengths:
             scale = values.scale(source)
             drawn = draw_half_samples(
                 lambda take, rng: {},
-                *(take, keys(source, take)),
+                take,
+                keys(source, take),
                 seed=work.seed,
                 jobs=work.jobs,
                 advance=advance,
@@ -369,10 +370,8 @@ class EqualLengths:
             return metric.many(rows, drawn, names, options)
         reduce, rng = metric.resample or metric.reduce, generator(self.source.work.seed, "match")
         by_group = [reduce(rows, take, options, rng) for take in drawn]
-        return {
-            name: np.array([values[name] for values in by_group])
-            for name in names & by_group[0].keys()
-        }
+        there = names & by_group[0].keys()
+        return {name: np.array([values[name] for values in by_group]) for name in there}
 
 
 def _studentized(name: str, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Floats:
@@ -393,9 +392,8 @@ def _variances_of_means(values: Floats, takes: Sequence[Take]) -> Floats:
     every, membership = members(takes)
     column = values[every]
     membership[np.isnan(column)] = 0.0
-    column = (
-        np.nan_to_num(column - np.nanmean(column)) if membership.any() else np.zeros(len(every))
-    )
+    middle = np.nanmean(column) if membership.any() else np.nan
+    column = np.nan_to_num(column - middle)
     counts, sums, squares = membership.sum(axis=0), column @ membership, column**2 @ membership
     scatter = np.maximum(squares - sums**2 / np.maximum(counts, 1), 0.0)
     return np.where(counts > 1, scatter / np.maximum(counts * (counts - 1), 1), 0.0)

@@ -69,9 +69,8 @@ def split_languages(
             notes.setdefault(why, []).append(group)
         else:
             members.setdefault((languages.annotator(), languages.embedder()), []).append(group)
-    left_out = [
-        f"{metric.name} leaves out {', '.join(sources)}: {why}" for why, sources in notes.items()
-    ]
+    name = metric.name
+    left_out = [f"{name} leaves out {', '.join(s)}: {why}" for why, s in notes.items()]
     if not members:
         raise UnknownLanguage("; ".join(left_out))
     parts = []

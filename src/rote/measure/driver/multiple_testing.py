@@ -105,11 +105,11 @@ def correct_results(
     families = _families(results, correction)
     outcomes: dict[tuple[int, Test], Outcome] = {}
     for family in families:
-        tests = [results[number][1][key] for number, key in family.members]
+        members = [results[number][1][key] for number, key in family.members]
         if family.verdicts and most is not None:
-            judged = decide(tests, correction, most, reporter)
+            judged = decide(members, correction, most, reporter)
         else:
-            judged = correct(tests, correction)
+            judged = correct(members, correction)
         outcomes |= dict(zip(family.members, judged))
     verdicts = {member for family in families if family.verdicts for member in family.members}
     alike = _correct_equivalence(results, families, correction)
@@ -195,12 +195,11 @@ def _fill_rows(
 
 def _join_facets(families: Sequence[_Family]) -> list[_Family]:
     """Verdicts and details of a facet as one."""
-    families_by_facet: dict[str, _Family] = {}
+    joined: dict[str, _Family] = {}
     for family in families:
-        before = families_by_facet.get(family.facet)
-        members = [*(before.members if before else ()), *family.members]
-        families_by_facet[family.facet] = replace(family, members=members)
-    return list(families_by_facet.values())
+        before = joined[family.facet].members if family.facet in joined else ()
+        joined[family.facet] = replace(family, members=[*before, *family.members])
+    return list(joined.values())
 
 
 def _untested_notes(rows: Sequence[Row], families: Sequence[_Family]) -> Iterator[str]:

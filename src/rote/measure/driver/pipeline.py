@@ -312,9 +312,8 @@ def report_reading(collected: CollectedTexts, settings: Settings, reporter: Repo
 def check_read(collected: CollectedTexts, settings: Settings) -> None:
     """A reference must be there, and be more than one text."""
     if not collected.groups:
-        raise InputError(
-            "no text is left to measure", remedy="Look at what was skipped, listed above"
-        )
+        remedy = "Look at what was skipped, listed above"
+        raise InputError("no text is left to measure", remedy=remedy)
     for facet in check_reference(collected, settings):
         if len(collected.groups[str(facet.reference)]) < 2:
             raise OptionError(

@@ -61,9 +61,8 @@ class WordSettings:
     annotator: str
 
     def annotates(self, needs: Sequence[Need]) -> bool:
-        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(
-            annotated_layers(needs)
-        )
+        layers = annotated_layers(needs)
+        return self.annotator != annotators.DEFAULT or not _FROM_WORDS.issuperset(layers)
 
 
 def annotated_layers(needs: Sequence[Need]) -> list[str]:
@@ -136,7 +135,13 @@ class Preparation:
             sets=[_as_text(document.meta.get(self.fields.within or "")) for document in documents],
             digests=[self._digest(document) for document in documents],
             texts=[hash_id(document.text, 0) for document in documents],
-            fields=_record_fields(documents[0], batch.label) if documents else frozenset(),
+            # Not the source that was made of its file's name.
+            fields=frozenset(
+                name
+                for document in documents[:1]
+                for name, value in document.meta.items()
+                if name != "source" or value != batch.label
+            ),
             guessed_languages=guessed,
             languages=codes,
             inputs=self._inputs(batch),
@@ -231,13 +236,12 @@ class Preparation:
         problems: dict[int, InputError] = {}
         for number, document in enumerate(batch.documents):
             for field, asking, wrong in self._wrong(document):
-                problems[number] = InputError(
-                    f"the field that {asking} {wrong}",
-                    file=batch.file,
-                    line=batch.lines[number],
-                    field=field,
-                    remedy=_remedy(document, field),
-                )
+                remedy = f"The record has: {', '.join(document.meta) or 'no other field'}"
+                if field in document.meta:
+                    remedy = f"Correct the record, or choose another field; {SKIP}"
+                where = {"file": batch.file, "field": field, "remedy": remedy}
+                problem = f"the field that {asking} {wrong}"
+                problems[number] = InputError(problem, line=batch.lines[number], **where)
                 break
         if not problems:
             return batch
@@ -316,12 +320,6 @@ def hash_id(name: str, seed: int) -> bytes:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, salt=salt).digest()
 
 
-def _remedy(document: Document, field: str) -> str:
-    if field in document.meta:
-        return f"Correct the record, or choose another field; {SKIP}"
-    return f"The record has: {', '.join(document.meta) or 'no other field'}"
-
-
 def _by_source(documents: Sequence[Document], groups: Sequence[str]) -> list[str]:
     """The language of each document: as its record says, or as the texts of its source look."""
     codes = [""] * len(documents)
@@ -336,12 +334,6 @@ def _by_source(documents: Sequence[Document], groups: Sequence[str]) -> list[str
 
 def _group(document: Document, by: tuple[str, ...], label: str) -> str:
     return "|".join(str(document.meta[name]) for name in by) if by else label
-
-
-def _record_fields(document: Document, label: str) -> frozenset[str]:
-    """The fields of a record; not the source that was made of its file's name."""
-    meta = document.meta
-    return frozenset(name for name in meta if name != "source" or meta[name] != label)
 
 
 def _as_text(value: object) -> str | None:

@@ -338,9 +338,8 @@ class _MeasureRun:
         """By source, of each text as `drawn_from` has it, the unit that it is drawn with: a doc_id
         where its texts keep together, else a text. Texts of several sources that answer the same
         doc_id have the same: first with first, second with second."""
-        return {
-            source: self.unit_keys(source, take) for source, take in self.study.drawn_from.items()
-        }
+        drawn_from = self.study.drawn_from
+        return {source: self.unit_keys(source, take) for source, take in drawn_from.items()}
 
     def unit_keys(self, source: str, take: Take) -> Keys:
         return self.study.unit_keys(source, take, by_doc_id=self.clusters[source] is not None)
@@ -757,11 +756,11 @@ class _MeasureRun:
             for name, take in zip((source, reference), pair)
             if sum(map(len, pair)) < sum(map(len, all_texts))
         ]
-        tests = values.tests(
-            *(source, reference, drawn_first, pair, strata, drawn),
-            more=lambda numbers, name: permuted(numbers, {name})[name],
-        )
-        return tests, pair
+
+        def more(numbers: range, name: str) -> Floats:
+            return permuted(numbers, {name})[name]
+
+        return values.tests(source, reference, drawn_first, pair, strata, drawn, more), pair
 
     # Equal sizes
 
@@ -844,9 +843,8 @@ class _MeasureRun:
         study = self.study
         # In the order of the groups, not in that of draws.
         order = [np.argsort(study.order[take], kind="stable") for take in study.groups.values()]
-        keys = np.concatenate(
-            [keys[np.argsort(places)] for keys, places in zip(self.keys.values(), order)]
-        )
+        by_source = zip(self.keys.values(), order)
+        keys = np.concatenate([keys[np.argsort(places)] for keys, places in by_source])
         units = np.unique(keys, return_inverse=True)[1].astype(np.int64)
         ends = np.cumsum(list(map(len, order)))[:-1]
         return Comparison(

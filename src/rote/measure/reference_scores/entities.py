@@ -70,9 +70,8 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
-    none, unrecalled = (
-        np.isnan(rows.scores[name][take]) for name in ("entity_precision", "entity_recall")
-    )
+    names = ("entity_precision", "entity_recall")
+    none, unrecalled = (np.isnan(rows.scores[name][take]) for name in names)
     lines = count_note(none, "texts without entities", "left out: ")
     if options.variant == "exact":
         why = "texts: no entity of their reference is in their document"

@@ -132,9 +132,8 @@ def _cosines(
     vectors = embedder([*texts, *others], work.reporter)
     owner = np.repeat(np.arange(len(texts)), [len(parts) for parts in references])
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
-    products = np.einsum(
-        "ij,ij->i", vectors[owner], vectors[len(texts) :], dtype=np.float64, casting="safe"
-    )
+    pairs = vectors[owner], vectors[len(texts) :]
+    products = np.einsum("ij,ij->i", *pairs, dtype=np.float64, casting="safe")
     both = lengths[owner] * lengths[len(texts) :]
     cosines = shares(products, both)
     best = np.full(len(texts), np.nan)

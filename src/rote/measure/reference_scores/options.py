@@ -21,10 +21,6 @@ BY_MODEL = ("bertscore", "comet")
 SCORES = (*OF_REFERENCE, *BY_MODEL, *OF_DOCUMENT, *OF_BOTH)
 
 
-def _sign_embedder(name: str) -> str:
-    return name if name == NONE else sentence_embeddings.signed(name)
-
-
 def _sign_stemmer(stemming: bool) -> str | bool:
     from importlib.metadata import version
 
@@ -62,7 +58,7 @@ class Options:
         embeddings.DEFAULT,
         "who makes the vectors of cosine: minilm (English), sentence-transformers:NAME; "
         "de=NAME: of German texts",
-        sign=_sign_embedder,
+        sign=lambda name: name if name == NONE else sentence_embeddings.signed(name),
     )
     bertscore: str | None = option(
         None,

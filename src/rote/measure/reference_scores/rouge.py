@@ -52,10 +52,8 @@ class Rows:
 
 def values(options: Options) -> tuple[Value, ...]:
     kind = {"f": "F"}.get(options.rouge, options.rouge)
-    return tuple(
-        Value(name, f"{title} {kind}", "neither", "length", share=True)
-        for name, title in TITLES.items()
-    )
+    titles = {name: f"{title} {kind}" for name, title in TITLES.items()}
+    return tuple(Value(n, title, "neither", "length", share=True) for n, title in titles.items())
 
 
 def needs(options: Options) -> tuple[Need, ...]:
@@ -91,11 +89,9 @@ def rows(sample: Sample, options: Options, work: Work) -> Rows:
 
 
 def notes(rows: Rows, take: Take, options: Options) -> list[str]:
+    sides = {"texts": rows.lengths, f"fields '{options.reference_field}'": rows.other_lengths}
     lines: list[str] = []
-    for what, lengths in (
-        ("texts", rows.lengths),
-        (f"fields '{options.reference_field}'", rows.other_lengths),
-    ):
+    for what, lengths in sides.items():
         lines += count_note(lengths[take] == 0, f"{what} without words (a-z, 0-9)", "scored 0: ")
     return lines
 
@@ -244,10 +240,8 @@ def _blocks(
     count: Callable[[slice], Integers], pairs: int, threads: int
 ) -> Iterator[tuple[slice, Integers]]:
     """The pairs in blocks, in order, whatever the number of threads."""
-    parts = [
-        slice(first, min(first + PAIRS_AT_A_TIME, pairs))
-        for first in range(0, pairs, PAIRS_AT_A_TIME)
-    ]
+    ends = range(PAIRS_AT_A_TIME, pairs + PAIRS_AT_A_TIME, PAIRS_AT_A_TIME)
+    parts = [slice(end - PAIRS_AT_A_TIME, min(end, pairs)) for end in ends]
     yield from zip(parts, side_by_side(count, parts, threads))
 
 
