@@ -40,7 +40,7 @@ from rote.core.result import Row
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.models.endpoint.answers import CannotScore
 from rote.models.options import ModelOptions
-from rote.search.backends import Backend, BackendOptions
+from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies import _memorization_extraction as extraction
 from rote.studies import _memorization_output as output
 from rote.studies import _memorization_scores as attacks
@@ -241,7 +241,6 @@ def run(call: Call) -> Findings:
     if call.options.layer is not None:
         return style.run(call)
     from rote.curate.neighbours import neighbour_maker
-    from rote.search.backends import open_backend
     from rote.search.open_models import open_model, open_models
 
     options, reporter = call.options, call.reporter

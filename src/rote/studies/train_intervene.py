@@ -43,7 +43,13 @@ from rote.curate.pairs import (
 )
 from rote.models.options import ModelOptions
 from rote.studies._items import share_cells
-from rote.studies._training import NOT_OF_TRAINING, longest_option, max_tokens_option
+from rote.studies._training import (
+    NOT_OF_TRAINING,
+    longest_option,
+    max_tokens_option,
+    open_trainable,
+    write_resumed,
+)
 
 _ENTITIES, _EDITS = 2000, 2
 """The most frequent entities of the training summaries; edits of each document."""
@@ -118,7 +124,6 @@ def _write_summaries(
     """By name of a model the summaries of each edit, one for each model of that name."""
     from rote.curate.generate import parse_record
     from rote.models.training.summarizer import Searching
-    from rote.studies._training import open_trainable, write_resumed
 
     how = Searching(options.beams, options.max_tokens, options.longest)
     summaries: dict[str, list[list[str]]] = {}

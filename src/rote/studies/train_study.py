@@ -32,7 +32,7 @@ from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, FullTable, ends, make_columns
 from rote.corpus import ReadOptions
-from rote.curate.pairs import PairOptions
+from rote.curate.pairs import PairOptions, read_pairs
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies import _training
@@ -105,7 +105,6 @@ class Options(_training.StartOptions):
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import read_pairs
     from rote.studies._repetition import score_arms, train_arms
 
     options: Options = call.options

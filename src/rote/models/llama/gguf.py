@@ -325,19 +325,10 @@ _REST = {
     "lm_head.weight": "output.weight",
 }
 _SIZES = (
-    "block_count",
-    "context_length",
-    "embedding_length",
-    "feed_forward_length",
-    "vocab_size",
-    "attention.head_count",
-    "attention.head_count_kv",
-    "attention.layer_norm_rms_epsilon",
-    "attention.key_length",
-    "attention.value_length",
-    "rope.freq_base",
-    "rope.dimension_count",
-)
+    "block_count context_length embedding_length feed_forward_length vocab_size "
+    "attention.head_count attention.head_count_kv attention.layer_norm_rms_epsilon "
+    "attention.key_length attention.value_length rope.freq_base rope.dimension_count"
+).split()
 _AT_REST: dict[str, tuple[Any, ...]] = {
     "rope.scaling.type": ("none",),
     "rope.scaling.factor": (1, 0),
