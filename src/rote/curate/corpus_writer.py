@@ -348,8 +348,9 @@ def write_corpus(
             reports: list[Any] = []
             counts: list[int] = []
             place = folder / names[number]
-            # Half a file, or folder, of a run that was killed.
-            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+            if place.is_dir():  # half of it, from a run that was killed
+                shutil.rmtree(place)
+            place.unlink(missing_ok=True)
             _write_file(place, forms[number], contents(position, reports, counts))
             result = finished_files[number] = WrittenFile(names[number], sum(counts), reports)
             note = {"input": part_identity(corpus.parts[number]), "written": asdict(result)}

@@ -227,12 +227,9 @@ def _separate_members(
     """How well a score tells the members of a group from all non-members."""
     members = group_items[scored.member[group_items] == 1]
     others = np.flatnonzero(scored.member == 0)
+    bases, level = (scored.bases[members], scored.bases[others]), scored.options.interval
     return attacks.separation(
-        column[members],
-        column[others],
-        bases=(scored.bases[members], scored.bases[others]),
-        alarms=FALSE_ALARMS,
-        level=scored.options.interval,
+        column[members], column[others], bases=bases, alarms=FALSE_ALARMS, level=level
     )
 
 
@@ -284,10 +281,9 @@ def _topic_rows(scored: MemorizationScoring) -> Iterator[Row]:
         here[group_items] = scored.member[group_items] == 1
         members, ours = _right_instances(scored, here)
         if ours and theirs:
+            bases, options = (scored.bases[members], scored.bases[others]), scored.options
             row = classifiers.word_baseline(
-                *(ours, theirs, (scored.bases[members], scored.bases[others])),
-                level=scored.options.interval,
-                seed=scored.options.seed,
+                ours, theirs, bases, level=options.interval, seed=options.seed
             )
             yield {**_items.group_columns(scored.options.by, group), **row}
 

@@ -384,12 +384,7 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
             "ahead?:share~value p_corrected?=p:p advantage?=relative:number "
             "accuracy?:share accuracy_low?=low:share accuracy_high?=high:share"
         ),
-        Column(
-            *("accuracy_difference", "high - low", "share"),
-            signed=True,
-            ends=value_ends("accuracy_difference"),
-            optional=True,
-        ),
+        Column(_GAP, "high - low", "share", signed=True, ends=value_ends(_GAP), optional=True),
     ]
 
 

@@ -25,7 +25,7 @@ themselves), a table has the accuracy with and without those that were found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
@@ -263,7 +263,8 @@ class _QuestionMatcher:
         several = [number for number, end in best.items() if end == last]
         longest = max((len(self._questions[number]) for number in several), default=0)
         several = [n for n in several if len(self._questions[n]) == longest]
-        for tell in (_fold_options, attrgetter("task", "id")):
+        tells: tuple[Callable[[Item], Any], ...] = (_fold_options, attrgetter("task", "id"))
+        for tell in tells:
             if len(several) > 1:
                 same = [n for n in several if tell(self._items[n]) == tell(answer)]
                 several = same or several
