@@ -137,14 +137,12 @@ def _shorten(text: str) -> str:
 
 
 def replace_text(record: Any, shard: Shard, text: str) -> Any:
-    """The record with another text."""
     if isinstance(record, Document):
         return Document(record.id, text, record.meta)
     return {**record, shard.fields.text: text}
 
 
 def id_and_text(record: Any, shard: Shard, number: int) -> tuple[str, str]:
-    """Id and text of a record."""
     if isinstance(record, Document):
         return record.id, record.text
     value = record.get(shard.fields.id) if shard.fields.id else None

@@ -165,7 +165,6 @@ class WordNumbers:
         return cls(ids, np.empty(0, np.int32), starts_of(ends), np.diff(ends, prepend=0))
 
     def document(self, number: int) -> NDArray[np.int32]:
-        """The words of a document."""
         start, length = int(self.starts[number]), int(self.lengths[number])
         if start < len(self.ids):
             return self.ids[start : start + length]

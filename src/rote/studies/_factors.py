@@ -84,7 +84,6 @@ def split_by_facet(
 
 
 def reference_field(table: SourceTable) -> str | None:
-    """The field that names the reference."""
     if table.reference is None or table.reference in table.sizes:
         return None
     for group in table.sizes:

@@ -50,7 +50,6 @@ def group_by_fields(fields: Iterable[Sequence[object]]) -> dict[str, Labels]:
 
 
 def items_by_group(items: Sequence[Item], by: Sequence[str]) -> dict[str, Labels]:
-    """Which items have the same fields."""
     return group_by_fields([read_field(item, field, "--by") for field in by] for item in items)
 
 

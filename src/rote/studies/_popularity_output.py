@@ -89,7 +89,6 @@ class PopularityScoring:
 
 
 def source_results(scored: PopularityScoring) -> dict[str, SourceResult]:
-    """The values of each group of items."""
     return {name: _source_result(scored, items) for name, items in scored.groups.items()}
 
 

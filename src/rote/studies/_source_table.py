@@ -545,7 +545,6 @@ def _read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _read_saved(path: Path, file: str) -> list[Result]:
-    """A saved result, or a panel."""
     try:
         content = read_json(path, regular=False)
         return list(map(Result.from_dict, content if isinstance(content, list) else [content]))
@@ -554,7 +553,6 @@ def _read_saved(path: Path, file: str) -> list[Result]:
 
 
 def _result_rows(results: Sequence[Result]) -> list[Mapping[str, Any]]:
-    """The values of results by source."""
     rows: dict[str, dict[str, Any]] = {}
     for result in results:
         for source, source_result in result.by_source.items():
@@ -571,7 +569,6 @@ def _parse_row(line: str, file: str, number: int) -> Mapping[str, Any]:
 
 
 def _source_keys(row: Mapping[str, Any], by: tuple[str, ...], file: str) -> tuple[str, ...]:
-    """The columns that name a source."""
     if by and all(name in row for name in by):
         return by
     if SOURCE in row:

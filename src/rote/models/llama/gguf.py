@@ -153,7 +153,6 @@ class GgufFile:
                     shutil.copyfileobj(data, output, 1 << 24)
 
     def read(self, begin: int, size: int) -> NDArray[np.uint8]:
-        """Some bytes."""
         data, start = np.empty(size, np.uint8), 0
         for path, length in zip(self.paths, self.sizes):
             low, high = max(begin, start), min(begin + size, start + length)
@@ -639,7 +638,6 @@ def _transformers_name(name: str) -> str:
 
 
 def _name_in_file(name: str) -> str:
-    """The name in the file."""
     for theirs, ours in _LAYER.items():
         if name.startswith("model.layers.") and f".{theirs}." in name:
             return name.replace("model.layers.", "blk.").replace(theirs, ours)
