@@ -118,8 +118,9 @@ class WordCutter:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
                 shown, around = _shorten(text[begin:end]), text_around(text, begin, end)
-                where = (identity, shard.origin.file, number, begin, end)
-                excerpts[place, number, (first, last)] = Excerpt(*where, shown, **around)
+                excerpts[place, number, (first, last)] = Excerpt(
+                    identity, shard.origin.file, number, begin, end, shown, **around
+                )
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):

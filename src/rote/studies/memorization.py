@@ -350,8 +350,9 @@ def _recitation_tables(
         some += unprompted.prefix_texts(scored.samples.texts, [cut.item for cut in scored.cuts])
     corpus = (backend, options.n) if backend is not None else None
     of_items = (scored.items, scored.groups, scored.bases)
-    how = (options.run, options.interval, corpus, reporter)
-    return unprompted.recitation_tables(*of_items, some, *how)
+    return unprompted.recitation_tables(
+        *of_items, some, options.run, options.interval, corpus, reporter
+    )
 
 
 STUDY = Study(

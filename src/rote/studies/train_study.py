@@ -109,8 +109,8 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
-    kinds = (PairOptions, TrainOptions, ModelOptions)
-    study = train_arms(options, every, *map(call.of, kinds), call.reporter)
+    pairs, training, running = map(call.of, (PairOptions, TrainOptions, ModelOptions))
+    study = train_arms(options, every, pairs, training, running, call.reporter)
     tables, sources, notes = score_arms(study, options, call.reporter)
     return Findings(
         signed={**asdict(study.training), "tokens": study.room, "pairs": study.fingerprint},
