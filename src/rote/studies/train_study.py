@@ -109,7 +109,8 @@ def run(call: Call) -> Findings:
 
     options: Options = call.options
     every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
-    pairs, training, running = map(call.of, (PairOptions, TrainOptions, ModelOptions))
+    pairs, training = call.of(PairOptions), call.of(TrainOptions)
+    running = call.of(ModelOptions)
     study = train_arms(options, every, pairs, training, running, call.reporter)
     tables, sources, notes = score_arms(study, options, call.reporter)
     return Findings(
