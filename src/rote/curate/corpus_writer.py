@@ -118,8 +118,9 @@ class WordCutter:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
                 shown, around = _shorten(text[begin:end]), text_around(text, begin, end)
-                where = (identity, shard.origin.file, number, begin, end)
-                excerpts[place, number, (first, last)] = Excerpt(*where, shown, **around)
+                excerpts[place, number, (first, last)] = Excerpt(
+                    identity, shard.origin.file, number, begin, end, shown, **around
+                )
             if cuts is None:
                 return text, False
             for first, last in reversed(cuts):
@@ -137,14 +138,12 @@ def _shorten(text: str) -> str:
 
 
 def replace_text(record: Any, shard: Shard, text: str) -> Any:
-    """The record with another text."""
     if isinstance(record, Document):
         return Document(record.id, text, record.meta)
     return {**record, shard.fields.text: text}
 
 
 def id_and_text(record: Any, shard: Shard, number: int) -> tuple[str, str]:
-    """Id and text of a record."""
     if isinstance(record, Document):
         return record.id, record.text
     value = record.get(shard.fields.id) if shard.fields.id else None
@@ -348,8 +347,9 @@ def write_corpus(
             reports: list[Any] = []
             counts: list[int] = []
             place = folder / names[number]
-            # Half a file, or folder, of a run that was killed.
-            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+            if place.is_dir():  # half of it, from a run that was killed
+                shutil.rmtree(place)
+            place.unlink(missing_ok=True)
             _write_file(place, forms[number], contents(position, reports, counts))
             result = finished_files[number] = WrittenFile(names[number], sum(counts), reports)
             note = {"input": part_identity(corpus.parts[number]), "written": asdict(result)}

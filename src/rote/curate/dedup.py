@@ -8,12 +8,7 @@ earlier one says (`search/meaning/paraphrases.py`), unless their numbers, names 
 Then runs of words: one of at least `length` words goes if
 the same words were kept before, in an earlier document or earlier in this one. What counts as
 earlier is the order of the input, or what `keep` makes of it. Both follow
-from numbers for runs of words (`repeats.py`).
-
-Kernels of `dedup`: which copies of repeated runs go, which documents are alike.
-
-Documents follow one another in a stream of word numbers, with an END behind each; runs of words
-that occur again are numbered (`repeats.py`).
+from numbers for runs of words (`repeated_runs.py`).
 """
 
 from __future__ import annotations
@@ -170,7 +165,6 @@ class WordNumbers:
         return cls(ids, np.empty(0, np.int32), starts_of(ends), np.diff(ends, prepend=0))
 
     def document(self, number: int) -> NDArray[np.int32]:
-        """The words of a document."""
         start, length = int(self.starts[number]), int(self.lengths[number])
         if start < len(self.ids):
             return self.ids[start : start + length]

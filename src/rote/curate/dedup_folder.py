@@ -109,13 +109,11 @@ class DedupPlan:
         self._before = np.cumsum([0, *self.shards])
 
     def add(self, repetitions: Repetitions, lengths: Ints) -> None:
-        """One stage more."""
         self.stages.append(DedupStage.of(repetitions, lengths))
         cut = np.unique(repetitions.cuts.document)
         self.changed = cut[~self.stages[-1].gone[cut]]
 
     def edits(self, part: int, place: int) -> corpus_writer.ShardEdits:
-        """What is done to a shard."""
         return self._edits(int(self._before[part]) + place)
 
     def cut_edits(self, number: int) -> tuple[frozenset[int], corpus_writer.ShardEdits] | None:
@@ -249,7 +247,6 @@ class ExcerptStore:
         )
 
     def add(self, part: int, place: int, excerpts: corpus_writer.Excerpts) -> None:
-        """Store the excerpts of a shard."""
         rows = [
             (stage, part, place, line, *words, json.dumps(asdict(excerpt)))
             for (stage, line, words), excerpt in excerpts.items()

@@ -365,8 +365,9 @@ class GenerateOptions(OptionSet):
 
     def prompts(self) -> PromptOptions:
         about = open_corpus(self.about) if is_given(self.about) else None
-        words, seed = (self.words, self.reference_words), self.seed
-        return PromptOptions(about, *words, self.limit, self.sample, seed, self.instruction)
+        names = ("words", "reference_words", "limit", "seed", "instruction")
+        same = {name: getattr(self, name) for name in names}
+        return PromptOptions(about, draw=self.sample, **same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,10 +381,9 @@ class GeneratedFile:
 def build_plan(
     prompts: Sequence[GenerationPrompt], models: Sequence[NamedModel], options: GenerateOptions
 ) -> GenerationPlan:
-    """Everything that is to be generated."""
-    decodings, samples, seed = options.decodings(), options.samples, options.seed
-    how = (options.source, options.chat, options.system)
-    return GenerationPlan(prompts, models, decodings, samples, seed, *how)
+    names = ("samples", "seed", "source", "chat", "system")
+    same = {name: getattr(options, name) for name in names}
+    return GenerationPlan(prompts, models, options.decodings(), **same)
 
 
 def check_plan(plan: GenerationPlan, models: Mapping[str, Model], path: Path) -> int:

@@ -28,7 +28,7 @@ from rote.core.errors import OptionError
 from rote.core.kernels import njit
 from rote.core.layer import Ids, Offsets
 from rote.core.metric import LONGEST_NGRAM, OptionSet, Progress, option
-from rote.core.ngrams import ONCE
+from rote.core.ngrams import ONCE, number_ngrams
 from rote.curate.corpus_reader import TokenizedCorpus
 
 Kind = Literal["limited", "random", "most-repeated"]
@@ -129,8 +129,6 @@ def count_repeats(
     read: TokenizedCorpus, n: int, least: int, progress: Progress = lambda share: None
 ) -> RepeatedNgrams:
     """Number the n-grams, exactly, and leave out those that stand at most `least` times."""
-    from rote.core.ngrams import number_ngrams
-
     starts, ends = read.part_starts, read.part_ends
     *_, (_, numbers, kinds, _) = number_ngrams(read.ids, starts, ends, len(read.vocabulary), n)
     progress(0.8)

@@ -155,9 +155,8 @@ def subset_file(options: SubsetOptions, seed: int) -> Any:
         if (subset["max"], subset["kind"]) == (options.theta, options.kind)
         and (subset["texts"] == options.size if options.size else not subset["sample"])
     ]
-    for subset in fit:
-        if subset["seed"] == seed:
-            return place / str(subset["file"])
+    if files := [subset["file"] for subset in fit if subset["seed"] == seed]:
+        return place / str(files[0])
     there = sorted({(subset["max"], subset["kind"], subset["seed"]) for subset in subsets})
     listed = "; ".join(f"theta {a} {b} seed {c}" for a, b, c in there[:12])
     raise OptionError(

@@ -216,10 +216,8 @@ def _select_documents(corpus: Corpus, options: PromptOptions) -> Iterable[Docume
     documents = islice(corpus, options.limit or None)
     if not options.draw:
         return documents
-    hashed = (
-        (_hash(options.seed, "draw", document.id), place, document)
-        for place, document in enumerate(documents)
-    )
+    places = enumerate(documents)
+    hashed = ((_hash(options.seed, "draw", each.id), place, each) for place, each in places)
     drawn = heapq.nsmallest(options.draw, hashed, key=lambda entry: entry[:2])
     return [document for _, _, document in sorted(drawn, key=lambda entry: entry[1])]
 

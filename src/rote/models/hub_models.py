@@ -24,7 +24,7 @@ from rote.core.model import Decoding, Floats
 from rote.core.progress import Reporter
 from rote.models.chat import ChatTemplate, chat_template, gguf_template
 from rote.models.options import ModelOptions
-from rote.models.tokens import Encoded, close_gaps, decode_after
+from rote.models.tokens import Encoded, close_gaps, decode_after, gguf_tokens, has_known_tokenizer
 from rote.models.windows import TextInProgress, Window, near_bound
 from rote.run import cores
 
@@ -92,7 +92,6 @@ def load(name: str, options: ModelOptions, reporter: Reporter, version: str) -> 
 def load_gguf(name: str, options: ModelOptions, reporter: Reporter, version: str) -> Loaded:
     """A GGUF file of any architecture that transformers' own loader knows, dequantized."""
     from rote.models.llama import gguf
-    from rote.models.tokens import gguf_tokens, has_known_tokenizer
 
     torch, transformers = libraries()
     if find_spec("accelerate") is None:

@@ -243,7 +243,6 @@ def answer_all(
 
 
 def judge_answer(item: Item, question: ItemQuestion, scored: Sequence[Scored]) -> ModelAnswer:
-    """The answer that these scores make."""
     totals = np.array([score.total for score in scored])
     tokens = tuple(len(score.logprobs) for score in scored)
     greedy = tuple(bool(score.greedy.all()) for score in scored)
@@ -323,7 +322,6 @@ def rows_by_group(rows: Sequence[Row], by: Sequence[str]) -> dict[str, list[Row]
 
 
 def source_result(rows: Sequence[Row], level: float) -> SourceResult:
-    """The values of one group."""
     values: dict[str, float] = {}
     intervals: dict[str, tuple[float, float]] = {}
     notes: list[str] = []
@@ -409,7 +407,6 @@ def compare_models(rows: Sequence[Row], by: Sequence[str]) -> list[Row]:
 
 
 def unanswered_rows(rows: Sequence[Row]) -> list[Row]:
-    """The items without an answer, and why."""
     return [
         {SOURCE: row[SOURCE], "task": row["task"], "id": row["id"], "why": row["unanswered"]}
         for row in rows

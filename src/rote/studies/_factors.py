@@ -84,7 +84,6 @@ def split_by_facet(
 
 
 def reference_field(table: SourceTable) -> str | None:
-    """The field that names the reference."""
     if table.reference is None or table.reference in table.sizes:
         return None
     for group in table.sizes:
@@ -205,7 +204,8 @@ class FactorTrends:
             "sources": [sources[place] for place in places],
             "levels": levels,
         }
-        w, p, exact, reason = math.nan, math.nan, True, "no two sources have the same two levels"
+        w, p, exact = math.nan, math.nan, True
+        reason: str | None = "no two sources have the same two levels"
         if rows:
             block = grid[np.ix_(rows, places)]
             judged = agreement(block, seed=self.options.seed, purpose=column.name)
@@ -443,12 +443,12 @@ class MixedEffects:
             single = ((source, row, count == 1) for source, row in zip(sources, of_step))
             for source, weights, is_mean in (*every, *single):
                 effect = model.contrast(weights)
-                row = {"source": source, "level": name}
+                row: dict[str, Any] = {"source": source, "level": name}
                 row |= estimate("estimate", effect.estimate, effect.interval(level), _ENDS)
                 row |= {"error": effect.error, "freedom": effect.freedom, "p": effect.p}
                 mixed.append(row | {"texts": len(texts.values), "all": is_mean})
             unlike += [step_weights - of_step[0] for step_weights in of_step[1:]]
-        alike = []
+        alike: list[dict[str, Any]] = []
         if unlike:
             test = model.joint(np.array(unlike))
             alike = [{"f": test.f, **dict(zip(("freedom", "of"), test.freedom)), "p": test.p}]

@@ -50,7 +50,6 @@ def group_by_fields(fields: Iterable[Sequence[object]]) -> dict[str, Labels]:
 
 
 def items_by_group(items: Sequence[Item], by: Sequence[str]) -> dict[str, Labels]:
-    """Which items have the same fields."""
     return group_by_fields([read_field(item, field, "--by") for field in by] for item in items)
 
 
@@ -188,7 +187,7 @@ def draw_in_order(some: Sequence[Drawn], count: int | None, random: Any) -> list
 def mean_by_number(numbers: Labels, values: Any, count: int) -> Floats:
     """By number from 0 on the mean of its values; nan where it has none."""
     with np.errstate(invalid="ignore"):
-        sums: Floats = np.bincount(numbers, values, minlength=count)
+        sums = np.bincount(numbers, np.asarray(values, np.float64), minlength=count)
         return sums / np.bincount(numbers, minlength=count)
 
 

@@ -19,23 +19,12 @@ from rote.core.progress import several as counted
 from rote.core.result import Result, SourceResult
 from rote.core.table import Column, Pivot, Row, Rows, Table, defined, ends, estimate, make_columns
 from rote.corpus.items import Item
+from rote.studies import _items
 from rote.studies import _memorization_classifiers as classifiers
 from rote.studies import _memorization_extraction as extraction
 from rote.studies import _memorization_scores as attacks
 from rote.studies import _memorization_unprompted as unprompted
-from rote.studies._items import (
-    HALVES,
-    Floats,
-    Groups,
-    Labels,
-    Share,
-    count_repeated,
-    describe_values,
-    estimate_columns,
-    group_by_item,
-    group_columns,
-    split_halves,
-)
+from rote.studies._items import Floats, Groups, Labels, Share
 from rote.studies._memorization_classifiers import predict
 
 _HALVED = ("tde_likelihood", "neighbours")
@@ -93,7 +82,9 @@ def source_results(scored: MemorizationScoring) -> dict[str, SourceResult]:
 
 
 def value_rows(scored: MemorizationScoring) -> list[Row]:
-    return describe_values({a.name: a.title for a in scored.attacks}, shares=("tde_accuracy",))
+    return _items.describe_values(
+        {a.name: a.title for a in scored.attacks}, shares=("tde_accuracy",)
+    )
 
 
 def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
@@ -110,7 +101,7 @@ def build_tables(scored: MemorizationScoring) -> dict[str, Sequence[Row]]:
     if scored.windows is not None:
         extracted = extraction.extraction_rows(scored.windows, *about)
         tables["extraction"] = list(_start_rows(scored, extracted))
-        group_of = group_by_item(scored.groups)
+        group_of = _items.group_by_item(scored.groups)
         windows = extraction.window_rows(scored.windows, scored.items)
         by_group = ((model, group_of[number], row) for model, number, row in windows)
         tables["windows"] = list(_start_rows(scored, by_group))
@@ -139,7 +130,7 @@ def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> I
             yield f"shorter than a window of --prefix and --suffix words: {counted(short, 'text')}"
     if (scored.member == 1).any() and not (scored.member == 0).any():
         yield "all items are members: nothing to tell them from"
-    if twice := count_repeated(scored.items, scored.groups):
+    if twice := _items.count_repeated(scored.items, scored.groups):
         yield (
             f"more than once in a group (same task and id): {counted(twice, 'item')}. Answers of "
             "several models do not go together: give those of the model that is scored"
@@ -149,7 +140,7 @@ def notes(scored: MemorizationScoring, tables: Mapping[str, Sequence[Row]]) -> I
 def _source(scored: MemorizationScoring, model: str, group_items: Labels) -> SourceResult:
     columns = {a.name: scored.scores[model].of_right(a.name)[group_items] for a in scored.attacks}
     level, bases = scored.options.interval, scored.bases[group_items]
-    values, intervals = estimate_columns(columns, bases, level, shares=("tde_accuracy",))
+    values, intervals = _items.estimate_columns(columns, bases, level, shares=("tde_accuracy",))
     lacking = [
         f"{name}: {_LACKING.get(name, 'no item has one, or nobody says which option is right')}"
         for name, value in values.items()
@@ -160,7 +151,10 @@ def _source(scored: MemorizationScoring, model: str, group_items: Labels) -> Sou
 
 
 def _row_start(scored: MemorizationScoring, model: str, group: str) -> dict[str, Any]:
-    return {"model": model, **group_columns(() if group == EVERY else scored.options.by, group)}
+    return {
+        "model": model,
+        **_items.group_columns(() if group == EVERY else scored.options.by, group),
+    }
 
 
 def _each_group(
@@ -208,8 +202,8 @@ def _half_rows(scored: MemorizationScoring) -> Iterator[Row]:
             several = scores.differences(attack)[group_items]
             # A single option has nothing to be compared with: its score itself.
             column = np.where(np.isnan(several), right, several)
-            half = split_halves(column, np.zeros(len(group_items), np.int64))
-            for number, name in HALVES.items():
+            half = _items.split_halves(column, np.zeros(len(group_items), np.int64))
+            for number, name in _items.HALVES.items():
                 part = group_items[half == number]
                 share = Share.of(scored.correct[part], scored.bases[part])
                 ends = share.interval(scored.options.interval)
@@ -233,12 +227,9 @@ def _separate_members(
     """How well a score tells the members of a group from all non-members."""
     members = group_items[scored.member[group_items] == 1]
     others = np.flatnonzero(scored.member == 0)
+    bases, level = (scored.bases[members], scored.bases[others]), scored.options.interval
     return attacks.separation(
-        column[members],
-        column[others],
-        bases=(scored.bases[members], scored.bases[others]),
-        alarms=FALSE_ALARMS,
-        level=scored.options.interval,
+        column[members], column[others], bases=bases, alarms=FALSE_ALARMS, level=level
     )
 
 
@@ -290,12 +281,11 @@ def _topic_rows(scored: MemorizationScoring) -> Iterator[Row]:
         here[group_items] = scored.member[group_items] == 1
         members, ours = _right_instances(scored, here)
         if ours and theirs:
+            bases, options = (scored.bases[members], scored.bases[others]), scored.options
             row = classifiers.word_baseline(
-                *(ours, theirs, (scored.bases[members], scored.bases[others])),
-                level=scored.options.interval,
-                seed=scored.options.seed,
+                ours, theirs, bases, level=options.interval, seed=options.seed
             )
-            yield {**group_columns(scored.options.by, group), **row}
+            yield {**_items.group_columns(scored.options.by, group), **row}
 
 
 def _overlap_row(
@@ -336,7 +326,7 @@ def _start_rows(scored: MemorizationScoring, rows: Iterable[tuple[str, str, Row]
 
 def _item_rows(scored: MemorizationScoring) -> Iterator[Row]:
     frequencies = scored.frequencies
-    group_of = group_by_item(scored.groups)
+    group_of = _items.group_by_item(scored.groups)
     for model, scores in scored.scores.items():
         # Once for all items: a column has as many entries as there are items.
         right = {a.name: scores.of_right(a.name) for a in scored.attacks}

@@ -256,7 +256,6 @@ class JudgeOptions(OptionSet):
 
 
 def judge_prompt(original: str, changed: str) -> str:
-    """What the judge reads."""
     return f"{_SYSTEM}\n\n{_USER.format(one=original.strip(), other=changed.strip())}"
 
 

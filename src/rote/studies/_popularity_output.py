@@ -89,7 +89,6 @@ class PopularityScoring:
 
 
 def source_results(scored: PopularityScoring) -> dict[str, SourceResult]:
-    """The values of each group of items."""
     return {name: _source_result(scored, items) for name, items in scored.groups.items()}
 
 
@@ -384,12 +383,7 @@ def _value_columns(rows: Rows, result: Result) -> list[Column]:
             "ahead?:share~value p_corrected?=p:p advantage?=relative:number "
             "accuracy?:share accuracy_low?=low:share accuracy_high?=high:share"
         ),
-        Column(
-            *("accuracy_difference", "high - low", "share"),
-            signed=True,
-            ends=value_ends("accuracy_difference"),
-            optional=True,
-        ),
+        Column(_GAP, "high - low", "share", signed=True, ends=value_ends(_GAP), optional=True),
     ]
 
 

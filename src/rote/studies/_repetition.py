@@ -440,8 +440,8 @@ def _score_set(
     table, beside_scores = OverlapScores(first, study), None
     if options.placebo:
         placebo = folder / "data" / "placebo.jsonl"
-        beside = _measure_overlap(study, placebo, lowest, options, reporter)
-        beside_scores = OverlapScores(beside, study)
+        other = _measure_overlap(study, placebo, lowest, options, reporter)
+        beside_scores = OverlapScores(other, study)
     tables = {
         "sizes": _size_rows(study),
         "averages": list(average_rows(first, table, study, level)),

@@ -474,8 +474,7 @@ def read_quality(
     rows = []
     if isinstance(quality_table, Result):
         quality_table = _result_rows([quality_table])
-    is_file = isinstance(quality_table, Path)
-    for line, row in _read_rows(quality_table) if is_file else enumerate(quality_table, 1):
+    for line, row in _read_rows(quality_table):
         keys = keys or _source_keys(row, table.by, file)
         rows.append((line, _source_name(row, keys, file, line), row))
     if not rows:
@@ -518,7 +517,10 @@ def _table_name(quality_table: Any) -> str:
     return str(quality_table) if isinstance(quality_table, Path) else "quality"
 
 
-def _read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_rows(path: Path | Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    if not isinstance(path, Path):
+        yield from enumerate(path, 1)
+        return
     file = str(path)
     try:
         if path.suffix in _DELIMITERS:
@@ -545,7 +547,6 @@ def _read_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _read_saved(path: Path, file: str) -> list[Result]:
-    """A saved result, or a panel."""
     try:
         content = read_json(path, regular=False)
         return list(map(Result.from_dict, content if isinstance(content, list) else [content]))
@@ -554,7 +555,6 @@ def _read_saved(path: Path, file: str) -> list[Result]:
 
 
 def _result_rows(results: Sequence[Result]) -> list[Mapping[str, Any]]:
-    """The values of results by source."""
     rows: dict[str, dict[str, Any]] = {}
     for result in results:
         for source, source_result in result.by_source.items():
@@ -571,7 +571,6 @@ def _parse_row(line: str, file: str, number: int) -> Mapping[str, Any]:
 
 
 def _source_keys(row: Mapping[str, Any], by: tuple[str, ...], file: str) -> tuple[str, ...]:
-    """The columns that name a source."""
     if by and all(name in row for name in by):
         return by
     if SOURCE in row:

@@ -363,8 +363,8 @@ def _matrix_cells(rows: Rows, result: Result) -> list[Row]:
         names = column_names(matrix)
         coefficients = {}
         for row in matrix:
-            for name, place in _triangles(row).items():
-                coefficients[place] = row[name], "*" * is_significant(row, name)
+            for name, pair in _triangles(row).items():
+                coefficients[pair] = row[name], "*" * is_significant(row, name)
         few, many = min(row["n"] for row in matrix), max(row["n"] for row in matrix)
         for place, a in enumerate(names, 1):
             for number, b in enumerate(names, 1):

@@ -25,8 +25,9 @@ themselves), a table has the accuracy with and without those that were found.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -174,11 +175,8 @@ def _accuracy_rows(
             answered = (tasks == task) & ~np.isnan(values)
             if not answered.any():
                 continue
-            groups = {
-                "all": answered,
-                "found": answered & is_found,
-                "not found": answered & ~is_found & ~is_reworded & ~unknown,
-            }
+            missed = answered & ~is_found & ~is_reworded & ~unknown
+            groups = {"all": answered, "found": answered & is_found, "not found": missed}
             if (answered & is_reworded).any():
                 groups["in other words"] = answered & is_reworded
             if (answered & unknown).any():
@@ -265,9 +263,11 @@ class _QuestionMatcher:
         several = [number for number, end in best.items() if end == last]
         longest = max((len(self._questions[number]) for number in several), default=0)
         several = [n for n in several if len(self._questions[n]) == longest]
-        for tell in (_has_same_options, _has_same_id):
+        tells: tuple[Callable[[Item], Any], ...] = (_fold_options, attrgetter("task", "id"))
+        for tell in tells:
             if len(several) > 1:
-                several = [n for n in several if tell(self._items[n], answer)] or several
+                same = [n for n in several if tell(self._items[n]) == tell(answer)]
+                several = same or several
         return several[0] if len(several) == 1 else None
 
     def _ends(self, words: tuple[str, ...]) -> Iterator[tuple[int, int]]:
@@ -277,15 +277,8 @@ class _QuestionMatcher:
                     yield number, start + length
 
 
-def _has_same_options(item: Item, answer: Item) -> bool:
-    def options(question: Item) -> set[tuple[str, ...]]:
-        return {tuple(fold_text(option)) for option in question.options}
-
-    return options(item) == options(answer)
-
-
-def _has_same_id(item: Item, answer: Item) -> bool:
-    return (item.task, item.id) == (answer.task, answer.id)
+def _fold_options(item: Item) -> set[tuple[str, ...]]:
+    return {tuple(fold_text(option)) for option in item.options}
 
 
 def count_unanswered(answers: Mapping[str, NDArray[np.float64]]) -> int:

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from rote.core.json_reader import read_json_lines
 from rote.core.metric import OptionSet, handle, lines_option
@@ -34,11 +34,9 @@ from rote.core.progress import Asking, Reporter, several
 from rote.core.record import Call, Findings, Study
 from rote.core.table import FullTable, make_columns
 from rote.corpus import ReadOptions
-from rote.curate.generate import GenerateOptions
+from rote.curate import generate as generating
+from rote.curate.generate import GenerateOptions, GenerationPlan
 from rote.models.options import ModelOptions
-
-if TYPE_CHECKING:
-    from rote.curate.generate import GenerationPlan
 
 _COUNTERS: dict[str, Callable[[dict[str, Any]], int]] = {
     "texts": lambda record: 1,
@@ -65,7 +63,6 @@ class Options(OptionSet):
 
 def run(call: Call) -> Findings:
     """Make what the file does not hold yet."""
-    from rote.curate.generate import build_plan, generate
     from rote.curate.prompts import gather_prompts
     from rote.search.open_models import NamedModel, name_models, open_model
 
@@ -78,7 +75,7 @@ def run(call: Call) -> Findings:
         reporter.say(line)
     for reason, count in prompts.left_out.items():
         reporter.say(f"{several(count, 'prompt')} left out: {reason}")
-    plan = build_plan(prompts.requests, who, options)
+    plan = generating.build_plan(prompts.requests, who, options)
     reporter.say(_announce_plan(plan))
     if alike := _note_repeated_prompts(plan):
         reporter.say(alike)
@@ -86,7 +83,7 @@ def run(call: Call) -> Findings:
     models: Mapping[str, Model] = opened_models or {
         entry.name: open_model(entry.spec, how, reporter) for entry in who
     }
-    result = generate(plan, models, target.output, reporter)
+    result = generating.generate(plan, models, target.output, reporter)
     if result.before == result.texts:
         reporter.say(f"{target.output} holds these texts already: nothing was written")
     rows = _count_sources(target.output)
@@ -122,14 +119,15 @@ def _announce_plan(plan: GenerationPlan) -> str:
 
 def _note_repeated_prompts(plan: GenerationPlan) -> str | None:
     """A remark on prompts that are the same where nothing is drawn."""
-    from rote.curate.generate import decoding_label, is_certain
-
-    certain = next((decoding for decoding in plan.decodings if is_certain(decoding)), None)
+    certain = next(
+        (decoding for decoding in plan.decodings if generating.is_certain(decoding)), None
+    )
     same = len(plan.prompts) - len({prompt.text for prompt in plan.prompts}) + 1
     if certain is None or same == 1:
         return None
+    label = generating.decoding_label(certain)
     return (
-        f"{same:,} prompts are the same, and {decoding_label(certain)} writes the same after them: "
+        f"{same:,} prompts are the same, and {label} writes the same after them: "
         "--temperature 1 draws"
     )
 

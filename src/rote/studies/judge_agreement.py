@@ -453,7 +453,6 @@ def _alpha(counts: Floats, values: Floats, level: Level) -> float:
 
 
 def _squared_distances(values: Floats, often: Floats, level: Level) -> Floats:
-    """How far two values are apart, squared."""
     if level == "nominal":
         return 1 - np.eye(len(values))
     if level == "interval":

@@ -40,7 +40,7 @@ from rote.core.result import Row
 from rote.corpus.items import ItemOptions, fingerprint
 from rote.models.endpoint.answers import CannotScore
 from rote.models.options import ModelOptions
-from rote.search.backends import Backend, BackendOptions
+from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies import _memorization_extraction as extraction
 from rote.studies import _memorization_output as output
 from rote.studies import _memorization_scores as attacks
@@ -96,7 +96,8 @@ class Options:
     )
     neighbour_count: int = unsigned_option(10, "Neighbours of each text", most=1_000)
     k: float = option(
-        *(0.2, "Share of the least likely tokens, for Min-K% and Min-K%++"),
+        0.2,
+        "Share of the least likely tokens, for Min-K% and Min-K%++",
         short="-k",
         above=0,
         most=1,
@@ -241,7 +242,6 @@ def run(call: Call) -> Findings:
     if call.options.layer is not None:
         return style.run(call)
     from rote.curate.neighbours import neighbour_maker
-    from rote.search.backends import open_backend
     from rote.search.open_models import open_model, open_models
 
     options, reporter = call.options, call.reporter
@@ -301,10 +301,9 @@ def run(call: Call) -> Findings:
     order = np.empty(len(items), np.int64)
     order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
     bases = number_clusters([item.base for item in items])
-    scored = MemorizationScoring(
-        *(items, groups, scores, correct, member, frequencies, bases, order, options),
-        *(wanted or (), windows, drawn),
-    )
+    known = (scores, correct, member, frequencies, bases, order)
+    asked = (options, wanted or (), windows, drawn)
+    scored = MemorizationScoring(items, groups, *known, *asked)
     rows = output.build_tables(scored)
     if options.unprompted is not None:
         rows |= _recitation_tables(scored, models, backend, reporter)
@@ -343,16 +342,16 @@ def _recitation_tables(
     """What the models, or the texts that were given, recite of the passages."""
     options = scored.options
     count = unprompted.count_to_draw(options.unprompted)
-    how = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
+    drawing = Decoding(options.tokens, options.temperature, options.top_p, options.top_k)
     some = [options.unprompted]
     if count is not None:
-        some = unprompted.draw_texts(models, count, how, reporter)
+        some = unprompted.draw_texts(models, count, drawing, reporter)
     if scored.samples is not None:
         some += unprompted.prefix_texts(scored.samples.texts, [cut.item for cut in scored.cuts])
     corpus = (backend, options.n) if backend is not None else None
+    of_items = (scored.items, scored.groups, scored.bases)
     return unprompted.recitation_tables(
-        *(scored.items, scored.groups, scored.bases, some, options.run, options.interval),
-        *(corpus, reporter),
+        *of_items, some, options.run, options.interval, corpus, reporter
     )
 
 

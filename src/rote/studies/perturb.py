@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,12 +46,14 @@ from rote.core.metric import (
 from rote.core.progress import Reporter, several
 from rote.core.record import Call, Findings, Study
 from rote.core.result import Row, SourceResult
-from rote.corpus.items import ItemOptions, fingerprint
+from rote.corpus.items import ItemOptions, fingerprint, take_items
+from rote.curate import perturb
 from rote.curate.perturb import Perturbed, PerturbOptions
 from rote.models.options import ModelOptions
-from rote.search.backends import Backend, BackendOptions
+from rote.search.backends import Backend, BackendOptions, open_backend
 from rote.studies import _perturb_checks, _perturb_output
-from rote.studies._items import describe_values, estimate_columns
+from rote.studies._evaluation import ANSWER_FIELDS
+from rote.studies._items import CORRECTNESS, describe_values, estimate_columns
 from rote.studies._perturb_checks import (
     BeforeAfter,
     Floats,
@@ -61,9 +63,6 @@ from rote.studies._perturb_checks import (
 )
 from rote.studies._perturb_output import CHARTS, LAYOUT
 from rote.studies._popularity_scores import DecileScale
-
-if TYPE_CHECKING:
-    from rote.search.backends import Backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +111,7 @@ class Options:
 def run(call: Call) -> Findings:
     """Replace words, or take what others replaced; then compare before and after."""
     from rote.curate.corpus_reader import write_lines
-    from rote.search.backends import open_backend
     from rote.search.open_models import open_model, open_models
-    from rote.studies._perturb_checks import ask_models, judge_items
 
     options, judging, reporter = call.options, call.of(JudgeOptions), call.reporter
     _check_options(options, call.of(PerturbOptions), call.of(CheckOptions))
@@ -127,12 +124,13 @@ def run(call: Call) -> Findings:
     judge = open_model(judging.judge, how, reporter) if judging.judge else None
     act = _read_perturbed if is_given(options.perturbed) else _perturb_items
     pairs, done, parts, records = act(call, answering=bool(models))
-    answers = ask_models(models, call.inputs, parts, reporter) if models else None
+    answers = _perturb_checks.ask_models(models, call.inputs, parts, reporter) if models else None
     if answers and options.write_answers:
         write_lines(options.write_answers, answers.rows)
     spoken = ModelVerdicts(answers)
     if judge is not None:
-        same = judge_items(pairs, judge, judging, reporter, seed=call.of(PerturbOptions).seed)
+        seed = call.of(PerturbOptions).seed
+        same = _perturb_checks.judge_items(pairs, judge, judging, reporter, seed=seed)
         signed = f"{judge.signature}/{judging.judge_by}/{judging.judge_items}"
         spoken = ModelVerdicts(answers, same, signed)
     findings = compare_items(pairs, done, call.of(CheckOptions), backend, spoken, reporter)
@@ -157,47 +155,43 @@ def _check_options(options: Options, replacing: PerturbOptions, checks: CheckOpt
 
 def _read_perturbed(call: Call, *, answering: bool) -> tuple[Any, ...]:
     """Items that others perturbed, put beside the originals."""
-    from rote.corpus.items import take_items
-    from rote.curate.perturb import match_items, order_records
-    from rote.studies._perturb_checks import ItemPairs
-
     before = [record.item for record in call.inputs]
     chosen = call.of(ItemOptions)
     others = take_items(call.options.perturbed, chosen, call.reporter, called="perturbed")
-    pairs = ItemPairs(before, match_items(before, [record.item for record in others]))
-    return pairs, None, {"given": order_records(pairs.after, others)}, ()
+    pairs = ItemPairs(before, perturb.match_items(before, [record.item for record in others]))
+    return pairs, None, {"given": perturb.order_records(pairs.after, others)}, ()
 
 
 def _perturb_items(call: Call, *, answering: bool) -> tuple[Any, ...]:
     """Items that are perturbed here, and written if that was asked for."""
     from rote.curate.corpus_reader import write_lines
-    from rote.curate.perturb import check_ids, perturb, rewrite_record
-    from rote.studies._evaluation import ANSWER_FIELDS
-    from rote.studies._items import CORRECTNESS
-    from rote.studies._perturb_checks import ItemPairs, replace_items
 
     options, records = call.of(PerturbOptions), call.inputs
     models = call.of(ModelOptions)
     items = [record.item for record in records]
-    check_ids(items)
+    perturb.check_ids(items)
     forms = list(dict.fromkeys(record.form for record in records))
     if call.options.write and len(forms) > 1:
         raise OptionError(
             f"{call.options.write} cannot hold items of several forms ({', '.join(forms)}): "
             "perturb each benchmark on its own"
         )
-    result = perturb(items, options, call.reporter, models=models)
+    result = perturb.perturb(items, options, call.reporter, models=models)
     # Earlier answers do not go with the perturbed items.
     correct = call.of(CheckOptions).correct
     stale = (*CORRECTNESS, *ANSWER_FIELDS, *((correct,) if correct else ()))
-    changed = [rewrite_record(record, item, stale) for record, item in zip(records, result.items)]
+    changed = [
+        perturb.rewrite_record(record, item, stale) for record, item in zip(records, result.items)
+    ]
     if call.options.log:
         write_lines(call.options.log, map(asdict, result.replacements))
-    parts = {",".join(options.pos): replace_items(records, result.items)}
+    parts = {",".join(options.pos): _perturb_checks.replace_items(records, result.items)}
     if answering and call.options.each_pos and len(options.pos) > 1:
         for pos in options.pos:
-            part = perturb(items, replace(options, pos=(pos,)), call.reporter, models=models)
-            parts[pos] = replace_items(records, part.items)
+            part = perturb.perturb(
+                items, replace(options, pos=(pos,)), call.reporter, models=models
+            )
+            parts[pos] = _perturb_checks.replace_items(records, part.items)
     return ItemPairs(items, result.items), result, parts, changed
 
 

@@ -44,7 +44,7 @@ from rote.core.numbers import format_interval, format_number, format_percent, fo
 from rote.core.record import Call, Finding, Findings, ReportContext, Study
 from rote.core.result import Result
 from rote.corpus.items import Item, ItemOptions, fingerprint
-from rote.search.backends import BackendOptions
+from rote.search.backends import BackendOptions, open_backend
 from rote.studies import _items, _popularity_output
 from rote.studies import _popularity_scores as task_grams
 from rote.studies._popularity_output import CHARTS, LAYOUT, PopularityScoring
@@ -134,8 +134,6 @@ class Options:
 
 def run(call: Call) -> Findings:
     """How popular items are in a corpus, and how well the popular ones are answered."""
-    from rote.search.backends import open_backend
-
     options: Options = call.options
     items = [record.item for record in call.inputs]
     groups = _items.items_by_group(items, options.by)

@@ -42,8 +42,8 @@ from rote.curate.pairs import (
     select_split,
 )
 from rote.models.options import ModelOptions
+from rote.studies import _training
 from rote.studies._items import share_cells
-from rote.studies._training import NOT_OF_TRAINING, longest_option, max_tokens_option
 
 _ENTITIES, _EDITS = 2000, 2
 """The most frequent entities of the training summaries; edits of each document."""
@@ -66,8 +66,8 @@ class Options:
     sample: int = option(50, "Documents that are edited, drawn at random", least=1)
     seed: int = option(0, "The seed of the draws", least=0)
     beams: int = option(4, "Beams of the search for summaries", least=1, most=1_000)
-    longest: int = longest_option()
-    max_tokens: int = max_tokens_option()
+    longest: int = _training.longest_option()
+    max_tokens: int = _training.max_tokens_option()
     interval: float = option(0.95, "Level of the intervals; 0: none")
 
     def __post_init__(self) -> None:
@@ -118,16 +118,15 @@ def _write_summaries(
     """By name of a model the summaries of each edit, one for each model of that name."""
     from rote.curate.generate import parse_record
     from rote.models.training.summarizer import Searching
-    from rote.studies._training import open_trainable, write_resumed
 
     how = Searching(options.beams, options.max_tokens, options.longest)
     summaries: dict[str, list[list[str]]] = {}
     for number, model_name in enumerate(options.model):
         name, is_named, place = model_name.rpartition("=")
-        loaded = open_trainable(place, call.of(ModelOptions), call.reporter)
+        loaded = _training.open_trainable(place, call.of(ModelOptions), call.reporter)
         writer = f"{loaded.signature} {how}"
         path = options.output.with_suffix(f".{number}.summaries.jsonl")
-        write_resumed(
+        _training.write_resumed(
             loaded,
             [edit.document for edit in edited],
             how,
@@ -323,7 +322,7 @@ STUDY = Study(
     metavar="DATA...",
     options=Options,
     more=(PairOptions, ModelOptions, ReadOptions),
-    without=NOT_OF_TRAINING,
+    without=_training.NOT_OF_TRAINING,
     run=run,
     output="data",
     account=lambda result, place: f"{place}: {several(result.about['edits'], 'edited document')}",

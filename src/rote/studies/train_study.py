@@ -32,7 +32,7 @@ from rote.core.record import Call, Findings, Study
 from rote.core.result import Result
 from rote.core.table import Column, FullTable, ends, make_columns
 from rote.corpus import ReadOptions
-from rote.curate.pairs import PairOptions
+from rote.curate.pairs import PairOptions, read_pairs
 from rote.models.options import ModelOptions
 from rote.models.training.loop import TrainOptions
 from rote.studies import _training
@@ -105,13 +105,13 @@ class Options(_training.StartOptions):
 
 
 def run(call: Call) -> Findings:
-    from rote.curate.pairs import read_pairs
     from rote.studies._repetition import score_arms, train_arms
 
     options: Options = call.options
     every = read_pairs(call.inputs, call.of(PairOptions), call.reporter)
-    kinds = (PairOptions, TrainOptions, ModelOptions)
-    study = train_arms(options, every, *map(call.of, kinds), call.reporter)
+    pairs, training = call.of(PairOptions), call.of(TrainOptions)
+    running = call.of(ModelOptions)
+    study = train_arms(options, every, pairs, training, running, call.reporter)
     tables, sources, notes = score_arms(study, options, call.reporter)
     return Findings(
         signed={**asdict(study.training), "tokens": study.room, "pairs": study.fingerprint},

@@ -22,7 +22,7 @@ from functools import cache
 
 import numpy as np
 
-from rote.annotate.lemmas import inflections
+from rote.annotate.lemmas import inflections, lemma_of
 from rote.core.document import Annotation
 from rote.corpus.items import Item
 from rote.curate.synonyms.lexicons import Frame, Pos, SynonymLexicon
@@ -105,8 +105,6 @@ def _inflect_word(word: str, pos: Pos, tag: str) -> str:
 @cache
 def _is_plural(lemma: str) -> bool:
     """Whether a noun is the plural form of itself or of another: *trousers*, *goods*."""
-    from rote.annotate.lemmas import lemma_of
-
     return lemma.endswith("s") and (
         lemma_of(lemma, "NOUN") != lemma
         or not inflections().getAllInflections(lemma, "NOUN").get("NN")
@@ -162,25 +160,20 @@ _LIGHT: dict[Pos, frozenset[str]] = {
     ),
 }
 """Words that mean little alone: what they mean is in their object, or in the phrase."""
-_SAME_CLAUSES = (
-    frozenset(("want", "desire")),
-    frozenset(("try", "attempt")),
-    frozenset(("begin", "start", "commence")),
-    frozenset(("cease", "stop", "quit")),
-    frozenset(("presume", "assume")),
-    frozenset(("recall", "remember", "recollect")),
+_SAME_CLAUSES = tuple(
+    frozenset(verbs.split("/"))
+    for verbs in (
+        "want/desire try/attempt begin/start/commence cease/stop/quit presume/assume "
+        "recall/remember/recollect"
+    ).split()
 )
 """Verbs that take the same clauses."""
-_SAME_PREPOSITIONS = (
-    frozenset(("talk", "speak")),
-    frozenset(("stare", "gaze")),
-    frozenset(("yell", "scream")),
-    frozenset(("reply", "respond")),
-    frozenset(("disappear", "vanish")),
-    frozenset(("crawl", "creep")),
-    frozenset(("leap", "jump")),
-    frozenset(("wander", "roam")),
-    frozenset(("happen", "occur")),
+_SAME_PREPOSITIONS = tuple(
+    frozenset(verbs.split("/"))
+    for verbs in (
+        "talk/speak stare/gaze yell/scream reply/respond disappear/vanish crawl/creep leap/jump "
+        "wander/roam happen/occur"
+    ).split()
 )
 """Verbs that take the same prepositions and adverbs."""
 _CONTROL = frozenset("compel encourage force need order permit require urge want".split())

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rote.core.model import Model
-from rote.core.progress import Once, Reporter
+from rote.core.progress import Once, Reporter, Silent
 from rote.models.backends.numpy import Numpy, threads_of
 from rote.models.options import ModelOptions
 
@@ -38,7 +38,6 @@ def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
 @lru_cache(maxsize=1)
 def _open_cached(file: GgufFile, stamp: tuple[tuple[int, int], ...]) -> Numpy:
     """Kept, since a command opens a model for its signature and again to ask it."""
-    from rote.core.progress import Silent
     from rote.models.chat import gguf_template
     from rote.models.llama.gguf import fingerprint, read_all
     from rote.models.llama.weights import arrange_weights

@@ -35,23 +35,18 @@ from rote.core.model import (
 from rote.core.progress import Once, Reporter
 from rote.models import windows
 from rote.models.chat import ChatTemplate, folder_template, render
-from rote.models.llama.weights import Single, Weights
+from rote.models.llama.weights import Single, Weights, read_shape, read_weights
 from rote.models.options import ModelOptions
 from rote.models.windows import TextInProgress, Window
 
 if TYPE_CHECKING:
-    from rote.models.llama.weights import Weights
     from rote.models.tokens import Tokens
 
 VERSION = "1"
 _FILES = (
-    "config.json",
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "chat_template.jinja",
-    "model.safetensors",
-)
+    "config.json generation_config.json tokenizer.json tokenizer_config.json "
+    "chat_template.jinja model.safetensors"
+).split()
 """What the numbers and texts depend on; three of them need not be there."""
 _TOKENS = 1024
 """Read at once: what the layers compute with stays in the cache. It is cut by the data alone,
@@ -151,7 +146,6 @@ def threads_of(requested: int) -> int:
 
 def open_model(name: str, options: ModelOptions, reporter: Reporter) -> Model:
     """`numpy:FOLDER`"""
-    from rote.models.llama.weights import read_shape, read_weights
     from rote.models.tokens import read_tokens
 
     folder = Path(name)

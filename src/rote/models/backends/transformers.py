@@ -85,10 +85,9 @@ class Transformers:
 
         bounds = []
         for part in encode_uncut(self.tokens, wanted, self.limit):
+            place = part.ids, part.first
             with watch_memory(self.loaded.device):
-                bounds.append(
-                    search_near(self.loaded, part.ids, part.first, decoding, edits, beams)
-                )
+                bounds.append(search_near(self.loaded, *place, decoding, edits, beams))
         return bounds
 
     def generate(self, wanted: Sequence[Prompt], decoding: Decoding) -> list[Generated]:

@@ -153,7 +153,6 @@ class GgufFile:
                     shutil.copyfileobj(data, output, 1 << 24)
 
     def read(self, begin: int, size: int) -> NDArray[np.uint8]:
-        """Some bytes."""
         data, start = np.empty(size, np.uint8), 0
         for path, length in zip(self.paths, self.sizes):
             low, high = max(begin, start), min(begin + size, start + length)
@@ -325,19 +324,10 @@ _REST = {
     "lm_head.weight": "output.weight",
 }
 _SIZES = (
-    "block_count",
-    "context_length",
-    "embedding_length",
-    "feed_forward_length",
-    "vocab_size",
-    "attention.head_count",
-    "attention.head_count_kv",
-    "attention.layer_norm_rms_epsilon",
-    "attention.key_length",
-    "attention.value_length",
-    "rope.freq_base",
-    "rope.dimension_count",
-)
+    "block_count context_length embedding_length feed_forward_length vocab_size "
+    "attention.head_count attention.head_count_kv attention.layer_norm_rms_epsilon "
+    "attention.key_length attention.value_length rope.freq_base rope.dimension_count"
+).split()
 _AT_REST: dict[str, tuple[Any, ...]] = {
     "rope.scaling.type": ("none",),
     "rope.scaling.factor": (1, 0),
@@ -648,7 +638,6 @@ def _transformers_name(name: str) -> str:
 
 
 def _name_in_file(name: str) -> str:
-    """The name in the file."""
     for theirs, ours in _LAYER.items():
         if name.startswith("model.layers.") and f".{theirs}." in name:
             return name.replace("model.layers.", "blk.").replace(theirs, ours)

@@ -16,7 +16,7 @@ from rote.core.errors import InputError, MissingExtra
 from rote.core.files import open_regular
 from rote.models.tokens import read_object
 
-_TYPES = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
+_TYPES: dict[str, Any] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 
 Single = NDArray[np.float32]
 

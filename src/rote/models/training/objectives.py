@@ -22,7 +22,7 @@ def cross_entropy(logits: Any, labels: Any, smoothing: float) -> Any:
     """The mean over all labels; smoothing spreads so much of each over the whole vocabulary."""
     from torch.nn.functional import cross_entropy
 
-    how = {"ignore_index": IGNORED, "label_smoothing": smoothing}
+    how: dict[str, Any] = {"ignore_index": IGNORED, "label_smoothing": smoothing}
     return cross_entropy(logits.float().flatten(0, 1), labels.flatten(), **how)
 
 

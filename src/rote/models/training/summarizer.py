@@ -54,11 +54,9 @@ def model_config(config: str) -> Any:
     if config not in SHAPES:
         return _read_config(config, transformers)
     shape = SHAPES[config]
-    both = {
-        f"{side}_{name}": shape[key]
-        for side in ("encoder", "decoder")
-        for name, key in (("layers", "layers"), ("attention_heads", "heads"), ("ffn_dim", "ffn"))
-    }
+    names = {"layers": "layers", "attention_heads": "heads", "ffn_dim": "ffn"}
+    sides = ("encoder", "decoder")
+    both = {f"{side}_{name}": shape[names[name]] for side in sides for name in names}
     return transformers.MBartConfig(
         vocab_size=shape["vocab_size"],
         d_model=shape["d_model"],
