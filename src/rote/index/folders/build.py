@@ -224,7 +224,7 @@ def write_new_segments(
             return _write_segments(source, path, manifest, listed, context)
         except OutdatedSegment as outdated:
             # The input is not that of the interrupted run any more.
-            remove_folder(path / SEGMENTS / outdated.name)
+            remove_folder(path / SEGMENTS / str(outdated))
 
 
 def _write_segments(
@@ -353,11 +353,7 @@ _ANNOTATE_AGAIN = "Give each text an id of its own: `rote annotate` with another
 
 
 class OutdatedSegment(Exception):
-    """A sealed segment of an earlier run that the input does not repeat."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(name)
+    """A sealed segment of an earlier run that the input does not repeat: its name."""
 
 
 class BuildProgress:
