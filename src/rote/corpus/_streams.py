@@ -122,8 +122,8 @@ class _Gzip:
 
 
 class _Stream:
-    """One stream of bzip2 or xz, given out in pieces of bounded size, or a frame of zstd, which takes
-    in all that it gets."""
+    """One stream of bzip2 or xz, given out in pieces of bounded size, or a frame of zstd, which
+    takes in all that it gets."""
 
     def __init__(
         self, decompressor: Any, damage: tuple[type[Exception], ...], *, can_stop: bool = True
