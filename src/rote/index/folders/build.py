@@ -91,7 +91,6 @@ from rote.index.folders.source import (
     Source,
     check_layers,
     check_store,
-    stored_bytes,
     stored_size,
 )
 from rote.index.segments.meanings import write_meanings
@@ -250,7 +249,8 @@ def _write_segments(
     )
     next_pieces: Iterable[NextPiece]
     if isinstance(source, Store):
-        size, title, home = stored_bytes(source), "reading", source.path
+        size = sum(stored_size(source, file) for file in source.files)
+        title, home = "reading", source.path
         next_pieces = read_stored_pieces(source, context.engine, done, ids)
     else:
         size, title, home = source.size, "annotating", path / PIECES
