@@ -5,8 +5,6 @@ are the same on every machine and in any order. Features that depend on one word
 alone are summed once per vocabulary entry (`sums`), for each role the word may
 play (itself, the next word, ...), so a token costs a few additions.
 
-Sentences read side by side: while one is scored, rows of the others come from memory.
-
 A model that reads a sentence word by word cannot know the rows of the next word before it has
 judged this one, and waiting for them takes as long as judging. So a piece is cut into LANES runs
 of sentences, and every lane takes a step in turn. Sentences do not know of each other, so

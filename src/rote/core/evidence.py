@@ -69,8 +69,7 @@ class EvidenceTexts:
 
     def read(self, number: int) -> str:
         # Half a surrogate pair cannot be written down; a question mark keeps all places.
-        raw: str = self.sample.text().string(number)
-        return raw.encode("utf-8", "replace").decode("utf-8")
+        return encodable(self.sample.text().string(number))
 
     def of(self, row: Row) -> str | None:
         number = self.numbers.get((row["source"], row["id"], row.get("file", "")))

@@ -73,7 +73,9 @@ class SeenIds:
             low, high = np.searchsorted(known, hashes), np.searchsorted(known, hashes, "right")
             for i in np.flatnonzero(low < high).tolist():
                 for at in range(int(low[i]), int(high[i])):
-                    if self._read(int(places[at])) == data[names[i]]:
+                    self._file.seek(int(places[at]))
+                    length = int.from_bytes(self._file.read(_LENGTH), "little")
+                    if self._file.read(length) == data[names[i]]:
                         lines[names[i]] = int(marks[at])
         return lines
 
@@ -101,12 +103,6 @@ class SeenIds:
         ends = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
         places: NDArray[np.int64] = start + ends[:-1]
         return places
-
-    def _read(self, place: int) -> bytes:
-        self._file.seek(place)
-        length = int.from_bytes(self._file.read(_LENGTH), "little")
-        data: bytes = self._file.read(length)
-        return data
 
 
 def digest(document: Document) -> bytes:

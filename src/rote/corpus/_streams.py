@@ -122,17 +122,18 @@ class _Gzip:
 
 
 class _Stream:
-    """One stream of bzip2 or xz, or frame of zstd, given out in pieces of bounded size."""
+    """One stream of bzip2 or xz, given out in pieces of bounded size, or a frame of zstd, which
+    takes in all that it gets."""
 
-    def __init__(self, decompressor: Any, damage: tuple[type[Exception], ...]) -> None:
-        self._object, self._damage = decompressor, damage
+    def __init__(
+        self, decompressor: Any, damage: tuple[type[Exception], ...], *, can_stop: bool = True
+    ) -> None:
+        self._object, self._damage, self._can_stop = decompressor, damage, can_stop
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        # What zstd gives out cannot be bounded; it takes in all that it gets.
-        can_stop = hasattr(self._object, "needs_input")
         try:
-            yield self._object.decompress(data, *([_PIECE] if can_stop else ()))
-            while can_stop and not self._object.eof and not self._object.needs_input:
+            yield self._object.decompress(data, *([_PIECE] if self._can_stop else ()))
+            while self._can_stop and not self._object.eof and not self._object.needs_input:
                 yield self._object.decompress(b"", _PIECE)
         except self._damage as error:
             raise zlib.error(str(error)) from None
@@ -148,7 +149,7 @@ class _Stream:
     def unused(self) -> bytes:
         # Streams of xz are filled up with zeros to a multiple of four bytes.
         unused = bytes(self._object.unused_data)
-        return unused.lstrip(b"\0") if hasattr(self._object, "needs_input") else unused
+        return unused.lstrip(b"\0") if self._can_stop else unused
 
 
 def _stream_maker(compression: str) -> Callable[[], Any]:
@@ -167,7 +168,7 @@ def _stream_maker(compression: str) -> Callable[[], Any]:
 
     # Files made with `zstd --long` need a large window.
     machine = zstandard.ZstdDecompressor(max_window_size=2**31)
-    return lambda: _Stream(machine.decompressobj(), (zstandard.ZstdError,))
+    return lambda: _Stream(machine.decompressobj(), (zstandard.ZstdError,), can_stop=False)
 
 
 def _members(

@@ -203,6 +203,8 @@ def _frequent_in_segment(
 ) -> list[tuple[Items, int, int]]:
     """The n-grams of a segment, how often each occurs, and in how many documents if asked for."""
     (column,) = index.columns(layer)
+    if n >= int(np.diff(column.document_ends, prepend=-1).max(initial=1)):
+        return []  # no document is so long
     positions, counts = find_frequent(column, n, least=least, most=most)
     in_documents = count_documents(column, positions, n) if documents else np.zeros_like(counts)
     grams = Grams.of_rows(items_at(column, positions, n), column.vocabulary)

@@ -31,7 +31,6 @@ from rote.index.grams import END
 from rote.search.part_matcher import SAMPLE, MatchOptions, PartMatcher, holds_run
 
 if TYPE_CHECKING:
-    from rote.index.columns.layer_column import LayerColumn
     from rote.index.folders.manifest import Manifest
     from rote.index.index import Index
     from rote.search.trace.alignment import Runs
@@ -111,12 +110,6 @@ def _sample(index: Index, layer: str) -> FoldedWords:
     return fold_words(concatenate(layers) if layers else _layer(layer, (), _NO_IDS, _NO_IDS))
 
 
-def _windows(column: LayerColumn, name: str, low: Integers, high: Integers) -> Layer:
-    """Places `low` to `high` of a segment, which lie within documents, each as a text."""
-    ids = [column.ids.slice(first, last) for first, last in zip(low.tolist(), high.tolist())]
-    return _layer(name, column.vocabulary, np.concatenate([_NO_IDS, *ids]), np.cumsum(high - low))
-
-
 def _layer(name: str, vocabulary: Sequence[str], ids: Integers, text_ends: Integers) -> Layer:
     """Numbers of a segment as a layer, whose vocabulary has no more than these."""
     used, numbers = np.unique(ids, return_inverse=True)
@@ -138,7 +131,11 @@ def _nearest_passages(
     passages: dict[int, MatchedPassage] = {}
     for number, segment in enumerate(index.segments):
         texts, _, _, low, high = best[:, best[2] == number]
-        windows = _windows(segment.columns[layer.name], layer.name, low, high)
+        # The places, which lie within documents, each as a text.
+        column, name = segment.columns[layer.name], layer.name
+        ids = [column.ids.slice(first, last) for first, last in zip(low.tolist(), high.tolist())]
+        text_ends = np.cumsum(high - low)
+        windows = _layer(name, column.vocabulary, np.concatenate([_NO_IDS, *ids]), text_ends)
         folded = fold_words(windows)
         words = matcher.number(folded)
         for match in matcher.find(words, folded.text_ends, parts[texts], least):

@@ -101,7 +101,8 @@ class Cached:
     def batches(self, texts: Sequence[str], reporter: Reporter) -> Batches:
         places: dict[bytes, list[int]] = {}
         for place, text in enumerate(texts):
-            places.setdefault(_key(text), []).append(place)
+            encoded = text.encode("utf-8", "surrogatepass")
+            places.setdefault(blake2b(encoded, digest_size=20).digest(), []).append(place)
         with DiskCache("vectors", self.signature, reporter) as cache:
             known = {
                 key: vector
@@ -121,10 +122,6 @@ class Cached:
                 )
                 for number, vector in zip(numbers, vectors):
                     yield places[missing[number]], vector[None]
-
-
-def _key(text: str) -> bytes:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=20).digest()
 
 
 ROOM = "annotate.embeddings"

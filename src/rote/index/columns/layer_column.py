@@ -88,7 +88,7 @@ class Vocabulary(Sequence[str]):
         if number is None:
             wanted = item.encode("utf-8", "surrogatepass")
             number = bisect_left(range(len(self)), wanted, 1, key=self._raw)
-            if number == len(self) or self._raw(number) != wanted:
+            if number >= len(self) or self._raw(number) != wanted:
                 number = ABSENT
             if number != ABSENT or len(self.known) < 2 * len(self) + _FEW:
                 self.known[item] = number

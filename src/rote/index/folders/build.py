@@ -91,7 +91,6 @@ from rote.index.folders.source import (
     Source,
     check_layers,
     check_store,
-    stored_bytes,
     stored_size,
 )
 from rote.index.segments.meanings import write_meanings
@@ -224,7 +223,7 @@ def write_new_segments(
             return _write_segments(source, path, manifest, listed, context)
         except OutdatedSegment as outdated:
             # The input is not that of the interrupted run any more.
-            remove_folder(path / SEGMENTS / outdated.name)
+            remove_folder(path / SEGMENTS / str(outdated))
 
 
 def _write_segments(
@@ -250,7 +249,8 @@ def _write_segments(
     )
     next_pieces: Iterable[NextPiece]
     if isinstance(source, Store):
-        size, title, home = stored_bytes(source), "reading", source.path
+        size = sum(stored_size(source, file) for file in source.files)
+        title, home = "reading", source.path
         next_pieces = read_stored_pieces(source, context.engine, done, ids)
     else:
         size, title, home = source.size, "annotating", path / PIECES
@@ -353,11 +353,7 @@ _ANNOTATE_AGAIN = "Give each text an id of its own: `rote annotate` with another
 
 
 class OutdatedSegment(Exception):
-    """A sealed segment of an earlier run that the input does not repeat."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        super().__init__(name)
+    """A sealed segment of an earlier run that the input does not repeat: its name."""
 
 
 class BuildProgress:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rote.core.errors import OptionError
 from rote.core.metric import OptionSet, engine_option, option
+from rote.index.grams import MAX_POSITIONS
 
 SUBWORDS = "subwords"
 MEANING = "meaning"
@@ -79,8 +80,6 @@ def parse_layers(layers: Sequence[str]) -> ChosenLayers:
 
 def max_positions(memory: int) -> int:
     """How long the stream of one segment may be within this much memory."""
-    from rote.index.grams import MAX_POSITIONS
-
     if memory <= 0:
         raise OptionError(f"building needs memory, and {memory} bytes are none")
     # What is there before the first word: the interpreter, the kernels, the models of two workers.

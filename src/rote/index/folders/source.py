@@ -73,10 +73,6 @@ def _check_stored_layers(store: Store, layers: Iterable[str]) -> None:
             )
 
 
-def stored_bytes(store: Store) -> int:
-    return sum(stored_size(store, file) for file in store.files)
-
-
 def stored_size(store: Store, file: str) -> int:
     """The bytes of one piece, which must be there."""
     try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from rote.annotate.glyphs import FOLDS
 from rote.index.query.automaton import build_automaton
@@ -151,6 +151,13 @@ def _escaped(character: str) -> str:
     return character if plain is None else re.sub('[-."]', r"\\\g<0>", plain)
 
 
+def _combine(kind: type[Any], parts: Sequence[_T]) -> _T:
+    """Parts as one of a kind, those of the same kind taken apart; one part alone is itself."""
+    flat = [p for part in parts for p in (part.parts if isinstance(part, kind) else (part,))]
+    combined: _T = flat[0] if len(flat) == 1 else kind(tuple(flat))
+    return combined
+
+
 class _Reader:
     """Reads a query from left to right; each method reads one form and leaves `at` behind it."""
 
@@ -174,18 +181,13 @@ class _Reader:
         return Query(pattern, within, self.default_layer, self.text)
 
     def either(self) -> Pattern:
-        parts = self.separated("|", self.chain)
-        flat = [
-            p for part in parts for p in (part.parts if isinstance(part, Alternation) else (part,))
-        ]
-        return flat[0] if len(flat) == 1 else Alternation(tuple(flat))
+        return _combine(Alternation, self.separated("|", self.chain))
 
     def chain(self) -> Pattern:
         parts: list[Pattern] = []
         while not parts or (self.next() not in ("", "|", ")") and self.word() != "within"):
-            part = self.repeated()
-            parts += part.parts if isinstance(part, Concatenation) else (part,)
-        return parts[0] if len(parts) == 1 else Concatenation(tuple(parts))
+            parts.append(self.repeated())
+        return _combine(Concatenation, parts)
 
     def repeated(self) -> Pattern:
         part = self.token()
@@ -231,14 +233,10 @@ class _Reader:
         self.fail_expecting(_TOKEN)
 
     def some(self) -> Condition:
-        parts = self.separated("|", self.every)
-        flat = [p for part in parts for p in (part.parts if isinstance(part, Or) else (part,))]
-        return flat[0] if len(flat) == 1 else Or(tuple(flat))
+        return _combine(Or, self.separated("|", self.every))
 
     def every(self) -> Condition:
-        parts = self.separated("&", self.condition)
-        flat = [p for part in parts for p in (part.parts if isinstance(part, And) else (part,))]
-        return flat[0] if len(flat) == 1 else And(tuple(flat))
+        return _combine(And, self.separated("&", self.condition))
 
     def condition(self) -> Condition:
         if self.accept("!"):

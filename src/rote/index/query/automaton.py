@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from rote.core.errors import OptionError
 from rote.core.kernels import njit
-from rote.index.columns.packed_array import Bytes, load64, read
+from rote.index.columns.intrinsics import load64
+from rote.index.columns.packed_array import Bytes, read
 from rote.index.query.tree import (
     And,
     Concatenation,

@@ -47,36 +47,39 @@ class Labels:
 class Documents:
     """The documents of one segment by their numbers."""
 
-    __slots__ = ("_hashed", "_hashes", "_id_data", "_id_ends", "author", "metas", "source", "texts")
+    __slots__ = ("author", "hashes", "metas", "raw_ids", "source", "texts")
 
     def __init__(self, part: SegmentPart) -> None:
         self.texts = CompressedTexts(part, "texts")
         self.metas = CompressedTexts(part, "meta")
         self.author = _read_labels(part, AUTHOR)
         self.source = _read_labels(part, SOURCE)
-        self._id_data: Bytes = part["ids.data"]
-        self._id_ends: NDArray[np.int64] = part["ids.ends"]
-        self._hashes: NDArray[np.uint64] = part["hashes"]
-        self._hashed: NDArray[np.int32] = part["hashes.documents"]
+        self.raw_ids: tuple[Bytes, NDArray[np.int64]] = part["ids.data"], part["ids.ends"]
+        """All ids in one row, and where each ends."""
+        self.hashes: tuple[NDArray[np.uint64], NDArray[np.int32]] = (
+            part["hashes"],
+            part["hashes.documents"],
+        )
+        """The sorted hashes of the ids, and whose they are."""
 
     def __len__(self) -> int:
-        return len(self._id_ends)
+        return len(self.raw_ids[1])
 
     def id(self, i: int) -> str:
         if not 0 <= i < len(self):
             raise IndexError(f"{i} of {len(self)}")
-        start = int(self._id_ends[i - 1]) if i else 0
-        return decode_string(self._id_data[start : int(self._id_ends[i])].tobytes())
+        data, ends = self.raw_ids
+        return decode_string(data[int(ends[i - 1]) if i else 0 : int(ends[i])].tobytes())
 
     def ids(self) -> list[str]:
         return [self.id(i) for i in range(len(self))]
 
     def find(self, identity: str) -> int | None:
         """The number of the document with this id, the first if there are several."""
-        wanted = hash_of(identity)
-        at = int(np.searchsorted(self._hashes, np.uint64(wanted)))
-        while at < len(self) and int(self._hashes[at]) == wanted:
-            number = int(self._hashed[at])
+        wanted, (hashes, numbers) = hash_of(identity), self.hashes
+        at = int(np.searchsorted(hashes, np.uint64(wanted)))
+        while at < len(self) and int(hashes[at]) == wanted:
+            number = int(numbers[at])
             if self.id(number) == identity:
                 return number
             at += 1
@@ -106,16 +109,6 @@ class Documents:
         if i is None or self.text(i) != document.text:
             return False
         return self.metas.text(i) == _dump_meta(document.meta)
-
-    @property
-    def raw_ids(self) -> tuple[Bytes, NDArray[np.int64]]:
-        """All ids in one row, and where each ends: for copying."""
-        return self._id_data, self._id_ends
-
-    @property
-    def hashes(self) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
-        """The sorted hashes of the ids, and whose they are: for copying."""
-        return self._hashes, self._hashed
 
 
 class DocumentsWriter:

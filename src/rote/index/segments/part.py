@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rote.core.errors import InputError, OptionError
-from rote.core.files import open_regular, read_regular
+from rote.core.files import open_regular, read_regular, write_atomically
 from rote.core.json_reader import JsonObject, parse_json
 from rote.core.progress import Advance
 from rote.index.columns.compressed_suffix_array import SAMPLE_STEP
@@ -411,7 +411,8 @@ class _FolderPart:
         }
         data = json.dumps(description, indent=1).encode("ascii")
         sync_folder(self._path)
-        _write_seal(self._path / SEAL, data)
+        # Under the final name only once it is on the disk: its presence means that all is.
+        write_atomically(self._path / SEAL, data, durable=True)
         sync_folder(self._path)
         sync_folder(self._path.parent)
         size = sum(record.bytes for record in self._files.values())
@@ -435,7 +436,9 @@ class _ColumnFile:
         self._bytes += len(data)
 
     def close(self) -> FileRecord:
-        _sync_and_close(self._file)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
         return FileRecord(
             self._kind, self._bytes, self._digest.hexdigest(), self._bits, self._length
         )
@@ -501,21 +504,6 @@ def sync_folder(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _write_seal(path: Path, data: bytes) -> None:
-    """Under the final name only once it is on the disk: its presence means that all is."""
-    beside = path.with_name(f"{path.name}.new")
-    with beside.open("wb") as file:
-        file.write(data)
-        _sync_and_close(file)
-    os.replace(beside, path)
-
-
-def _sync_and_close(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-    file.close()
 
 
 def _raw_bytes(values: Any, kind: np.dtype[Any]) -> memoryview | bytes:

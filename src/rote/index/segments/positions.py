@@ -64,10 +64,6 @@ def read_positions(part: SegmentPart) -> Positions:
     )
 
 
-def has_positions(part: SegmentPart) -> bool:
-    return "document_ends" in part.arrays
-
-
 def document_end_positions(layer: Layer) -> NDArray[np.int64]:
     """The positions behind a layer's texts, if it were a whole segment."""
     return layer.text_ends + np.arange(len(layer))

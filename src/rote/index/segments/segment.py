@@ -82,7 +82,6 @@ from rote.index.segments.positions import (
     CharacterSpans,
     Positions,
     PositionsWriter,
-    has_positions,
     item_mask,
     read_positions,
 )
@@ -174,7 +173,10 @@ def read_segment(name: str, parts: Iterable[SegmentPart], where: str = "memory")
         raise InputError("the segment's documents are missing", file=where, remedy=RESTORE)
     layers = [part for part in all_parts if part.kind == LAYER]
     all_positions = {WORD: read_positions(documents)}
-    all_positions |= {part.name: read_positions(part) for part in layers if has_positions(part)}
+    # Those of layers with items of their own.
+    all_positions |= {
+        part.name: read_positions(part) for part in layers if "document_ends" in part.arrays
+    }
     columns: dict[str, LayerColumn] = {}
     words = next((part for part in layers if part.name == WORD), None)
     for part in layers:

@@ -149,9 +149,9 @@ class Candidates:
     gains: Integers
 
 
-def find_chains(sentences: TextSentences, source: SentenceSource, least: int = 1) -> list[Chain]:
-    """The best chains that score `least`, each sentence in one at most, by text and place."""
-    return link_candidates(find_candidates(sentences, source), sentences.texts, least)
+def find_chains(sentences: TextSentences, source: SentenceSource) -> list[Chain]:
+    """The best chains, each sentence in one at most, by text and place."""
+    return link_candidates(find_candidates(sentences, source), sentences.texts)
 
 
 def find_candidates(
@@ -208,14 +208,14 @@ def _shared_words(
     return np.fromiter(shared, np.int64, len(rows))
 
 
-def link_candidates(candidates: Candidates, texts: Integers, least: int = 1) -> list[Chain]:
+def link_candidates(candidates: Candidates, texts: Integers) -> list[Chain]:
     """The best chains first; what leads to a sentence that has one already is left out."""
     numbers, gains = candidates.numbers, candidates.gains
     best, before = gains.copy(), np.full(len(gains), -1, np.int64)
     columns = candidates.starts, numbers, candidates.documents, gains
     _link(columns, texts, best, before)
     rows = np.repeat(np.arange(len(texts)), np.diff(candidates.starts))
-    ends = np.flatnonzero(best >= max(1, least))
+    ends = np.flatnonzero(best >= 1)
     chains: list[Chain] = []
     ended: set[int] = set()
     for end in ends[np.lexsort((numbers[ends], rows[ends], -best[ends]))].tolist():

@@ -266,7 +266,10 @@ def find_reworded(
         rival = best.get(item)
         if rival is None or (match.p, -match.similarity) < (rival.p, -rival.similarity):
             best[item] = match
-    strings = [(parts[match.text], _text_of(index, match)) for match in best.values()]
+    strings = [
+        (parts[match.text], index.context(_occurrence(index, match), 0).match)
+        for match in best.values()
+    ]
     known = read_facts([string for pair in strings for string in pair])
     return {
         item: ItemMeaning(
@@ -294,7 +297,3 @@ def describe_meaning(index: Index, meaning: ItemMeaning, around: int) -> dict[st
 
 def _occurrence(index: Index, match: MeaningMatch) -> Occurrence:
     return occurrence_at(index.segments, match.segment, WORD, match.start, match.end)
-
-
-def _text_of(index: Index, match: MeaningMatch) -> str:
-    return index.context(_occurrence(index, match), 0).match

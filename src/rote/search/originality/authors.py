@@ -40,7 +40,6 @@ from rote.corpus.memory import to_rows
 
 if TYPE_CHECKING:
     from rote.index.index import Index
-    from rote.index.segments.documents import Documents
 
 Form = tuple[str, ...]
 
@@ -358,7 +357,9 @@ def sources_of(
             bonds += [(document, ("author", author)) for author in by[number]]
             unknown += not by[number]
         if document_field is not None:
-            parts = list(_field_values(segment.documents, document_field))
+            numbers = range(len(segment.documents))
+            values = [segment.documents.meta(number).get(document_field) for number in numbers]
+            parts = ["" if value is None else str(value) for value in values]
             known_field = known_field or any(parts)
             bonds += [(d, ("document", value)) for d, value in enumerate(parts, first) if value]
         first += len(segment.documents)
@@ -394,9 +395,3 @@ def connected_components(
     roots = [root(i) for i in range(documents)]
     number = {r: i for i, r in enumerate(sorted(set(roots)))}
     return np.array([number[r] for r in roots], np.int32), len(number)
-
-
-def _field_values(documents: Documents, field: str) -> Iterator[str]:
-    for document in range(len(documents)):
-        value = documents.meta(document).get(field)
-        yield "" if value is None else str(value)

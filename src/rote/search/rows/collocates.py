@@ -51,7 +51,8 @@ def find_collocates(
             near[column.vocabulary[item]] += int(counts[item])
     words = [w for w, c in near.items() if c >= least and any(map(str.isalnum, w))]
     together = np.array([near[word] for word in words], np.int64)
-    every = matches.index.counts(Grams.of([(word,) for word in words]), layer)
+    grams = Grams.of([(word,) for word in words])
+    every = matches.index.counts(grams, layer) if words else together
     association = collocation(together, positions, every, matches.index.items_held(layer))
     order: Sequence[int] = np.lexsort((words, -association["g2"])).tolist() if words else []
     return [
