@@ -72,7 +72,7 @@ def served(store: Path, *arguments: str | Path, **settings: Any) -> Iterator[Run
 
     from rote.web.job_queue import JobQueue
     from rote.web.server import ServeOptions, serve
-    from tests.golden.app import Worker
+    from tests.web.job_here import Worker
 
     started: list[Any] = []
     running, ready, complaints = Running(), threading.Event(), _Complaints()

@@ -32,7 +32,7 @@ from tests.index import hostile
 from tests.index.folders import corpus, options, write_files
 from tests.killing import fork, status
 
-_TOGETHER = 25
+_TOGETHER = 12
 
 
 @pytest.fixture(scope="module")

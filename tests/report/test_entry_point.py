@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-import rote
 from rote.core import plugins
 from rote.core.registry import find, main_values
 from rote.measure import Settings, panel
@@ -47,12 +46,6 @@ def test_it_stands_in_the_panel_where_its_record_says() -> None:
     assert [name for name, _ in panel()][:3] == ["lexical", "word-length", "syntactic"]
     assert "word-length" in list_offered()
     assert main_values("word-length", ["letters", "other"]) == ["letters"]
-
-
-def test_the_panel_measures_it(texts: Path) -> None:
-    results = rote.diversity(texts, by="source", interval=0, matched=False)
-    (own,) = [one for one in results if one.measure == "word-length"]
-    assert own.by_source["human"].values["letters"] > 2
 
 
 def test_a_report_shows_tells_and_cites_it(report: Report) -> None:

@@ -11,9 +11,7 @@ import shlex
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -24,7 +22,7 @@ pytest.importorskip("fastapi")
 
 from fastapi.testclient import TestClient
 
-from rote.core import plugins, registry
+from rote.core import registry
 from rote.core.errors import OptionError, RoteError, UnknownName
 from rote.core.metric import bare
 from rote.core.progress import Silent
@@ -284,32 +282,6 @@ def test_a_study_asks_an_index_as_a_model_and_its_result_is_shown(
     for name, rows in result.tables.items():
         if rows and name != "values":
             assert app.get(f"{address}/result.json").json()["panel"][0]["tables"][name]
-
-
-@pytest.fixture
-def foreign(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A measure of another package, known by its entry point alone."""
-    own = plugins.load("measure", "lexical").METRIC
-    module = ModuleType("foreign_measure", "How many words there are, by another package.")
-    module.METRIC = replace(own, name="foreign", title="Foreign words")  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "foreign_measure", module)
-    entry = EntryPoint("foreign", "foreign_measure", "rote.measure")
-    real = plugins.members.__wrapped__
-    monkeypatch.setattr(
-        "importlib.metadata.entry_points",
-        lambda **asked: [entry] if asked.get("group") == "rote.measure" else [],
-    )
-    monkeypatch.setattr(plugins, "members", real)
-    return "foreign"
-
-
-def test_a_measure_of_another_package_is_in_the_app_by_itself(
-    app: TestClient, held: Workspace, foreign: str
-) -> None:
-    assert "Foreign words" in app.get("/run").text
-    assert app.get("/run/foreign").status_code == 200
-    (result,) = RunForm("foreign", ("texts.jsonl",), {"by": ("source",)}).perform(held, Silent())
-    assert result.measure == "foreign"
 
 
 def test_results_that_are_kept_can_go_in(held: Workspace) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -33,7 +34,10 @@ HOSTILE = (
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example", "localhost.evil:8765", "", "[::2]", "127.0.0.2"],
+    [
+        *("evil.example", "127.0.0.1.evil.example", "localhost.evil:8765", "", "[::2]"),
+        *("127.0.0.2", "localhost:1@evil.example", "localhost:evil", "127.0.0.1:1:2"),
+    ],
 )
 def test_another_name_for_this_machine_is_refused(client: TestClient, host: str) -> None:
     response = client.get("/history", headers={"Host": host})
@@ -54,12 +58,15 @@ def test_its_own_names_are_known(client: TestClient, host: str) -> None:
         {"Origin": "http://127.0.0.1:9999"},
         {"Origin": "http://127.0.0.1:8765.evil.example"},
         {"Origin": "file://127.0.0.1:8765"},
+        *({"Origin": one} for one in ("http://[::1", "http://", "//127.0.0.1:8765", "http://[x]")),
+        [("Origin", "http://127.0.0.1:8765"), ("Origin", "http://evil.example")],
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "cross-site"},
     ],
 )
 def test_a_form_of_another_site_changes_nothing(
-    client: TestClient, headers: dict[str, str], opened: Workspace
+    client: TestClient, headers: Any, opened: Workspace
 ) -> None:
     id = kept_result(opened)
     response = client.post("/history/delete", data={"id": id, "sure": "yes"}, headers=headers)

@@ -24,10 +24,10 @@ from rote.web.form_fields import form_from_json
 from rote.web.forms import TemplatesForm
 from rote.web.routes.templates import IndexTemplatesAnswer, TemplatesAnswer
 from rote.web.workspace import Workspace
-from tests.golden.app import Worker
 from tests.kit import ended_job, write_jsonl
 from tests.web.asked import ESCAPE, NUL, OVERRIDE, client, harmless, made_index
 from tests.web.conftest import Calling
+from tests.web.job_here import Worker
 
 PLAIN = [
     "The old dog saw the red gate. The tall man saw the blue door.",

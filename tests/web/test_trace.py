@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from rote.core.document import Document
-from rote.index.factory import open_index
-from rote.measure.originality import Fragment, ground_of, judged
+from rote.measure.originality import Fragment
 from rote.report.texts.trace import UNLIKELY, bits_class
 from rote.web import files as texts
 from rote.web.routes.trace import FRAGMENT_KINDS, TraceAnswer, fragment_paragraphs, list_cited
@@ -265,72 +263,7 @@ def _is_kept(store: Path, identity: str) -> bool:
     return (store / "traced" / f"{identity}.txt").exists()
 
 
-# -- fragments, against a slow twin ----------------------------------------------------------
-
-WORDS = st.sampled_from("red gull sang near low tide the".split())
-SENTENCE = st.lists(WORDS, min_size=1, max_size=6)
-TEXT = st.lists(SENTENCE, min_size=1, max_size=4)
-
-
-def written(sentences: Sequence[Sequence[str]]) -> str:
-    """Sentences that end wherever one looks: a capital behind every full stop."""
-    return " ".join(" ".join(words).capitalize() + " ." for words in sentences)
-
-
-@settings(max_examples=25)
-@given(st.lists(TEXT, min_size=1, max_size=3), TEXT, st.integers(1, 2))
-def test_fragments_are_those_of_a_plain_search(
-    tmp_path_factory: pytest.TempPathFactory,
-    corpus: list[list[list[str]]],
-    text: list[list[str]],
-    relax: int,
-) -> None:
-    folder = tmp_path_factory.mktemp("twin") / "idx"
-    found = [Document(f"d{i}", written(sentences)) for i, sentences in enumerate(corpus)]
-    made_index(folder, found, layers=("lower",))
-    source = written(text)
-    ground = ground_of(open_index(folder))
-    fast = judged(ground, source, None, relax=relax, min_words=2, chance=0)
-    assert [len(s["text"].split()) - 1 for s in fast.sentences] == list(map(len, text))
-    words = [word for sentence in text for word in (*sentence, ".")]
-    slow = set(twin(corpus, text, relax))
-    starts = [match.start() for match in re.finditer(r"\S+", source)]
-    shown = {
-        (one.kind, starts.index(one.start), starts.index(one.start) + one.words)
-        for one in fast.fragments
-    }
-    assert len(starts) == len(words)
-    assert shown == slow
-
-
-def twin(
-    corpus: list[list[list[str]]], text: list[list[str]], relax: int
-) -> Iterator[tuple[str, int, int]]:
-    """Every fragment of every sentence, looked for in every sentence of every document."""
-    base = 0
-    for sentence in text:
-        kinds: dict[str, list[tuple[int, int]]] = {kind: [] for kind in FRAGMENT_KINDS}
-        for first in range(len(sentence)):
-            for last in range(first + 2, len(sentence) + 1):
-                run = sentence[first:last]
-                # "the" is a determiner, "near" a preposition: neither begins nor ends a fragment.
-                if {run[0], run[-1]} & {"the", "near"}:
-                    continue
-                having = sum(any(holds(one, run) for one in document) for document in corpus)
-                kind = "original" if not having else "cited" if having <= relax else "common"
-                kinds[kind].append((first, last))
-        for kind, found in kinds.items():
-            for first, last in found:
-                others = [pair for pair in found if pair != (first, last)]
-                inner = any(first <= a and b <= last for a, b in others)
-                outer = any(a <= first and last <= b for a, b in others)
-                if not (inner if kind == "original" else outer):
-                    yield kind, base + first, base + last
-        base += len(sentence) + 1
-
-
-def holds(sentence: list[str], run: list[str]) -> bool:
-    return any(sentence[i : i + len(run)] == run for i in range(len(sentence)))
+# -- fragments ----------------------------------------------------------------------------------
 
 
 @given(
