@@ -9,11 +9,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 from rich.console import Console
 
+import rote
 from rote.corpus import open_corpus
-from rote.report.texts.trace import print_trace, trace_page
+from rote.report.texts.trace import STYLES, print_trace, trace_page
 from rote.search.trace.options import TraceOptions
 from rote.search.trace.trace import Trace, trace
 from tests.indexes import index_texts
@@ -201,3 +203,11 @@ def test_the_terminal_is_harmless_and_says_what_is_not_shown() -> None:
     assert "\x1b" not in shown
     assert "15 of 20 matches, the longest first" in shown
     assert "\x1b" not in trace_page(found, "a title")
+
+
+def test_every_kind_of_match_has_a_line_of_its_own_on_the_page_and_in_the_app() -> None:
+    app = (Path(rote.__file__).parent / "web" / "static" / "trace.css").read_text()
+    page = trace_page(traced(), "x")
+    for name in {name for style in STYLES.values() for name in style.split()} - {"solid"}:
+        assert re.search(rf"\.lane\.{name}\b", app), name
+        assert re.search(rf"\.lane\.{name}\b", page), name

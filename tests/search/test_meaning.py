@@ -183,6 +183,8 @@ def test_trace_finds_a_reworded_passage_and_tells_other_facts():
     # Never counted as a copy.
     assert result.about["covered"] == 0
     assert result.about["found"] == {"verbatim": 0, "meaning": 1}
+    (text,) = result.about["texts"]
+    assert (text["covered"], text["reworded"]) == (0, row["words"])
     plain = rote.trace([REWORDED], corpus=index)
     assert not plain.tables["spans"]
 

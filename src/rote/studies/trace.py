@@ -107,6 +107,7 @@ def run(call: Call) -> Findings:
             "found": traced.span_counts,
             "words": sum(text.words for text in traced.texts),
             "covered": sum(text.covered for text in traced.texts),
+            "reworded": sum(text.reworded for text in traced.texts),
             "texts": [asdict(text) for text in traced.texts],
         },
         listing="spans",

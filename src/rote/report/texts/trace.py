@@ -35,7 +35,7 @@ UNLIKELY = (
 """Where the colour of a span changes, in bits, and the classes of the colours with their words:
 in how many texts of 450 words that have nothing to do with the index such a span occurs
 (docs/trace.md)."""
-_STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed", "meaning": "dotted meant"}
+STYLES = {"verbatim": "solid", "lemma": "double", "gapped": "dashed", "meaning": "dotted meant"}
 _SHORT = 90
 
 
@@ -45,10 +45,17 @@ def trace_summary(traced: Trace) -> list[str]:
     inside = sum(text.covered for text in traced.texts)
     holding = sum(1 for text in traced.texts if text.spans)
     share = f" ({inside / words:.2%})" if words else ""
+    found = f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}"
+    if MEANING in traced.options.kinds:
+        reworded = sum(text.reworded for text in traced.texts)
+        more = f" ({reworded / words:.2%})" if words else ""
+        found = (
+            f"{inside:,} of them{share} are copied, {reworded:,} more{more} are part of a match "
+            f"of meaning, in {several(holding, 'text')}"
+        )
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in traced.span_counts.items())
     return [
-        f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; "
-        f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}",
+        f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; {found}",
         f"matches of at least {several(traced.options.min_words, 'word')}: {kinds}",
         *traced.notes,
     ]
@@ -82,7 +89,7 @@ def trace_page(traced: Trace, title: str) -> str:
         title=mask_controls(title),
         summary=[mask_controls(line) for line in trace_summary(traced)],
         listed=f"{len(traced.spans):,} of {total:,}, the {_sort_order(traced)}",
-        kinds=[(kind, _STYLES[kind]) for kind in traced.options.kinds],
+        kinds=[(kind, STYLES[kind]) for kind in traced.options.kinds],
         unlikely=UNLIKELY,
         texts=[
             {
@@ -210,7 +217,7 @@ def _span_entry(span: Span) -> dict[str, Any]:
     """A span in a list: its words and kind, and how it begins."""
     text = strip_controls(span.text)
     text = text if len(text) <= _SHORT else text[:_SHORT].rstrip() + "…"
-    return {"words": span.words, "kind": span.kind, "style": _STYLES[span.kind], "text": text}
+    return {"words": span.words, "kind": span.kind, "style": STYLES[span.kind], "text": text}
 
 
 def span_data(span: Span, number: int, documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -258,7 +265,7 @@ def trace_paragraphs(
         lanes = []
         for place in piece.places:
             number = place.mark.label
-            style = f"{_STYLES[place.mark.kind]} {bits_class(known[number].bits)}"
+            style = f"{STYLES[place.mark.kind]} {bits_class(known[number].bits)}"
             lanes.append({"number": number, "lane": place.lane, "style": style})
         return {"lanes": lanes, "new": new, "best": min(map(int, numbers), default=0)}
 

@@ -51,12 +51,14 @@ _CHARACTERS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class TracedText:
-    """What was found in a text: `covered` of its words are part of a match of any kind."""
+    """What was found in a text: `covered` of its words are part of a verbatim, lemma or gapped
+    match, `reworded` more only of a match of meaning."""
 
     id: str
     source: str | None
     words: int
     covered: int
+    reworded: int
     spans: int
 
 
@@ -258,11 +260,18 @@ def _trace_part(
     for match in matches:
         for first, length in match.runs:
             covered[first : first + length] = True
-    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(covered)))
-    in_text = sums[word.text_ends] - sums[word.text_starts]
+    meant = np.zeros(len(word.ids), bool)
     if estimate is not None:
         texts = [document.text for document in documents]
-        matches += _find_meanings(index, texts, word, covered, estimate, options.chance)
+        meanings = _find_meanings(index, texts, word, covered, estimate, options.chance)
+        for match in meanings:
+            meant[match.first : match.last] = True
+        matches += meanings
+    sizes = zip(
+        np.diff(word.text_ends, prepend=0).tolist(),
+        _count_in_texts(word, covered),
+        _count_in_texts(word, meant & ~covered),
+    )
     counts = Counter(match.text for match in matches)
     layer_of = options.layer_of
     spans = [
@@ -272,15 +281,19 @@ def _trace_part(
     spans = select_best(spans, options)
     return _TracedPart(
         texts=[
-            TracedText(document.id, document.meta["source"], words, inside, counts[t])
-            for t, (document, words, inside) in enumerate(
-                zip(documents, np.diff(word.text_ends, prepend=0).tolist(), in_text.tolist())
-            )
+            TracedText(document.id, document.meta["source"], *size, counts[t])
+            for t, (document, size) in enumerate(zip(documents, sizes))
         ],
         spans=spans,
         span_counts=Counter(match.kind for match in matches),
         texts_by_number={span.number: documents[span.number].text for span in spans},
     )
+
+
+def _count_in_texts(word: Layer, marked: NDArray[np.bool_]) -> list[int]:
+    sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(marked)))
+    counts: list[int] = (sums[word.text_ends] - sums[word.text_starts]).tolist()
+    return counts
 
 
 def _find_meanings(

@@ -61,6 +61,13 @@ def trace_facts(judged: Judged | None, traced: Trace) -> list[dict[str, str]]:
             f"{text.covered / text.words:.1%}" if text.words else "–",
             f"{text.covered:,} of {text.words:,}; marks count as words",
         ),
+    }
+    if MEANING in traced.options.kinds:
+        facts["more in a match of meaning"] = (
+            f"{text.reworded / text.words:.1%}" if text.words else "–",
+            f"{text.reworded:,} of {text.words:,}",
+        )
+    facts |= {
         f"of at least {several(least, 'word')}": (
             f"{matches:,} match{'es' * (matches != 1)}",
             "",
@@ -242,7 +249,8 @@ class TraceAnswer(IndexState):
     id: str = Field(description="The text is kept under this id: /trace/ID, /api/trace/ID")
     settings: dict[str, Any]
     words_in_text: int
-    covered: int = Field(description="Words that lie in a match of any kind")
+    covered: int = Field(description="Words that lie in a verbatim, lemma or gapped match")
+    reworded: int = Field(description="Words that only a match of meaning holds")
     coverage: dict[str, float | None] = Field(description="Share of words in copied runs of L")
     creativity: float | None
     span_counts: dict[str, int] = Field(alias="found", description="All matches by kind")
@@ -513,6 +521,7 @@ def _answer_data(traced_text: AnsweredTrace, relax: int) -> dict[str, Any]:
         "settings": {**asdict(traced.options), "relax": relax},
         "words_in_text": text.words,
         "covered": text.covered,
+        "reworded": text.reworded,
         "coverage": {str(n): share for n, share in verdicts.coverage.items()} if verdicts else {},
         "creativity": verdicts.creativity if verdicts else math.nan,
         "found": traced.span_counts,
