@@ -45,17 +45,17 @@ def trace_summary(traced: Trace) -> list[str]:
     inside = sum(text.covered for text in traced.texts)
     holding = sum(1 for text in traced.texts if text.spans)
     share = f" ({inside / words:.2%})" if words else ""
-    found = f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}"
+    coverage = f"{inside:,} of them{share} lie in a match, in {several(holding, 'text')}"
     if MEANING in traced.options.kinds:
         reworded = sum(text.reworded for text in traced.texts)
         more = f" ({reworded / words:.2%})" if words else ""
-        found = (
+        coverage = (
             f"{inside:,} of them{share} are copied, {reworded:,} more{more} are part of a match "
             f"of meaning, in {several(holding, 'text')}"
         )
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in traced.span_counts.items())
     return [
-        f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; {found}",
+        f"{several(words, 'word')} in {several(len(traced.texts), 'text')}; {coverage}",
         f"matches of at least {several(traced.options.min_words, 'word')}: {kinds}",
         *traced.notes,
     ]
