@@ -201,8 +201,8 @@ def pages(folder: Path) -> Iterator[tuple[str, str]]:
             front.append(f"[![]({first}) {name}]({group.lower()}.md#{anchor})")
     yield (
         "gallery/index.md",
-        "# Gallery\n\nEvery command on the texts that come with rote. Click a figure for its command, all "
-        "of its figures and what it prints.\n\n"
+        "# Gallery\n\nEvery command on the texts that come with rote. Click a figure for its "
+        "command, all of its figures and what it prints.\n\n"
         '<div class="gallery" markdown>\n\n' + "\n".join(front) + "\n\n</div>\n\n"
         "Pages, also of commands without a figure: "
         + ", ".join(f"[{group.lower()}]({group.lower()}.md)" for group in groups)
