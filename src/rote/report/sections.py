@@ -405,9 +405,7 @@ def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Blo
         apart = {name: block for name, block in drawn.items() if name not in chapter.first}
         table_ids = {table.id for table in rest}
         # A figure of a table stands before it, others behind.
-        before = [
-            apart.pop(name) for name in list(apart) if f"{result.measure}-{name}" in table_ids
-        ]
+        before = [apart.pop(n) for n in list(apart) if f"{result.measure}-{n}" in table_ids]
         marked = _fold(chapter.texts, marked)
         marked += _fold(chapter.folded, [*before, *rest, *apart.values()])
         rest = []
