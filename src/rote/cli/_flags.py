@@ -270,9 +270,7 @@ def command_of(
         def call(**parsed: Any) -> None:
             options: dict[str, Any] = {}
             for name, kind in kinds.items():
-                settings = {
-                    key: value for key, value in parsed.items() if key not in left_out(kind)
-                }
+                settings = {key: v for key, v in parsed.items() if key not in left_out(kind)}
                 options[name] = build(kind, settings)
             for setting in options.values():
                 if isinstance(setting, Output):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -14,36 +15,32 @@ _FIRST, _EVERY = 20.0, 60.0
 """Seconds until a log gets its first line about a stage, and between lines."""
 
 
-def _rate(unit: str) -> list[Any]:
-    """A column such as `12 texts/s`; none where the work is not counted in anything."""
+def _column(describe: Callable[[Any], str], style: str = "", seconds: float | None = None) -> Any:
+    """A column of words about a stage; `seconds` between two looks at it, if not every time."""
     from rich import progress
+    from rich.text import Text
 
-    class Rate(progress.ProgressColumn):
+    class Described(progress.ProgressColumn):
+        max_refresh = seconds
+
         def render(self, task: progress.Task) -> Any:
-            from rich.text import Text
+            return Text(describe(task), style=style)
 
-            speed = task.finished_speed or task.speed
-            return Text("" if speed is None else f"{speed:,.3g} {unit}/s")
-
-    return [Rate()] if unit else []
+    return Described()
 
 
-def _compiling() -> list[Any]:
-    """A column that names the kernel that is being compiled."""
-    from rich import progress
+def _rate(unit: str, task: Any) -> str:
+    """`12 texts/s`."""
+    speed = task.finished_speed or task.speed
+    return "" if speed is None else f"{speed:,.3g} {unit}/s"
 
+
+def _compiling(task: Any) -> str:
+    """The kernel that is being compiled."""
     from rote.core.kernel_cache import COMPILING
 
-    class Compiling(progress.ProgressColumn):
-        max_refresh = 0.5
-
-        def render(self, task: progress.Task) -> Any:
-            from rich.text import Text
-
-            name = COMPILING[:1]
-            return Text(f"compiling {name[0]}, once" if name else "", style="dim")
-
-    return [Compiling()]
+    name = COMPILING[:1]
+    return f"compiling {name[0]}, once" if name else ""
 
 
 class TerminalReporter:
@@ -62,15 +59,16 @@ class TerminalReporter:
             return
         from rich import progress
 
+        rate = [_column(partial(_rate, unit))] if unit else []
         columns: list[Any] = [
             progress.TextColumn("{task.description}", markup=False),
             progress.BarColumn(bar_width=30),
             progress.TaskProgressColumn(),
-            *([progress.TransferSpeedColumn()] if unit == "B" else _rate(unit)),
+            *([progress.TransferSpeedColumn()] if unit == "B" else rate),
             progress.TimeElapsedColumn(),
             progress.TextColumn("left"),
             progress.TimeRemainingColumn(),
-            *_compiling(),
+            _column(_compiling, "dim", 0.5),
         ]
         # Bars go away when the work is done: what stays on the screen is the answer.
         with progress.Progress(*columns, console=self._console, transient=True) as bars:

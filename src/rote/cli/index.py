@@ -596,9 +596,7 @@ def _by_definition(
         },
         "sentences": originals.sentences,
         "original_sentences": originals.original_sentences,
-        "total": {
-            name: value for name, value in asdict(originals.total).items() if name != "length"
-        },
+        "total": {n: value for n, value in asdict(originals.total).items() if n != "length"},
     }
     return Listing("lengths", [asdict(row) for row in originals.by_length], _EXACT, about_originals)
 

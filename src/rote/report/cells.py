@@ -127,10 +127,8 @@ def make_sheets(table: Table, result: Result, *, id: str = "") -> list[Sheet]:
         parts.setdefault(tuple(row.get(name) for name in table.split), []).append(row)
     id = id or make_slug(f"{result.measure}-{table.name}")
     return [
-        _make_sheet(
-            table, part, result, f"{id}-{make_slug('-'.join(map(str, key)))}" if key else id
-        )
-        for key, part in parts.items()
+        _make_sheet(table, p, result, f"{id}-{make_slug('-'.join(map(str, key)))}" if key else id)
+        for key, p in parts.items()
     ]
 
 
@@ -162,9 +160,7 @@ def _make_sheet(table: Table, rows: Rows, result: Result, id: str) -> Sheet:
     if table.pivot:
         data, more = _pivot_rows(table, columns, rows)
         columns += more
-    title, note = (
-        text(rows, result) if callable(text) else text for text in (table.title, table.note)
-    )
+    title, note = (t(rows, result) if callable(t) else t for t in (table.title, table.note))
     # Where the reference has many lines, a mark at each would say nothing.
     single = sum(row.get(table.by) == result.reference for row in data) < 2
     sheet = rows_sheet(id, title, columns, data, note=note, by=table.by, terminal=table.limit)

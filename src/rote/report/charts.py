@@ -354,10 +354,7 @@ def draw_facet(facet: Verdicts) -> Any:
         caption = "Values with their intervals. Sources that share a letter cannot be told apart."
     else:
         order = list(facet.sources)
-        rows = {
-            aspect.name: [_verdict_row(comparison, facet) for comparison in aspect.drawn]
-            for aspect in facet.drawn
-        }
+        rows = {a.name: [_verdict_row(c, facet) for c in a.drawn] for a in facet.drawn}
         key = [f"{_MARK_NAMES.get(state, 'Hollow')}: {MEANING[state]}." for state in facet.key]
         caption = " ".join([f"Line at 0: {facet.reference}.", *key, facet.reading_note])
     names = [strip_controls(name) for name in order]

@@ -85,9 +85,7 @@ def select_texts(evidence: Sequence[Evidence]) -> list[Evidence]:
         groups.setdefault(text.source, []).append(text)
     texts: list[Evidence] = []
     remaining = _CHARACTERS
-    for text in (
-        text for turn in zip_longest(*groups.values()) for text in turn if text is not None
-    ):
+    for text in (text for t in zip_longest(*groups.values()) for text in t if text is not None):
         remaining -= min(len(text.text), _LONGEST)
         if texts and (remaining < 0 or len(texts) == _TEXTS):
             break
@@ -136,9 +134,7 @@ def _mark_key(mark: Mark) -> tuple[str, str]:
 def _clip_marks(evidence: Evidence, longest: int, most: int) -> list[Mark]:
     """The marks that lie in what is shown, from left to right."""
     end = min(len(evidence.text), longest)
-    clipped = [
-        replace(mark, start=max(0, mark.start), end=min(mark.end, end)) for mark in evidence.marks
-    ]
+    clipped = [replace(m, start=max(0, m.start), end=min(m.end, end)) for m in evidence.marks]
     inside = [mark for mark in clipped if mark.start < mark.end]
     return sorted(inside, key=lambda mark: (mark.start, mark.end))[:most]
 
@@ -153,9 +149,7 @@ def _make_entry(evidence: Evidence, mark: Mark, number: int, count: int) -> Mark
 
 def _source_fields(source: Mapping[str, Any]) -> dict[str, str]:
     """A place in a corpus; `excerpt` is one piece where before, match and after are not known."""
-    fields = {
-        name: _shorten(source.get(name)) for name in ("document", "author", "match", "excerpt")
-    }
+    fields = {n: _shorten(source.get(n)) for n in ("document", "author", "match", "excerpt")}
     before, after = (str(source.get(name) or "") for name in ("before", "after"))
     # Ends that face the match keep their space.
     fields["before"] = mask_controls(before[-_EXCERPT:]).replace("\n", " ")

@@ -253,9 +253,7 @@ def _make_cell(
     fields |= {"matched": matched.get("mean")}
     fields |= {f"matched_{end}": matched.get(end) for end in ("low", "high")}
     fields |= {name: test.get(name) for name in _TESTED}
-    numbers: dict[str, Any] = {
-        k: math.nan if value is None else float(value) for k, value in fields.items()
-    }
+    numbers: dict[str, Any] = {k: math.nan if v is None else float(v) for k, v in fields.items()}
     # Where only the values at equal size are tested, nothing is missing.
     at_equal_size = math.isnan(numbers["p"]) and not math.isnan(numbers["matched_difference"])
     compared = bool(test) and not math.isnan(numbers["difference"]) and not at_equal_size

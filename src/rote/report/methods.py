@@ -139,9 +139,7 @@ def _describe_measure(result: Result, books: Bibliography) -> str:
     except (KeyError, ValueError):
         sentence = ""  # the signature lacks a setting: another version made it
     if not sentence:
-        values = ", ".join(
-            f"{name} = {value}" for name, value in settings.items() if name != "measure"
-        )
+        values = ", ".join(f"{n} = {value}" for n, value in settings.items() if n != "measure")
         sentence = f"{result.measure} was measured ({values})"
     cited = books.cite(source) if (source := cited_works(result)) else ""
     extra = []

@@ -255,8 +255,6 @@ def _format_run(run: Mapping[str, object]) -> str:
 
 
 def _format_source(source: Mapping[str, str]) -> str:
-    labels = ", ".join(
-        escape_markdown(source[name]) for name in ("document", "author") if source[name]
-    )
+    labels = ", ".join(escape_markdown(source[n]) for n in ("document", "author") if source[n])
     match = source["match"] or source["excerpt"]
     return f"{labels}: “{escape_markdown(match)}”" if match else labels

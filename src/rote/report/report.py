@@ -121,13 +121,8 @@ class Report:
         return most if most < total else None
 
     def to_dict(self) -> dict[str, Any]:
-        data = {
-            "given": [asdict(material) for material in self.materials],
-            **{
-                name: [asdict(record) for record in getattr(self, name)]
-                for name in ("tools", "evidence", "omitted")
-            },
-        }
+        parts = {"given": "materials", **{n: n for n in ("tools", "evidence", "omitted")}}
+        data = {key: list(map(asdict, getattr(self, name))) for key, name in parts.items()}
         return {
             "schema": SCHEMA,
             "title": self.title,

@@ -527,9 +527,7 @@ def _original_lines(result: Result, title: str, width: int) -> Iterator[Text]:
     yield heading_text(f"{title}What is original", "fragments that the ground truth does not hold")
     for source in _order_by_reference(rows, result):
         fragments = [row["original_fragments"][0] for row in rows if row["source"] == source]
-        examples = " · ".join(
-            strip_controls(span["fragment"]) for span in fragments[:_MAX_ORIGINAL]
-        )
+        examples = " · ".join(strip_controls(s["fragment"]) for s in fragments[:_MAX_ORIGINAL])
         yield Text.assemble((f" {strip_controls(source)}: ", "bold"), examples)
 
 
@@ -564,9 +562,7 @@ def describe_ground_truth(result: Result) -> dict[str, str]:
         for row in authors.values()
         if not row["author"]
     ]
-    guessed = [
-        f"{name} = {row['author']}" for row in authors.values() for name in row.get("guessed", ())
-    ]
+    guessed = [f"{n} = {row['author']}" for row in authors.values() for n in row.get("guessed", ())]
     settings = {"one author": merged, "guessed": guessed, "left apart": unclear}
     return facts | {
         what: name_some(names, _MAX_MERGED, "; ") for what, names in settings.items() if names

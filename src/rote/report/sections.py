@@ -192,20 +192,18 @@ def provenance_section(study: Report) -> Section | None:
     if sources := _sources_sheet(study):
         blocks.append(sources)
     if study.tools:
-        rows = [
-            {column.field: getattr(tool, column.field) for column in _TOOL_COLUMNS}
-            for tool in study.tools
-        ]
+        names = [column.field for column in _TOOL_COLUMNS]
+        rows = [{name: getattr(tool, name) for name in names} for tool in study.tools]
         blocks.append(rows_sheet("tools", "Tools and models", _TOOL_COLUMNS, rows))
     if study.results:
         note = "Two results with the same signature on the same texts are the same numbers."
         # A measure by name; where there are two of a kind, with what is different about it.
         counts = Counter(r.measure for r in study.results)
-        names = [
+        facts = [
             (result_key(r) if counts[r.measure] > 1 else r.measure, str(r.signature))
             for r in study.results
         ]
-        signatures: list[Block] = [Paragraph(note, quiet=True), Facts(names, code=True)]
+        signatures: list[Block] = [Paragraph(note, quiet=True), Facts(facts, code=True)]
         blocks.append(BlockGroup("Signatures", signatures, closed=True))
     return Section("provenance", "Data, tools and settings", blocks) if blocks else None
 
@@ -405,9 +403,7 @@ def _chapter_blocks(study: Report, result: Result, chapter: Chapter) -> list[Blo
         apart = {name: block for name, block in drawn.items() if name not in chapter.first}
         table_ids = {table.id for table in rest}
         # A figure of a table stands before it, others behind.
-        before = [
-            apart.pop(name) for name in list(apart) if f"{result.measure}-{name}" in table_ids
-        ]
+        before = [apart.pop(n) for n in list(apart) if f"{result.measure}-{n}" in table_ids]
         marked = _fold(chapter.texts, marked)
         marked += _fold(chapter.folded, [*before, *rest, *apart.values()])
         rest = []

@@ -76,12 +76,10 @@ class ChartPanel:
             scale = {"zero": chart.zero, "nice": True}
         form = ".0%" if chart.share else self.field_text(chart.format) if chart.format else None
         axis: dict[str, Any] = {"format": form} if form else {}
-        return getattr(alt, channel.upper())(
-            f"{name}:Q",
-            title=self.field_text(chart.titles.get(of, "")) or None,
-            scale={**scale, **more},
-            axis={"tickCount": _TICKS, "labelOverlap": True, **axis},
-        )
+        title = self.field_text(chart.titles.get(of, "")) or None
+        axis = {"tickCount": _TICKS, "labelOverlap": True, **axis}
+        encode = getattr(alt, channel.upper())
+        return encode(f"{name}:Q", title=title, scale={**scale, **more}, axis=axis)
 
     def named(self, channel: str, name: str, angle: int = 0) -> Any:
         """An axis of names, or of numbers that are drawn like names."""
@@ -190,12 +188,10 @@ def _number_axis(panel: ChartPanel, order: Sequence[float]) -> Any:
     chart = panel.chart
     log = panel.field_text(chart.scales.get(chart.x, "")) == "log"
     few = {"values": sorted(order)} if len(order) <= _FEW_TICKS else {"tickCount": _TICKS}
-    return alt.X(
-        f"{chart.x}:Q",
-        title=panel.field_text(chart.titles.get(chart.x, "")) or None,
-        scale={"type": "log" if log else "linear", "zero": False, "nice": False, "padding": 8},
-        axis={"format": "~s", "labelOverlap": True, "grid": False, **few},
-    )
+    title = panel.field_text(chart.titles.get(chart.x, "")) or None
+    scale = {"type": "log" if log else "linear", "zero": False, "nice": False, "padding": 8}
+    axis = {"format": "~s", "labelOverlap": True, "grid": False, **few}
+    return alt.X(f"{chart.x}:Q", title=title, scale=scale, axis=axis)
 
 
 def draw_bars(panel: ChartPanel) -> Any:

@@ -621,9 +621,7 @@ def assign_letters(names: Sequence[str], apart: Collection[frozenset[str]]) -> d
     groups = [frozenset(names)]
     for pair in apart:
         first, second = pair
-        split = [
-            part for g in groups for part in ((g - {first}, g - {second}) if pair <= g else (g,))
-        ]
+        split = [p for g in groups for p in ((g - {first}, g - {second}) if pair <= g else (g,))]
         unique = list(dict.fromkeys(split))
         groups = [group for group in unique if not any(group < larger for larger in unique)]
     place = {name: number for number, name in enumerate(names)}

@@ -62,9 +62,7 @@ def describe_correction(results: Sequence[Result]) -> str:
     if not rows:
         return UNKNOWN_FAMILY
     parts = dict.fromkeys(row.get("of", "") for row in rows)
-    sentences = {
-        part: _describe_families([r for r in rows if r.get("of", "") == part]) for part in parts
-    }
+    sentences = {p: _describe_families([r for r in rows if r.get("of", "") == p]) for p in parts}
     if len(sentences) == 1:
         return next(iter(sentences.values()))
     return "; ".join(f"{part}: {sentences[part]}" for part in sorted(parts, reverse=True))

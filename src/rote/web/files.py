@@ -322,11 +322,9 @@ def store_upload(
                 file.write(piece)
                 room -= len(piece)
                 if room < 0:
-                    raise UploadRefused(
-                        f"no room: all uploads together may take {MAX_TOTAL * limit:,} bytes",
-                        file=name,
-                        remedy="Remove some that are not needed any more",
-                    )
+                    full = f"no room: all uploads together may take {MAX_TOTAL * limit:,} bytes"
+                    remedy = "Remove some that are not needed any more"
+                    raise UploadRefused(full, file=name, remedy=remedy)
         _check_upload(temporary / clean_name, name, limit, unread)
         target = folder / digest.hexdigest() / clean_name
         refuse_links((target.parent,))
@@ -422,11 +420,9 @@ def check_unpacked(path: Path, limit: int, read: ReadOptions | None = None) -> N
     packed = path.stat().st_size
     most = min(MAX_UNPACKED * limit, max(MAX_EXPANSION * packed, _ALWAYS))
     if _unpacked_size(path, most, read) > most:
-        raise UploadRefused(
-            f"the file has {packed:,} bytes, and more than {most:,} when it is unpacked",
-            file=str(path),
-            remedy="Give it to `rote serve` at its start",
-        )
+        large = f"the file has {packed:,} bytes, and more than {most:,} when it is unpacked"
+        remedy = "Give it to `rote serve` at its start"
+        raise UploadRefused(large, file=str(path), remedy=remedy)
 
 
 def _unpacked_size(path: Path, most: int, read: ReadOptions | None) -> int:

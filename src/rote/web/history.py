@@ -235,13 +235,10 @@ class History:
             order = f"{value} is null, {value} {'desc' if descending else 'asc'}, rowid"
             # A quote inside cannot be written in a path, and no value has one.
             path = ['$."' + sort.replace('"', "") + '"'] * 2
+        query = f"select {', '.join(_TEXT_COLUMNS)}, numbers from texts {where} order by {order}"
         with open_database(self._store) as file:
             total = file.execute(f"select count(*) from texts {where}", values).fetchone()[0]
-            rows = file.execute(
-                f"select {', '.join(_TEXT_COLUMNS)}, numbers from texts {where} "
-                f"order by {order} limit ? offset ?",
-                (*values, *path, limit, offset),
-            )
+            rows = file.execute(f"{query} limit ? offset ?", (*values, *path, limit, offset))
             values_of = ({**row, "numbers": parse_json(row["numbers"])} for row in rows)
             return list(values_of), int(total)
 

@@ -70,7 +70,8 @@ class RequestGuard:
             await _drain_short_body(headers, receive)
             await answer.refuse(403, problem)
         elif self._opened.token and not self._knows(headers, self._opened.token):
-            if self._brings(scope, self._opened.token):
+            token = dict(parse_qsl(scope["query_string"].decode("latin-1"))).get("token", "")
+            if scope["method"] in ("GET", "HEAD") and _is_same_token(token, self._opened.token):
                 await answer.welcome(headers.host[1], self._opened.token)
             else:
                 await _drain_short_body(headers, receive)
@@ -138,10 +139,6 @@ class RequestGuard:
         presented = bearer[7:] if bearer[:7].lower() == "bearer " else ""
         cookie = headers.cookie(_cookie_name(headers.host[1]))
         return _is_same_token(presented, token) or _is_same_token(cookie, token)
-
-    def _brings(self, scope: Any, token: str) -> bool:
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        return scope["method"] in ("GET", "HEAD") and _is_same_token(query.get("token", ""), token)
 
     def _limit(self, headers: _RequestHeaders) -> int:
         most = self._opened.upload_limit

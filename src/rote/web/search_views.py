@@ -96,9 +96,7 @@ class SearchQuestion:
     def settings(self) -> dict[str, Any]:
         """What differs from the defaults, as an address carries it."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "per"}
-        return {
-            name: value for name, value in values.items() if name == "q" or value != _DEFAULTS[name]
-        }
+        return {n: value for n, value in values.items() if n == "q" or value != _DEFAULTS[n]}
 
 
 _DEFAULTS = {field.name: field.default for field in fields(SearchQuestion)}

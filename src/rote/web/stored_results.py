@@ -140,10 +140,8 @@ def open_files(opened: Workspace, files: Mapping[str, str]) -> dict[str, Path]:
         raise InputError("the texts of this result are not here: it was read from a file")
     for key, path in files.items():
         if key not in opened.all_files() or str(opened.file(key)) != path:
-            raise InputError(
-                f"'{key}' is not open now, so the text cannot be shown",
-                remedy="Start `rote serve` with this file",
-            )
+            problem = f"'{key}' is not open now, so the text cannot be shown"
+            raise InputError(problem, remedy="Start `rote serve` with this file")
     return {key: opened.file(key) for key in files}
 
 

@@ -85,11 +85,9 @@ def group_table(listing: Any, console: Any) -> None:
     counts = _count_columns("matches", "documents", "words")
     console.print(rows_table([Column("group", listing.about["by"]), *counts], listing.rows))
     spread = listing.about["dispersion"]
-    console.print(
-        f"over {several(spread['groups'], 'group')}: Juilland's D "
-        f"{format_number(spread['juilland_d'], '.3f')}, DP {format_number(spread['dp'], '.3f')}",
-        highlight=False,
-    )
+    d, dp = (format_number(spread[name], ".3f") for name in ("juilland_d", "dp"))
+    groups = several(spread["groups"], "group")
+    console.print(f"over {groups}: Juilland's D {d}, DP {dp}", highlight=False)
 
 
 def named_table(rows: Sequence[Mapping[str, Any]], by: str | None) -> TableListing:

@@ -93,9 +93,7 @@ def filter_choices(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     for row in rows:
         for name, value in filter_fields(row).items():
             values_by_field.setdefault(name, {})[value] = None
-    return {
-        n: sorted(values) for n, values in values_by_field.items() if 1 < len(values) <= _CHOICES
-    }
+    return {n: sorted(v) for n, v in values_by_field.items() if 1 < len(v) <= _CHOICES}
 
 
 def write_page(folder: Path, ledger: str, title: str) -> Path:

@@ -195,11 +195,8 @@ def list_documents(spans: Sequence[Span], numbers: dict[int, int]) -> dict[str, 
     documents: dict[str, dict[str, Any]] = {}
     words: dict[str, set[tuple[int, int]]] = {}
     for span in spans:
-        matched = {
-            (span.number, word)
-            for first, length in span.match.runs
-            for word in range(first, first + length)
-        }
+        words_of_runs = (range(first, first + length) for first, length in span.match.runs)
+        matched = {(span.number, word) for run in words_of_runs for word in run}
         for place in {place.document: place for place in span.places}.values():
             about = {"document": mask_controls(place.document)}
             about |= {"author": mask_controls(place.author or "")}

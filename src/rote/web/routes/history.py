@@ -168,9 +168,7 @@ def _measure_block(name: str, pairs: Sequence[tuple[str, Result]]) -> dict[str, 
     settings = [dict(result.signature.settings) for _, result in pairs]
     names = dict.fromkeys(name for each in settings for name in each if name != "measure")
     by_setting = {name: [each.get(name) for each in settings] for name in names}
-    differences = [
-        {"setting": name, "values": of} for name, of in by_setting.items() if len(set(of)) > 1
-    ]
+    differences = [{"setting": n, "values": of} for n, of in by_setting.items() if len(set(of)) > 1]
     return {
         "measure": name,
         "entries": [id for id, _ in pairs],
