@@ -211,8 +211,8 @@ class ShardTokenizer:
             word = sentences.split(texts, word)
         digests = [digest(document) for document in batch.documents]
         if not is_text:
-            joined = zip(digests, map(SEVERAL.join, parts))
-            digests = [digest(Document(code.hex(), text)) for code, text in joined]
+            pairs = zip(digests, map(SEVERAL.join, parts))
+            digests = [digest(Document(code.hex(), text)) for code, text in pairs]
         return TokenizedShard(
             batch=batch.bare(),
             size=shard.size,

@@ -117,9 +117,9 @@ class WordCutter:
             for first, last in wanted:
                 begin, end = starts[first], ends[last - 1]
                 assert excerpts is not None
-                shown, around = _shorten(text[begin:end]), text_around(text, begin, end)
+                passage, around = _shorten(text[begin:end]), text_around(text, begin, end)
                 excerpts[place, number, (first, last)] = Excerpt(
-                    identity, shard.origin.file, number, begin, end, shown, **around
+                    identity, shard.origin.file, number, begin, end, passage, **around
                 )
             if cuts is None:
                 return text, False

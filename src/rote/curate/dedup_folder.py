@@ -65,8 +65,8 @@ class DedupStage:
         gone = (repetitions.alike >= 0) | ((words > 0) & (words == lengths))
         alike = np.flatnonzero(repetitions.alike >= 0)
         similar = [(pair.document, pair.earlier) for pair in repetitions.other_facts]
-        whole = (alike, repetitions.alike[alike], np.array(similar, np.int64).ravel())
-        documents = np.concatenate(whole)
+        alike_pairs = (alike, repetitions.alike[alike], np.array(similar, np.int64).ravel())
+        documents = np.concatenate(alike_pairs)
         copied = cuts[cuts.kept >= 0]
         copy_ends = copied.kept_start + copied.end - copied.start
         columns = (
@@ -521,10 +521,10 @@ def _join_shards(
     pieces: Sequence[Layer | FoldedWords], numbers: dict[str, int]
 ) -> tuple[NDArray[np.int32], Ints]:
     """The words of several pieces one after another, and where each document ends."""
-    joined = corpus_reader.JoinedWords(numbers)
+    all_words = corpus_reader.JoinedWords(numbers)
     for piece in pieces:
-        joined.add(piece)
-    return joined.finish()
+        all_words.add(piece)
+    return all_words.finish()
 
 
 def _meaning_signature() -> str:

@@ -257,7 +257,11 @@ def _seed(*parts: object) -> int:
 
 def describe_difference(line: bytes, wanted: PlannedText, signature: str) -> str | None:
     """None if a line of a file is the record of this text; else what is different."""
-    if not (record := parse_record(line)):
+    try:
+        record = parse_json(line)
+    except InputError:
+        record = None
+    if not isinstance(record, dict):
         return "a line is no record"
     # As it would be written, so that tuples, dates and the like compare.
     settled: Mapping[str, Any] = parse_json(json_line(wanted.settled(signature)))

@@ -120,8 +120,8 @@ class ByIndex:
         for place in random.permutation(inner_words)[: _TRIES * self.count].astype(int).tolist():
             before, word, after = items[place - 1 : place + 2]
             following = index.extend((before,)).items
-            fitting = [other for other in following if other != word and _WORD.fullmatch(other)]
-            counts = index.counts([(before, other, after) for other in fitting])
+            fitting = [item for item in following if item != word and _WORD.fullmatch(item)]
+            counts = index.counts([(before, item, after) for item in fitting])
             if not counts.sum():
                 continue
             substitute = fitting[int(random.choice(len(fitting), p=counts / counts.sum()))]

@@ -127,8 +127,8 @@ def gather_prompts(
     """The prompts of everything that was named, in order, each once; or prompts as they are."""
     prompts = GatheredPrompts()
     if _are_names(inputs):
-        named = (_prompts_named(str(name), options, read, prompts) for name in inputs)
-        requests = list(chain.from_iterable(named))
+        by_name = (_prompts_named(str(name), options, read, prompts) for name in inputs)
+        requests = list(chain.from_iterable(by_name))
     else:
         corpus = open_corpus([*inputs], read, called="prompts")
         requests = list(map(_whole_prompt, _read_documents(corpus, options, prompts)))

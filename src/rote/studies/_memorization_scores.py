@@ -208,7 +208,7 @@ def _reference_scores(
             )
     pairs = list(zip(wholes, others))
     return {
-        "reference": np.array([loss(scored) - loss(other) for scored, other in pairs], np.float64),
+        "reference": np.array([loss(a) - loss(b) for a, b in pairs], np.float64),
         "error_zone": np.array([error_zone(*pair) for pair in pairs], np.float64),
     }
 

@@ -132,8 +132,8 @@ def complete_texts(
         cuts, generated, originals, others
     ):
         same_prompt = written_words[:prompt] == original[:prompt]
-        own = (written_words[prompt:], own_tags[prompt:]) if same_prompt else ((), ())
-        completions.append(Completion(cut, text, original[prompt:], tags[prompt:], *own))
+        mine = (written_words[prompt:], own_tags[prompt:]) if same_prompt else ((), ())
+        completions.append(Completion(cut, text, original[prompt:], tags[prompt:], *mine))
     return completions
 
 
@@ -289,7 +289,7 @@ def _example_rows(recall: Recall) -> Iterator[Row]:
                     "id": completion.cut.document.id,
                     "text": " ".join(completion.words),
                     "written": " ".join(completion.own_words),
-                    "differ": [place for place, (word, other) in pairs if word != other],
+                    "differ": [place for place, (word, new) in pairs if word != new],
                 }
 
 

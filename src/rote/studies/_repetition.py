@@ -440,8 +440,8 @@ def _score_set(
     table, beside_scores = OverlapScores(first, study), None
     if options.placebo:
         placebo = folder / "data" / "placebo.jsonl"
-        other = _measure_overlap(study, placebo, lowest, options, reporter)
-        beside_scores = OverlapScores(other, study)
+        overlap = _measure_overlap(study, placebo, lowest, options, reporter)
+        beside_scores = OverlapScores(overlap, study)
     tables = {
         "sizes": _size_rows(study),
         "averages": list(average_rows(first, table, study, level)),

@@ -342,8 +342,8 @@ def _result_columns(
     result: Result, by: tuple[str, ...], level: float, matched: bool, notes: dict[str, None]
 ) -> Iterator[SourceColumn]:
     described = {row["value"]: row for row in result.tables.get("values", ())}
-    given = (value for source in result.by_source.values() for value in source.values)
-    names = list(dict.fromkeys([*described, *given]))
+    more = (value for source in result.by_source.values() for value in source.values)
+    names = list(dict.fromkeys([*described, *more]))
     own_level = result.interval.level if result.interval else 0.0
     equal = _matched_values(result, notes) if matched else {}
     for value in names:

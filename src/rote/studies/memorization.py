@@ -302,8 +302,8 @@ def run(call: Call) -> Findings:
     order[sorted(range(len(items)), key=names.__getitem__)] = np.arange(len(items))
     bases = number_clusters([item.base for item in items])
     known = (scores, correct, member, frequencies, bases, order)
-    asked = (options, wanted or (), windows, drawn)
-    scored = MemorizationScoring(items, groups, *known, *asked)
+    results = (options, wanted or (), windows, drawn)
+    scored = MemorizationScoring(items, groups, *known, *results)
     rows = output.build_tables(scored)
     if options.unprompted is not None:
         rows |= _recitation_tables(scored, models, backend, reporter)

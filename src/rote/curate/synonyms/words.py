@@ -215,8 +215,8 @@ def bound_reason(tokens: Sequence[Token], at: int, length: int, lemma: str, pos:
     last = at + length
     before = tokens[at - 1] if at else None
     after = tokens[last] if last < len(tokens) else None
-    joined = after is not None and _is_hyphenated(after, tokens[last - 1])
-    if joined or _is_hyphenated(tokens[at], before):
+    hyphenated = after is not None and _is_hyphenated(after, tokens[last - 1])
+    if hyphenated or _is_hyphenated(tokens[at], before):
         return COMPOUND
     if pos == "verb":
         return _verb_reason(tokens, at, length)

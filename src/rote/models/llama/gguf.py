@@ -71,8 +71,8 @@ class GgufFile:
         beside = [
             sibling
             for sibling in path.parent.iterdir()
-            if (other := _PART.fullmatch(sibling.name))
-            and other.group("before", "after") == match.group("before", "after")
+            if (part := _PART.fullmatch(sibling.name))
+            and part.group("before", "after") == match.group("before", "after")
             and sibling.is_file()
         ]
         return cls.joined(beside, path)
