@@ -114,7 +114,7 @@ _LONGEST = (
     # Those with a browser one after the other: it is started once.
     *("run/test_spark.py", "e2e/test_compare.py", "e2e/test_harm.py", "e2e/test_reading.py"),
     *("e2e/test_report.py", "e2e/test_token.py", "e2e/test_judging.py"),
-    *("measure/test_matched.py", "index/test_kills.py", "golden/test_golden.py"),
+    *("measure/test_contract.py", "index/test_kills.py", "golden/test_golden.py"),
     *("cli/test_outputs.py", "test_docs.py", "compare/test_coverage.py"),
     *("index/test_hostile.py", "search/test_originality.py"),
 )
