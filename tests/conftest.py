@@ -102,6 +102,14 @@ def pickling_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", PicklingPool)
 
 
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that is empty, and no key of the user."""
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return tmp_path / "cache"
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Inputs of every kind, for calls of every command."""
