@@ -102,6 +102,14 @@ def pickling_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rote.run.processes.ProcessPoolExecutor", PicklingPool)
 
 
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache that is empty, and no key of the user."""
+    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return tmp_path / "cache"
+
+
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Inputs of every kind, for calls of every command."""
@@ -114,7 +122,7 @@ _LONGEST = (
     # Those with a browser one after the other: it is started once.
     *("run/test_spark.py", "e2e/test_compare.py", "e2e/test_harm.py", "e2e/test_reading.py"),
     *("e2e/test_report.py", "e2e/test_token.py", "e2e/test_judging.py"),
-    *("measure/test_matched.py", "index/test_kills.py", "golden/test_golden.py"),
+    *("measure/test_contract.py", "index/test_kills.py", "golden/test_golden.py"),
     *("cli/test_outputs.py", "test_docs.py", "compare/test_coverage.py"),
     *("index/test_hostile.py", "search/test_originality.py"),
 )

@@ -22,10 +22,7 @@ KEY = "sk-never-to-be-seen-9876543210"
 TABLE = {"": {"one": 0.6, "two": 0.4}, "one": {"two": 0.9, "": 0.1}, "two": {"": 0.5, "one": 0.5}}
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rote.core.cache import DiskCache
 from rote.core.progress import Silent
+from tests.examples import dear
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -46,6 +47,7 @@ def test_like_names_do_not_share_what_is_kept(names: tuple[str, ...]) -> None:
         assert kept(name, b"key") == name.encode("utf-8", "surrogatepass")
 
 
+@dear(30)
 @given(st.dictionaries(st.text(max_size=8), st.binary(max_size=4), min_size=1, max_size=5))
 def test_every_name_finds_its_own(held: dict[str, bytes]) -> None:
     for name, value in held.items():

@@ -70,9 +70,7 @@ class Echo:
         return made
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def prompts_of(*given: str, read: ReadOptions | None = None, **options: Any) -> GatheredPrompts:

@@ -39,9 +39,7 @@ HI = (Message("user", "Hi"),)
 TURNS = (Message("user", "Hi"), Message("assistant", "Hello."), Message("user", "Bye"))
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def test_the_template_of_smollm2_writes_what_its_page_shows() -> None:

@@ -6,7 +6,6 @@ import copy
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,10 +56,7 @@ MESSAGES = {
 WRONG = ("hi", 5, -3, 2.5, 10**40, 1e999, -1e999, True, None, [], {}, [[]], [None], {"a": 1})
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def places(held: Any, before: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -234,11 +234,7 @@ def test_what_names_no_corpus_is_refused(tmp_path: Path) -> None:
 
 # -- the web service ---------------------------------------------------------------------------
 
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def opened(url: str, tokenizer: str | None = None, index: str = "v4_made") -> Any:

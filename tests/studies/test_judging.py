@@ -206,9 +206,7 @@ def summaries(documents: int = 12) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture(autouse=True)
-def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("ROTE_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def judged(choose: Callable[[str, str, str], str], **more: Any) -> Any:
